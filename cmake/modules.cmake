@@ -1,0 +1,12 @@
+# A module is a folder of src/: every .cc below it becomes the library vigil_<name>. A new file needs no change here.
+function(vigil_module name)
+  cmake_parse_arguments(ARG "" "" "USES;LINKS" ${ARGN})
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${name}/*.cc)
+  add_library(vigil_${name} STATIC ${sources})
+  target_include_directories(vigil_${name} PUBLIC ${CMAKE_SOURCE_DIR}/src)
+  set(used)
+  foreach(module IN LISTS ARG_USES)
+    list(APPEND used vigil_${module})
+  endforeach()
+  target_link_libraries(vigil_${name} PUBLIC ${used} ${ARG_LINKS})
+endfunction()

@@ -1,0 +1,73 @@
+// base: what every module stands on. Results that cannot be dropped, errors that say what to do, small text and number
+// helpers. No I/O, no state.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tl/expected.hpp>
+#include <utility>
+#include <vector>
+
+namespace vigil {
+
+// An expected failure. The message names the object, what was expected, what was found, and what to do about it.
+struct Error {
+  std::string message;
+};
+
+// A value or an Error. Dropping one is a compile error (warnings are errors).
+template <class T>
+class [[nodiscard]] Result : public tl::expected<T, Error> {
+ public:
+  using tl::expected<T, Error>::expected;
+};
+
+using Status = Result<void>;
+
+inline tl::unexpected<Error> Fail(std::string message) { return tl::unexpected<Error>(Error{std::move(message)}); }
+
+// ---- text
+
+std::string_view Trim(std::string_view text);
+bool StartsWithIgnoringCase(std::string_view text, std::string_view prefix);
+bool EqualsIgnoringCase(std::string_view a, std::string_view b);
+std::string ToLower(std::string_view text);
+std::vector<std::string_view> Split(std::string_view text, char separator);
+std::string Join(const std::vector<std::string>& parts, std::string_view separator);
+
+// `text` with invalid UTF-8 bytes replaced by U+FFFD and control characters other than tab removed: safe for a
+// terminal.
+std::string Printable(std::string_view text);
+
+// Columns that `text` (UTF-8) takes on a terminal; East Asian wide characters count two, combining marks none.
+std::size_t DisplayWidth(std::string_view text);
+
+// The candidates nearest to `wanted` by edit distance, best first, at most `most`, none that share nothing with it.
+std::vector<std::string> NearestNames(std::string_view wanted, const std::vector<std::string>& candidates,
+                                      std::size_t most = 3);
+
+// ---- numbers
+
+// The whole of `text` (trimmed) as a number. Accepts what trainers print: 1e-5, 1,234.5 (thousands), nan, NaN, inf,
+// -Infinity, +3. A number too large for a double is +-infinity; anything else is nullopt.
+std::optional<double> ParseNumber(std::string_view text);
+// The longest prefix of `text` that is a number in plain C notation or a non-finite word; `used` is its length.
+std::optional<double> ParseNumberPrefix(std::string_view text, std::size_t& used);
+std::optional<std::int64_t> ParseInteger(std::string_view text);
+
+// Four significant digits, the way people read metrics: 2.557, 0.0009519, 5e-05, 1.2e+06, nan, inf, -inf.
+std::string FormatNumber(double value);
+// Shortest text that reads back to the same double; non-finite as nan, inf, -inf.
+std::string FormatExact(double value);
+// 1234567 -> "1,234,567".
+std::string FormatCount(std::uint64_t value);
+// 1536 -> "1.5 KiB".
+std::string FormatBytes(std::uint64_t bytes);
+
+// a + b or a * b, nullopt when the result does not fit.
+std::optional<std::uint64_t> CheckedAdd(std::uint64_t a, std::uint64_t b);
+std::optional<std::uint64_t> CheckedMultiply(std::uint64_t a, std::uint64_t b);
+
+}  // namespace vigil

@@ -1,0 +1,141 @@
+#include <fmt/format.h>
+
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <limits>
+
+#include "base/base.h"
+
+namespace vigil {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+bool IsDigit(char c) { return c >= '0' && c <= '9'; }
+bool IsWordChar(char c) { return IsDigit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+
+// "nan", "inf", "infinity" in any case, not as the beginning of a longer word.
+std::optional<double> ParseNonFinite(std::string_view text, std::size_t& used) {
+  struct Word {
+    std::string_view text;
+    double value;
+  };
+  constexpr std::array<Word, 3> kWords = {
+      {{"infinity", kInfinity}, {"inf", kInfinity}, {"nan", std::numeric_limits<double>::quiet_NaN()}}};
+  for (const Word& word : kWords) {
+    const bool whole =
+        text.size() == word.text.size() || (text.size() > word.text.size() && !IsWordChar(text[word.text.size()]));
+    if (StartsWithIgnoringCase(text, word.text) && whole) {
+      used = word.text.size();
+      return word.value;
+    }
+  }
+  return std::nullopt;
+}
+
+// 1,234,567.5 -> 1234567.5; empty when the commas do not stand where thousands go.
+std::string WithoutThousands(std::string_view text) {
+  const std::size_t whole_end = text.find_first_of(".eE");
+  const std::string_view whole = text.substr(0, whole_end);
+  const std::size_t first = whole.find(',');
+  const std::size_t sign = !whole.empty() && (whole[0] == '-' || whole[0] == '+') ? 1 : 0;
+  if (first == std::string_view::npos || first - sign > 3 || first == sign) return {};
+  for (std::size_t i = first; i < whole.size(); i += 4) {
+    if (whole[i] != ',' || whole.size() - i < 4) return {};
+  }
+  std::string plain;
+  for (const char c : text) {
+    if (c != ',') plain += c;
+  }
+  return plain;
+}
+
+}  // namespace
+
+std::optional<double> ParseNumberPrefix(std::string_view text, std::size_t& used) {
+  const bool negative = !text.empty() && text[0] == '-';
+  const std::size_t sign = !text.empty() && (text[0] == '-' || text[0] == '+') ? 1 : 0;
+  const std::string_view digits = text.substr(sign);
+  if (digits.empty()) return std::nullopt;
+  double value = 0;
+  std::size_t length = 0;
+  if (IsDigit(digits[0]) || digits[0] == '.') {
+    const auto [end, problem] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+    if (problem == std::errc::invalid_argument) return std::nullopt;
+    length = static_cast<std::size_t>(end - digits.data());
+    if (problem == std::errc::result_out_of_range) {
+      const std::size_t exponent = digits.substr(0, length).find_first_of("eE");
+      const bool tiny = exponent != std::string_view::npos && exponent + 1 < length && digits[exponent + 1] == '-';
+      value = tiny ? 0.0 : kInfinity;
+    }
+  } else {
+    const auto word = ParseNonFinite(digits, length);
+    if (!word) return std::nullopt;
+    value = *word;
+  }
+  used = sign + length;
+  return negative ? -value : value;
+}
+
+std::optional<double> ParseNumber(std::string_view text) {
+  text = Trim(text);
+  std::size_t used = 0;
+  const auto value = ParseNumberPrefix(text, used);
+  if (value && used == text.size()) return value;
+  const std::string plain = WithoutThousands(text);
+  if (plain.empty()) return std::nullopt;
+  const auto grouped = ParseNumberPrefix(plain, used);
+  return grouped && used == plain.size() ? grouped : std::nullopt;
+}
+
+std::optional<std::int64_t> ParseInteger(std::string_view text) {
+  text = Trim(text);
+  if (!text.empty() && text[0] == '+') text.remove_prefix(1);
+  std::int64_t value = 0;
+  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (problem != std::errc() || end != text.data() + text.size() || text.empty()) return std::nullopt;
+  return value;
+}
+
+std::string FormatNumber(double value) {
+  if (std::isnan(value)) return "nan";
+  if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
+  return fmt::format("{:.4g}", value);
+}
+
+std::string FormatExact(double value) {
+  if (!std::isfinite(value)) return FormatNumber(value);
+  return fmt::format("{}", value);
+}
+
+std::string FormatCount(std::uint64_t value) {
+  std::string digits = fmt::format("{}", value);
+  for (std::size_t i = digits.size(); i > 3;) {
+    i -= 3;
+    digits.insert(i, ",");
+  }
+  return digits;
+}
+
+std::string FormatBytes(std::uint64_t bytes) {
+  constexpr std::array<std::string_view, 6> kUnits = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
+  auto scaled = static_cast<double>(bytes);
+  std::size_t unit = 0;
+  for (; scaled >= 1024 && unit + 1 < kUnits.size(); ++unit) scaled /= 1024;
+  return unit == 0 ? fmt::format("{} B", bytes) : fmt::format("{:.1f} {}", scaled, kUnits[unit]);
+}
+
+std::optional<std::uint64_t> CheckedAdd(std::uint64_t a, std::uint64_t b) {
+  std::uint64_t sum = 0;
+  if (__builtin_add_overflow(a, b, &sum)) return std::nullopt;
+  return sum;
+}
+
+std::optional<std::uint64_t> CheckedMultiply(std::uint64_t a, std::uint64_t b) {
+  std::uint64_t product = 0;
+  if (__builtin_mul_overflow(a, b, &product)) return std::nullopt;
+  return product;
+}
+
+}  // namespace vigil

@@ -1,0 +1,53 @@
+#include "catalogue/catalogue.h"
+
+#include <algorithm>
+#include <array>
+#include <cassert>
+
+namespace vigil::catalogue {
+namespace {
+
+#include "catalogue/rows.inc"
+
+template <class Row>
+const Row* FindById(std::span<const Row> rows, std::string_view id) {
+  const auto at = std::find_if(rows.begin(), rows.end(), [&](const Row& row) { return row.id == id; });
+  return at == rows.end() ? nullptr : &*at;
+}
+
+template <class Row>
+void AppendIds(std::span<const Row> rows, std::vector<std::string>& ids) {
+  for (const Row& row : rows) ids.emplace_back(row.id);
+}
+
+}  // namespace
+
+std::span<const SignalRow> Signals() { return kSignalRows; }
+std::span<const FactRow> Facts() { return kFactRows; }
+std::span<const FindingRow> Findings() { return kFindingRows; }
+std::span<const EvidenceRow> EvidenceTests() { return kEvidenceRows; }
+std::span<const CauseRow> Causes() { return kCauseRows; }
+std::span<const RemedyRow> Remedies() { return kRemedyRows; }
+std::span<const ConfigRuleRow> ConfigRules() { return kConfigRuleRows; }
+std::span<const SignatureRow> Signatures() { return kSignatureRows; }
+
+const FindingRow* FindFinding(std::string_view id) { return FindById(Findings(), id); }
+const CauseRow* FindCause(std::string_view id) { return FindById(Causes(), id); }
+const RemedyRow* FindRemedy(std::string_view id) { return FindById(Remedies(), id); }
+const EvidenceRow* FindEvidence(std::string_view id) { return FindById(EvidenceTests(), id); }
+const SignatureRow* FindSignature(std::string_view id) { return FindById(Signatures(), id); }
+const SignalRow* FindSignal(std::string_view id) { return FindById(Signals(), id); }
+
+std::vector<std::string> AllIds() {
+  std::vector<std::string> ids;
+  AppendIds(Findings(), ids);
+  AppendIds(ConfigRules(), ids);
+  AppendIds(Signatures(), ids);
+  AppendIds(Causes(), ids);
+  AppendIds(EvidenceTests(), ids);
+  AppendIds(Remedies(), ids);
+  AppendIds(Signals(), ids);
+  return ids;
+}
+
+}  // namespace vigil::catalogue

@@ -1,0 +1,174 @@
+// catalogue: what vigil knows, as rows. Signals, findings, causes, evidence, remedies, config rules and log signatures
+// are written in rows/*.toml, turned into constant tables at build time, and tied to code by name. Settings hold what
+// a user changed of them. `vigil explain`, the documentation pages and the JSON come from these rows.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/base.h"
+#include "model/model.h"
+
+namespace vigil::catalogue {
+
+using Words = std::span<const std::string_view>;
+
+// Which way a signal improves.
+enum class Better : std::uint8_t { kNeither, kLower, kHigher };
+
+// A canonical signal, and the names that frameworks give it. An alias may hold one `*`, which becomes the label named
+// by `label`: "rewards/*/mean" with label "reward". Aliases are matched after the case and separators are folded.
+struct SignalRow {
+  std::string_view id;
+  std::string_view title;
+  std::string_view unit;
+  Better better;
+  std::string_view label;
+  Words aliases;
+};
+
+// A canonical setting of a run ("lr", "max_grad_norm") and its names in configs.
+struct FactRow {
+  std::string_view id;
+  std::string_view title;
+  Words aliases;
+};
+
+struct ThresholdRow {
+  std::string_view name;
+  double value;
+  std::string_view meaning;
+  std::string_view origin;
+};
+
+struct FindingRow {
+  std::string_view id;
+  std::string_view title;
+  model::Family family;
+  model::Severity severity;
+  std::string_view fires_when;
+  std::string_view why;       // what it means for the person who trains
+  std::string_view detector;  // name of the code, empty when it comes from a rule, a signature or another source
+  Words signals;              // what the detector watches; the first is what it judges
+  std::span<const ThresholdRow> thresholds;
+};
+
+// A test that code can answer about a run and an incident.
+struct EvidenceRow {
+  std::string_view id;
+  std::string_view test;   // name of the code
+  std::string_view says;   // the statement, when it holds
+  std::string_view needs;  // what must be logged for it to be answered
+};
+
+// How much a piece of evidence moves a cause, in natural-log odds.
+struct EvidenceWeight {
+  std::string_view evidence;
+  double if_true;
+  double if_false;
+};
+
+struct CauseRow {
+  std::string_view id;
+  std::string_view title;
+  model::Family family;
+  std::string_view explanation;
+  double prior;    // log odds before any evidence, among the causes of a finding it explains
+  Words explains;  // finding ids
+  std::span<const EvidenceWeight> evidence;
+  std::string_view next;  // what to run or log to be sure
+  Words remedies;         // fast to invasive
+};
+
+// A remedy in the words of one framework ("*" for any).
+struct RemedySetting {
+  std::string_view framework;
+  std::string_view setting;
+  std::string_view file;
+};
+
+struct RemedyRow {
+  std::string_view id;
+  std::string_view title;
+  std::string_view text;
+  std::string_view fact;      // canonical setting that it changes, or empty
+  std::string_view proposal;  // name of the code that computes the value, or empty
+  std::span<const RemedySetting> settings;
+};
+
+struct ConfigRuleRow {
+  std::string_view id;  // "config/<rule>"
+  std::string_view title;
+  model::Severity severity;
+  std::string_view when;
+  std::string_view set;
+  std::string_view check;  // name of the code, empty when nothing in a run's files decides it yet
+};
+
+// A known error message. `role`: root (may be the first cause), cascade (set off by another rank's failure), teardown.
+struct SignatureRow {
+  std::string_view id;  // "log/<signature>"
+  std::string_view title;
+  model::Family family;
+  model::Severity severity;
+  Words patterns;  // RE2 syntax; any one matches
+  std::string_view role;
+  std::string_view cause;
+  std::string_view finding;  // an additional finding id it stands for ("memory/oom"), or empty
+  std::string_view explanation;
+  std::string_view fix;
+};
+
+std::span<const SignalRow> Signals();
+std::span<const FactRow> Facts();
+std::span<const FindingRow> Findings();
+std::span<const EvidenceRow> EvidenceTests();
+std::span<const CauseRow> Causes();
+std::span<const RemedyRow> Remedies();
+std::span<const ConfigRuleRow> ConfigRules();
+std::span<const SignatureRow> Signatures();
+
+const FindingRow* FindFinding(std::string_view id);
+const CauseRow* FindCause(std::string_view id);
+const RemedyRow* FindRemedy(std::string_view id);
+const EvidenceRow* FindEvidence(std::string_view id);
+const SignatureRow* FindSignature(std::string_view id);
+const SignalRow* FindSignal(std::string_view id);
+
+// Every id that `vigil explain` knows, in the order of the tables.
+std::vector<std::string> AllIds();
+
+// What a source's name means: the canonical signal, the labels taken from the name, or nothing when it is unknown.
+struct Meaning {
+  std::string_view signal;
+  std::string_view unit;
+  model::Labels labels;
+};
+std::optional<Meaning> Interpret(std::string_view raw_name);
+// The canonical key of a config setting, empty when unknown.
+std::string_view InterpretFact(std::string_view raw_key);
+
+// Thresholds and severities in force: the rows, and on top of them what a user's file changed.
+class Settings {
+ public:
+  Settings() = default;
+  // Reads a file of overrides (TOML):   ["loss/spike"]  z = 9.0   severity = "info"   enabled = false
+  // An unknown id or threshold is an error that offers the nearest names. `origin` names the file in messages.
+  static Result<Settings> Parse(std::string_view toml, std::string_view origin);
+
+  // The threshold `name` of finding `id`. Both must exist in the rows.
+  double Threshold(std::string_view id, std::string_view name) const;
+  model::Severity SeverityOf(std::string_view id, model::Severity otherwise) const;
+  bool Enabled(std::string_view id) const;
+
+ private:
+  std::map<std::string, double, std::less<>> thresholds_;  // "id name"
+  std::map<std::string, model::Severity, std::less<>> severities_;
+  std::map<std::string, bool, std::less<>> enabled_;
+};
+
+}  // namespace vigil::catalogue

@@ -1,0 +1,57 @@
+// detect: streaming detectors. Pure: no I/O, no clock, no threads; same samples in, same findings out, whether the
+// samples come from a finished run or a live one. A detector is a class in the file of its family, a row in
+// catalogue/rows/findings.toml, and a line in registry.cc.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "catalogue/catalogue.h"
+#include "model/model.h"
+
+namespace vigil::detect {
+
+// What is known of the run beside its numbers, at the time the findings are asked for.
+struct Context {
+  const model::Run* run = nullptr;  // facts, regime, planned steps, events; its series are not to be read by detectors
+  const catalogue::Settings* settings = nullptr;
+  const catalogue::FindingRow* row = nullptr;
+  const model::Series* primary = nullptr;  // name, labels, aggregation of the series judged; not its points
+  double logging_interval = 1;             // steps between two points of the primary series
+  bool ended = true;                       // no more samples will come
+
+  double Threshold(std::string_view name) const { return settings->Threshold(row->id, name); }
+};
+
+struct Sample {
+  std::uint32_t role = 0;  // which of the row's signals: 0 is the one judged
+  std::int64_t step = 0;
+  double value = 0;
+  std::uint32_t line = 0;
+};
+
+// One instance judges one series, together with the companion series that its row names. State is bounded; non-finite
+// values never enter a baseline.
+class Detector {
+ public:
+  virtual ~Detector() = default;
+  // Samples come in step order within a segment, the primary last within a step: companions of that step are known.
+  virtual void Observe(const Sample& sample) = 0;
+  // A restart: steps went back. What follows overwrites the steps from `step` on.
+  virtual void Restart(std::int64_t step) { static_cast<void>(step); }
+  // The findings so far. Const, so that a live view can ask at any time. Severity, family, id, signal and labels are
+  // filled in by the engine from the row; a detector sets severity only where the outcome decides.
+  virtual void Report(std::vector<model::Finding>& out) const = 0;
+};
+
+using Factory = std::unique_ptr<Detector> (*)(const Context& context);
+
+// The code of a detector name, null when there is none: a row that names no code is a test failure.
+Factory FindFactory(std::string_view detector);
+
+// Runs every enabled detector over the run and returns the findings, most severe first, then by step.
+std::vector<model::Finding> Detect(const model::Run& run, const catalogue::Settings& settings, bool ended = true);
+
+}  // namespace vigil::detect

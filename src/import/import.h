@@ -1,0 +1,104 @@
+// import: from the files that a run left to the model of the run. A reader turns one file's bytes into one part; files
+// are found and recognised by content, and the parts that belong to one run are joined. One folder per source format.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "base/base.h"
+#include "model/model.h"
+
+namespace vigil::import {
+
+// What a reader writes into: the part of a run that one file tells. Series are opened by raw name; the vocabulary gives
+// them their canonical signal and labels.
+class PartBuilder {
+ public:
+  using SeriesId = std::uint32_t;
+
+  PartBuilder(std::string path, std::string format);
+
+  // The series of that raw name (and extra labels), opened on first use. Cheap enough to call per sample; readers that
+  // see the same order of names again keep the ids.
+  SeriesId OpenSeries(std::string_view raw_name, const model::Labels& extra = {});
+  void Add(SeriesId series, std::int64_t step, double value, double time = model::kNoValue, std::uint32_t line = 0);
+  void AddEvent(model::Event event);
+  // Keys are given as the source spells them; the canonical key is filled in.
+  void AddFact(std::string_view raw_key, std::string_view value, std::uint32_t line = 0);
+  // The source is damaged from here on: kept as the note of the source ("byte 4096: ...", "line 12: ...").
+  void ReportDamage(std::string note);
+  // A remark that is no damage ("3 lines longer than 1 MiB skipped").
+  void AddNote(std::string note);
+
+  model::Run& part() { return part_; }
+  model::Series& series(SeriesId id) { return part_.series[id]; }
+
+ private:
+  model::Run part_;
+  std::unordered_map<std::string, SeriesId> ids_;
+};
+
+// Turns the bytes of one source into a part. Bytes come in pieces, so that a growing file can be followed: Consume
+// takes whole records from the front of `bytes` and returns how many bytes it took; the rest is offered again with more
+// behind it. With `last` nothing more will come (for now): whole records are taken, a cut record is reported as damage.
+// Never throws, whatever the bytes; memory beyond the part is bounded.
+class Reader {
+ public:
+  virtual ~Reader() = default;
+  virtual std::size_t Consume(std::string_view bytes, bool last) = 0;
+  // Whether a record may span the whole file (a JSON document): the driver then hands over the file in one piece.
+  virtual bool NeedsWholeFile() const { return false; }
+};
+
+// The beginning of a file, to recognise it by.
+struct Probe {
+  std::string_view path;
+  std::string_view head;  // up to 64 KiB
+  std::uint64_t size_bytes = 0;
+};
+
+// A source format: one row of the table in formats.cc.
+struct Format {
+  std::string_view id;     // "tfevents"
+  std::string_view title;  // "TensorBoard event file"
+  // How sure the content looks like this format, 0 (not) to 100 (cannot be anything else). By content; the name may
+  // break ties.
+  int (*recognise)(const Probe& probe);
+  std::unique_ptr<Reader> (*open)(PartBuilder& builder);
+};
+std::span<const Format> Formats();
+const Format* Recognise(const Probe& probe);
+
+// Reads one file with the format its content shows. The part's source carries path, format, state and note.
+// An Error when nothing could be read from it: unknown format, empty, unreadable.
+Result<model::Run> ReadFile(const std::string& path);
+// The same over bytes in memory; `piece_bytes` is how much each Consume sees at most (0: all at once).
+Result<model::Run> ReadBytes(const std::string& path, std::string_view bytes, const Format& format,
+                             std::size_t piece_bytes = 0);
+
+struct Imported {
+  std::vector<model::Run> runs;
+  std::vector<model::Unread> unread;   // could not be read, with the reason: these matter
+  std::vector<model::Unread> ignored;  // recognised as nothing of ours (weights, source code): listed on request
+};
+
+// Called now and then while importing: files done, files in all.
+using Progress = std::function<void(std::size_t done, std::size_t total)>;
+
+// Everything that can be read at the paths (files and folders), joined into runs.
+Imported ImportPaths(const std::vector<std::string>& paths, const Progress& progress = {});
+
+// Joins parts into runs: checkpoints of one run, event files of one folder, log and state of the same training. What
+// stands twice is counted once, from the source that holds it best; the other is marked as a duplicate.
+std::vector<model::Run> JoinParts(std::vector<model::Run> parts);
+
+// Fills framework, regime and aggregation from the names of signals, facts and events.
+void Classify(model::Run& run);
+
+}  // namespace vigil::import

@@ -1,0 +1,102 @@
+#include "model/model.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "base/base.h"
+
+namespace vigil::model {
+namespace {
+
+constexpr std::array<std::string_view, 4> kSeverityNames = {"info", "warning", "error", "fatal"};
+constexpr std::array<std::string_view, 8> kFamilyNames = {"loss", "rl",     "memory", "throughput",
+                                                          "hang", "resume", "eval",   "setup"};
+
+template <class Enum, std::size_t kCount>
+std::optional<Enum> ParseName(const std::array<std::string_view, kCount>& names, std::string_view name) {
+  const auto at = std::find(names.begin(), names.end(), name);
+  if (at == names.end()) return std::nullopt;
+  return static_cast<Enum>(at - names.begin());
+}
+
+}  // namespace
+
+std::string_view Name(Severity severity) { return kSeverityNames[static_cast<std::size_t>(severity)]; }
+std::string_view Name(Family family) { return kFamilyNames[static_cast<std::size_t>(family)]; }
+std::optional<Severity> ParseSeverity(std::string_view name) { return ParseName<Severity>(kSeverityNames, name); }
+std::optional<Family> ParseFamily(std::string_view name) { return ParseName<Family>(kFamilyNames, name); }
+
+std::string_view FindLabel(const Labels& labels, std::string_view key) {
+  for (const auto& [name, value] : labels) {
+    if (name == key) return value;
+  }
+  return {};
+}
+
+void Series::Append(std::int64_t step, double value, double time, std::uint32_t line) {
+  if (steps.empty() || step <= steps.back()) segment_starts.push_back(static_cast<std::uint32_t>(steps.size()));
+  // The optional columns start with the first point that has something to put there.
+  if (!std::isnan(time) || !times.empty()) {
+    times.resize(steps.size(), kNoValue);
+    times.push_back(time);
+  }
+  if (line != 0 || !lines.empty()) {
+    lines.resize(steps.size(), 0);
+    lines.push_back(line);
+  }
+  steps.push_back(step);
+  values.push_back(value);
+}
+
+double Series::LoggingInterval() const {
+  std::vector<std::int64_t> gaps;
+  gaps.reserve(steps.size());
+  for (std::size_t i = 1; i < steps.size(); ++i) {
+    if (steps[i] > steps[i - 1]) gaps.push_back(steps[i] - steps[i - 1]);
+  }
+  if (gaps.empty()) return 0;
+  const auto middle = gaps.begin() + static_cast<std::ptrdiff_t>(gaps.size() / 2);
+  std::nth_element(gaps.begin(), middle, gaps.end());
+  return static_cast<double>(*middle);
+}
+
+const Series* Run::Find(std::string_view signal) const {
+  const Series* best = nullptr;
+  for (const Series& candidate : series) {
+    if (candidate.signal != signal) continue;
+    const bool better = best == nullptr || candidate.labels.size() < best->labels.size() ||
+                        (candidate.labels.size() == best->labels.size() && candidate.size() > best->size());
+    if (better) best = &candidate;
+  }
+  return best;
+}
+
+const Fact* Run::FindFact(std::string_view key) const {
+  const auto at = std::find_if(facts.begin(), facts.end(), [&](const Fact& fact) { return fact.key == key; });
+  return at == facts.end() ? nullptr : &*at;
+}
+
+std::optional<double> Run::FactNumber(std::string_view key) const {
+  const Fact* fact = FindFact(key);
+  return fact == nullptr ? std::nullopt : ParseNumber(fact->value);
+}
+
+double Finding::MeasureOr(std::string_view name, double otherwise) const {
+  for (const Measure& measure : measures) {
+    if (measure.name == name) return measure.value;
+  }
+  return otherwise;
+}
+
+std::optional<Severity> WorstSeverity(const Report& report) {
+  std::optional<Severity> worst;
+  for (const RunReport& run : report.runs) {
+    for (const Finding& finding : run.findings) {
+      if (!worst || finding.severity > *worst) worst = finding.severity;
+    }
+  }
+  return worst;
+}
+
+}  // namespace vigil::model

@@ -1,0 +1,246 @@
+// model: a training run as plain data, and what vigil says about it. No I/O, no behaviour beyond keeping its own shape.
+// Points are kept in columns, so ten million of them cost what their numbers cost.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace vigil::model {
+
+inline constexpr double kNoValue = std::numeric_limits<double>::quiet_NaN();
+inline constexpr std::int64_t kNoStep = -1;
+
+// ---- vocabulary shared by runs and findings
+
+enum class Severity : std::uint8_t { kInfo, kWarning, kError, kFatal };
+enum class Family : std::uint8_t { kLoss, kRl, kMemory, kThroughput, kHang, kResume, kEval, kSetup };
+
+std::string_view Name(Severity severity);
+std::string_view Name(Family family);
+std::optional<Severity> ParseSeverity(std::string_view name);
+std::optional<Family> ParseFamily(std::string_view name);
+
+// What a series is counted against. A step is an optimizer step unless the source says otherwise.
+enum class Axis : std::uint8_t { kStep, kTokens, kSamples, kEpoch, kTime, kRow };
+// How one logged value stands for the steps since the value before it.
+enum class Aggregation : std::uint8_t { kUnknown, kInstant, kMean };
+// Whether a gradient norm was taken before or after clipping.
+enum class Clipping : std::uint8_t { kUnknown, kBefore, kAfter };
+
+// Sorted by key. Keys in use: rank, layer, reward (function), dataset, task, phase.
+using Labels = std::vector<std::pair<std::string, std::string>>;
+std::string_view FindLabel(const Labels& labels, std::string_view key);
+
+// Where something stands: an index into Run::sources, and a line there (1-based, 0 = not a line of text).
+struct Place {
+  std::uint32_t source = 0;
+  std::uint32_t line = 0;
+};
+
+// ---- what a run left
+
+// One labelled stream of numbers. `steps` and `values` have equal length; `times` (unix seconds) and `lines` have that
+// length or are empty. Steps rise within a segment; a step that goes back opens the next segment: a restart is kept
+// beside what it overwrote.
+struct Series {
+  std::string signal;  // canonical id from the vocabulary; the raw name when the vocabulary does not know it
+  std::string raw;     // the name in the source
+  std::string unit;
+  Labels labels;
+  Axis axis = Axis::kStep;
+  Aggregation aggregation = Aggregation::kUnknown;
+  Clipping clipping = Clipping::kUnknown;
+  std::uint32_t source = 0;
+  std::vector<std::int64_t> steps;
+  std::vector<double> values;
+  std::vector<double> times;
+  std::vector<std::uint32_t> lines;
+  std::vector<std::uint32_t> segment_starts;  // index of each segment's first point; front is 0 when there are points
+
+  // Appends a point; opens a segment when `step` is not above the last one. `time` NaN and `line` 0 mean unknown.
+  void Append(std::int64_t step, double value, double time = kNoValue, std::uint32_t line = 0);
+  std::size_t size() const { return values.size(); }
+  bool empty() const { return values.empty(); }
+  // Typical steps between two points (median over the series), 0 with fewer than two points.
+  double LoggingInterval() const;
+};
+
+enum class EventKind : std::uint8_t {
+  kMessage,
+  kException,
+  kSignature,
+  kCheckpoint,
+  kResume,
+  kEpoch,
+  kExit,
+  kNanHider
+};
+
+// Something that happened, in words. `name` is the exception type, the signature id or empty.
+struct Event {
+  EventKind kind = EventKind::kMessage;
+  std::string name;
+  std::string text;
+  std::string detail;  // the innermost frame of a traceback as "file:line in function", or empty
+  std::int64_t step = kNoStep;
+  double time = kNoValue;
+  std::int32_t rank = -1;
+  Place place;
+};
+
+// A setting the run stated: `key` is canonical where the vocabulary knows it (lr, warmup_steps, max_grad_norm, fp16,
+// ...).
+struct Fact {
+  std::string key;
+  std::string value;
+  std::string raw_key;
+  Place place;
+};
+
+// A table or text the run left: completions, a profile, a snapshot. Kept by reference.
+struct Artifact {
+  std::string kind;
+  std::string path;
+  std::int64_t step = kNoStep;
+};
+
+// Hash of the data of a step, so that a spike can be tied to it.
+struct BatchFingerprints {
+  std::vector<std::int64_t> steps;
+  std::vector<std::uint64_t> hashes;
+};
+
+enum class SourceState : std::uint8_t { kRead, kPartial, kDuplicate };
+
+struct Source {
+  std::string path;
+  std::string format;
+  SourceState state = SourceState::kRead;
+  std::string note;  // why partial or duplicate, with the place of the damage
+};
+
+// What kind of training this is: pretrain, sft, lora, grpo, ppo, dpo, ebft, other. Confidence 0..1; fixed limits hold
+// only from kRegimeKnown on.
+struct Regime {
+  std::string name = "other";
+  double confidence = 0;
+};
+inline constexpr double kRegimeKnown = 0.5;
+
+struct Run {
+  std::string name;
+  std::vector<Source> sources;
+  std::string framework;  // hf-trainer, trl, axolotl, lightning, torch, ... or empty
+  Regime regime;
+  std::int32_t ranks = 1;
+  std::int64_t planned_steps = 0;  // 0 = unknown
+  std::vector<Series> series;
+  std::vector<Event> events;
+  std::vector<Fact> facts;
+  std::vector<Artifact> artifacts;
+  BatchFingerprints batches;
+
+  // First series of that canonical signal (the one with most points when several carry it without labels), or null.
+  const Series* Find(std::string_view signal) const;
+  const Fact* FindFact(std::string_view key) const;
+  std::optional<double> FactNumber(std::string_view key) const;
+  bool InRegime(std::string_view wanted) const { return regime.name == wanted && regime.confidence >= kRegimeKnown; }
+};
+
+// ---- what vigil says about it
+
+// One observation that backs a statement. `step` kNoStep and `value` NaN mean "not a matter of a step or a value".
+struct Evidence {
+  std::string text;
+  std::int64_t step = kNoStep;
+  double value = kNoValue;
+  std::string path;
+  std::uint32_t line = 0;
+};
+
+// A number that a detector measured, by name, for diagnosis to reason with ("height", "lead_steps", ...).
+struct Measure {
+  std::string name;
+  double value = 0;
+};
+
+struct Finding {
+  std::string id;
+  Family family = Family::kLoss;
+  Severity severity = Severity::kInfo;
+  std::string signal;
+  Labels labels;
+  std::int64_t first_step = kNoStep;
+  std::int64_t last_step = kNoStep;
+  std::vector<std::int32_t> ranks;
+  std::string message;
+  std::vector<Evidence> evidence;
+  std::vector<Measure> measures;
+
+  double MeasureOr(std::string_view name, double otherwise) const;
+};
+
+// A change to make, in the words of the framework found.
+struct Remedy {
+  std::string id;
+  std::string text;
+  std::string framework;
+  std::string file;
+  std::string setting;
+  std::string current;
+  std::string proposed;
+};
+
+// A cause of one incident. `findings` are indices into RunReport::findings, root first.
+struct Diagnosis {
+  std::string cause;  // catalogue id, or "unknown" when the evidence does not decide
+  Family family = Family::kLoss;
+  double confidence = 0;  // 0..1
+  std::string summary;
+  std::int64_t first_step = kNoStep;
+  std::int64_t last_step = kNoStep;
+  std::vector<std::uint32_t> findings;
+  std::vector<Evidence> supporting;
+  std::vector<Evidence> opposing;
+  std::vector<std::string> missing;  // what was not available and would have helped
+  std::string next;                  // the one measurement or command to run next
+  std::string restart;               // where to restart from, or empty
+  std::vector<Remedy> remedies;      // fast to invasive
+};
+
+enum class CoverageState : std::uint8_t { kChecked, kPartly, kBlind };
+
+struct Coverage {
+  Family family = Family::kLoss;
+  CoverageState state = CoverageState::kBlind;
+  std::string reason;
+  std::string enable;  // the one setting that would open the eyes
+};
+
+// Everything that is said about one run.
+struct RunReport {
+  Run run;
+  std::vector<Finding> findings;     // most severe first, then by step
+  std::vector<Diagnosis> diagnoses;  // best first
+  std::vector<Coverage> coverage;
+};
+
+struct Unread {
+  std::string path;
+  std::string reason;
+};
+
+struct Report {
+  std::vector<RunReport> runs;
+  std::vector<Unread> unread;
+};
+
+// The most severe finding of the report, nullopt when there is none.
+std::optional<Severity> WorstSeverity(const Report& report);
+
+}  // namespace vigil::model

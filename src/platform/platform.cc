@@ -1,0 +1,167 @@
+#include "platform/platform.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <system_error>
+
+namespace vigil::platform {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string SystemMessage(int code) { return std::generic_category().message(code); }
+
+Entry ToEntry(std::string path, const struct stat& info) {
+  Entry entry;
+  entry.path = std::move(path);
+  entry.kind = S_ISREG(info.st_mode)   ? EntryKind::kFile
+               : S_ISDIR(info.st_mode) ? EntryKind::kFolder
+                                       : EntryKind::kOther;
+  entry.size_bytes = info.st_size > 0 ? static_cast<std::uint64_t>(info.st_size) : 0;
+  entry.modified_unix_s = static_cast<double>(info.st_mtim.tv_sec) + static_cast<double>(info.st_mtim.tv_nsec) * 1e-9;
+  return entry;
+}
+
+bool IsUninteresting(std::string_view folder) {
+  constexpr std::array<std::string_view, 6> kSkipped = {".git",  "node_modules",  "__pycache__",
+                                                        ".venv", "site-packages", ".mypy_cache"};
+  return std::find(kSkipped.begin(), kSkipped.end(), folder) != kSkipped.end();
+}
+
+}  // namespace
+
+File::File(int descriptor, std::uint64_t size_bytes, std::string path)
+    : descriptor_(descriptor), size_bytes_(size_bytes), path_(std::move(path)) {}
+
+File::File(File&& other) noexcept
+    : descriptor_(std::exchange(other.descriptor_, -1)),
+      size_bytes_(other.size_bytes_),
+      path_(std::move(other.path_)) {}
+
+File& File::operator=(File&& other) noexcept {
+  std::swap(descriptor_, other.descriptor_);
+  size_bytes_ = other.size_bytes_;
+  path_ = std::move(other.path_);
+  return *this;
+}
+
+File::~File() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+Result<File> File::Open(const std::string& path) {
+  // O_NONBLOCK: opening a FIFO must not wait for a writer.
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (descriptor < 0) return Fail(fmt::format("{}: cannot be opened: {}", path, SystemMessage(errno)));
+  struct stat info = {};
+  const bool known = ::fstat(descriptor, &info) == 0;
+  File file(descriptor, known && info.st_size > 0 ? static_cast<std::uint64_t>(info.st_size) : 0, path);
+  if (!known) return Fail(fmt::format("{}: cannot be examined: {}", path, SystemMessage(errno)));
+  if (S_ISDIR(info.st_mode)) return Fail(fmt::format("{}: is a folder, expected a file", path));
+  if (!S_ISREG(info.st_mode)) return Fail(fmt::format("{}: is not a regular file (a FIFO, device or socket)", path));
+  return file;
+}
+
+Result<std::size_t> File::Read(char* into, std::size_t capacity) {
+  for (;;) {
+    const ssize_t count = ::read(descriptor_, into, capacity);
+    if (count >= 0) return static_cast<std::size_t>(count);
+    if (errno != EINTR) return Fail(fmt::format("{}: cannot be read: {}", path_, SystemMessage(errno)));
+  }
+}
+
+Result<std::string> ReadWholeFile(const std::string& path, std::uint64_t limit_bytes) {
+  auto file = File::Open(path);
+  if (!file) return Fail(file.error().message);
+  constexpr std::size_t kPiece = std::size_t{1} << 20U;
+  std::string content;
+  for (;;) {
+    const std::size_t before = content.size();
+    content.resize(before + kPiece);
+    const auto count = file->Read(content.data() + before, kPiece);
+    if (!count) return Fail(count.error().message);
+    content.resize(before + *count);
+    if (*count == 0) return content;
+    if (content.size() > limit_bytes)
+      return Fail(fmt::format("{}: larger than the limit of {}", path, FormatBytes(limit_bytes)));
+  }
+}
+
+Status WriteFileAtomically(const std::string& path, std::string_view content) {
+  std::string temporary = path + ".XXXXXX";
+  const int descriptor = ::mkstemp(temporary.data());
+  if (descriptor < 0) return Fail(fmt::format("{}: cannot be written: {}", path, SystemMessage(errno)));
+  int problem = ::fchmod(descriptor, 0644) == 0 ? 0 : errno;
+  while (problem == 0 && !content.empty()) {
+    const ssize_t count = ::write(descriptor, content.data(), content.size());
+    if (count >= 0) content.remove_prefix(static_cast<std::size_t>(count));
+    if (count < 0 && errno != EINTR) problem = errno;
+  }
+  if (::close(descriptor) != 0 && problem == 0) problem = errno;
+  if (problem == 0 && ::rename(temporary.c_str(), path.c_str()) != 0) problem = errno;
+  if (problem == 0) return {};
+  ::unlink(temporary.c_str());
+  return Fail(fmt::format("{}: cannot be written: {}", path, SystemMessage(problem)));
+}
+
+Result<Entry> Stat(const std::string& path) {
+  struct stat info = {};
+  if (::stat(path.c_str(), &info) != 0) return Fail(fmt::format("{}: {}", path, SystemMessage(errno)));
+  return ToEntry(path, info);
+}
+
+std::vector<Entry> ListFiles(const std::string& folder, std::size_t limit,
+                             std::vector<std::pair<std::string, std::string>>& unreadable) {
+  std::vector<Entry> files;
+  std::vector<std::string> pending = {folder};
+  while (!pending.empty()) {
+    const std::string current = std::move(pending.back());
+    pending.pop_back();
+    std::error_code problem;
+    for (fs::directory_iterator at(current, problem), end; !problem && at != end; at.increment(problem)) {
+      const std::string path = at->path().string();
+      const bool link = at->is_symlink(problem);
+      problem.clear();
+      const auto entry = Stat(path);
+      if (!entry) {
+        unreadable.emplace_back(path, entry.error().message.substr(path.size() + 2));
+      } else if (entry->kind == EntryKind::kFolder) {
+        if (!link && !IsUninteresting(at->path().filename().string())) pending.push_back(path);
+      } else {
+        files.push_back(*entry);
+      }
+      if (files.size() + pending.size() < limit) continue;
+      unreadable.emplace_back(folder,
+                              fmt::format("more than {} files: the rest was not looked at", FormatCount(limit)));
+      pending.clear();
+      break;
+    }
+    if (problem) unreadable.emplace_back(current, problem.message());
+  }
+  std::sort(files.begin(), files.end(), [](const Entry& a, const Entry& b) { return a.path < b.path; });
+  return files;
+}
+
+bool IsTerminal(int descriptor) { return ::isatty(descriptor) == 1; }
+
+int TerminalWidth(int descriptor, int otherwise) {
+  struct winsize size = {};
+  if (::ioctl(descriptor, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
+  if (const char* columns = std::getenv("COLUMNS")) {
+    const auto value = ParseInteger(columns);
+    if (value && *value >= 20 && *value <= 1000) return static_cast<int>(*value);
+  }
+  return otherwise;
+}
+
+}  // namespace vigil::platform

@@ -1,0 +1,36 @@
+// report: what was found, as text for a terminal, JSON for machines, HTML for people. Pure functions of the report.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/base.h"
+#include "model/model.h"
+
+namespace vigil::report {
+
+struct TextOptions {
+  int width = 80;
+  bool colour = false;
+  bool unicode = true;   // spark lines and plots in block characters; plain ASCII otherwise
+  bool verbose = false;  // every finding, all evidence, coverage, sources
+};
+
+// The first five lines of a run are enough to act on: what happened at which step, the cause, the decisive evidence,
+// the one setting to change, where to restart.
+std::string RenderText(const model::Report& report, const TextOptions& options);
+
+// Schema vigil.diagnosis/1, one shape whatever was given. `version` is the program's.
+std::string RenderJson(const model::Report& report, std::string_view version);
+
+// One self-contained page: no network, light and dark, printable, plots with findings marked and values on hover.
+std::string RenderHtml(const model::Report& report, std::string_view version);
+
+// The page of a finding, cause, remedy, config rule, signature or signal. An unknown id is an error that offers the
+// nearest.
+Result<std::string> ExplainText(std::string_view id, const TextOptions& options);
+Result<std::string> ExplainJson(std::string_view id);
+// The same rows as Markdown, one page per kind, for doc/guide/reference.
+std::string ReferenceMarkdown(std::string_view kind);
+
+}  // namespace vigil::report

@@ -1,0 +1,185 @@
+#!/usr/bin/env python3
+"""Turns the catalogue's rows (TOML) into constant C++ tables.
+
+usage: rows_to_cc.py ROWS_DIR OUTPUT_INC
+
+A row with an unknown or missing key, a duplicate id or a dangling reference stops the build with the file and the id.
+"""
+
+import sys
+import tomllib
+from pathlib import Path
+
+FAMILIES = ["loss", "rl", "memory", "throughput", "hang", "resume", "eval", "setup"]
+SEVERITIES = ["info", "warning", "error", "fatal"]
+REQUIRED = object()
+
+
+class Table:
+    """One kind of row: the TOML file, the C++ struct, and its fields in order as (name, encoder, default)."""
+
+    def __init__(self, file, key, struct, fields):
+        self.file, self.key, self.struct, self.fields = file, key, struct, fields
+
+
+def quote(text):
+    out = []
+    for char in " ".join(text.split()) if "\n" in text else text:
+        if char in '"\\':
+            out.append("\\" + char)
+        elif ord(char) < 32 or ord(char) > 126:
+            out.extend(f"\\{byte:03o}" for byte in char.encode())
+        else:
+            out.append(char)
+    return '"' + "".join(out) + '"'
+
+
+class Writer:
+    def __init__(self):
+        self.arrays = []
+
+    def text(self, value):
+        return quote(value)
+
+    def number(self, value):
+        return repr(float(value))
+
+    def family(self, value):
+        return f"static_cast<model::Family>({FAMILIES.index(value)})"
+
+    def severity(self, value):
+        return f"static_cast<model::Severity>({SEVERITIES.index(value)})"
+
+    def better(self, value):
+        return f"static_cast<Better>({['neither', 'lower', 'higher'].index(value)})"
+
+    def array(self, kind, items):
+        if not items:
+            return "{}"
+        name = f"kArray{len(self.arrays)}"
+        self.arrays.append(f"constexpr {kind} {name}[] = {{{', '.join(items)}}};")
+        return name
+
+    def words(self, value):
+        return self.array("std::string_view", [quote(word) for word in value])
+
+    def thresholds(self, value):
+        rows = []
+        for name, row in value.items():
+            rows.append("{%s, %s, %s, %s}" % (quote(name), self.number(row["value"]), quote(row["meaning"]), quote(row["origin"])))
+        return self.array("ThresholdRow", rows)
+
+    def weights(self, value):
+        rows = [
+            "{%s, %s, %s}" % (quote(row["id"]), self.number(row.get("if_true", 0)), self.number(row.get("if_false", 0)))
+            for row in value
+        ]
+        return self.array("EvidenceWeight", rows)
+
+    def settings(self, value):
+        rows = ["{%s, %s, %s}" % (quote(r["framework"]), quote(r["setting"]), quote(r.get("file", ""))) for r in value]
+        return self.array("RemedySetting", rows)
+
+
+TABLES = [
+    Table("signals.toml", "signal", "SignalRow", [
+        ("id", "text", REQUIRED), ("title", "text", REQUIRED), ("unit", "text", ""), ("better", "better", "neither"),
+        ("label", "text", ""), ("aliases", "words", [])]),
+    Table("facts.toml", "fact", "FactRow", [
+        ("id", "text", REQUIRED), ("title", "text", REQUIRED), ("aliases", "words", [])]),
+    Table("findings.toml", "finding", "FindingRow", [
+        ("id", "text", REQUIRED), ("title", "text", REQUIRED), ("family", "family", REQUIRED), ("severity", "severity", REQUIRED),
+        ("fires_when", "text", REQUIRED), ("why", "text", REQUIRED), ("detector", "text", ""), ("signals", "words", []),
+        ("thresholds", "thresholds", {})]),
+    Table("evidence.toml", "evidence", "EvidenceRow", [
+        ("id", "text", REQUIRED), ("test", "text", REQUIRED), ("says", "text", REQUIRED), ("needs", "text", REQUIRED)]),
+    Table("causes.toml", "cause", "CauseRow", [
+        ("id", "text", REQUIRED), ("title", "text", REQUIRED), ("family", "family", REQUIRED), ("explanation", "text", REQUIRED),
+        ("prior", "number", 0.0), ("explains", "words", []), ("evidence", "weights", []), ("next", "text", ""),
+        ("remedies", "words", [])]),
+    Table("remedies.toml", "remedy", "RemedyRow", [
+        ("id", "text", REQUIRED), ("title", "text", REQUIRED), ("text", "text", REQUIRED), ("fact", "text", ""),
+        ("proposal", "text", ""), ("settings", "settings", [])]),
+    Table("config_rules.toml", "rule", "ConfigRuleRow", [
+        ("id", "text", REQUIRED), ("title", "text", REQUIRED), ("severity", "severity", REQUIRED), ("when", "text", REQUIRED),
+        ("set", "text", REQUIRED), ("check", "text", "")]),
+    Table("signatures.toml", "signature", "SignatureRow", [
+        ("id", "text", REQUIRED), ("title", "text", REQUIRED), ("family", "family", REQUIRED), ("severity", "severity", REQUIRED),
+        ("patterns", "words", REQUIRED), ("role", "text", "root"), ("cause", "text", ""), ("finding", "text", ""),
+        ("explanation", "text", REQUIRED), ("fix", "text", REQUIRED)]),
+]
+
+
+def fail(file, row_id, problem):
+    sys.exit(f"{file}: row '{row_id}': {problem}")
+
+
+def load(rows_dir, table):
+    path = rows_dir / table.file
+    with open(path, "rb") as handle:
+        content = tomllib.load(handle)
+    extra = set(content) - {table.key}
+    if extra:
+        sys.exit(f"{path}: unknown table {sorted(extra)}, expected [[{table.key}]]")
+    known = {name for name, _, _ in table.fields}
+    seen = set()
+    for row in content.get(table.key, []):
+        row_id = row.get("id", "?")
+        if row_id in seen:
+            fail(path, row_id, "the id stands twice")
+        seen.add(row_id)
+        unknown = set(row) - known
+        if unknown:
+            fail(path, row_id, f"unknown key {sorted(unknown)}; known: {sorted(known)}")
+        for name, _, default in table.fields:
+            if default is REQUIRED and name not in row:
+                fail(path, row_id, f"key '{name}' is missing")
+    return content.get(table.key, [])
+
+
+def check_references(rows):
+    ids = {struct: {row["id"] for row in table} for struct, table in rows.items()}
+    symptoms = ids["FindingRow"] | ids["ConfigRuleRow"] | ids["SignatureRow"]
+
+    def demand(row, key, wanted, known):
+        for name in wanted:
+            if name and name not in known:
+                fail("rows", row["id"], f"{key} names '{name}', which no row defines")
+
+    for row in rows["CauseRow"]:
+        demand(row, "explains", row.get("explains", []), symptoms)
+        demand(row, "remedies", row.get("remedies", []), ids["RemedyRow"])
+        demand(row, "evidence", [w["id"] for w in row.get("evidence", [])], ids["EvidenceRow"])
+    for row in rows["FindingRow"]:
+        demand(row, "signals", row.get("signals", []), ids["SignalRow"])
+    for row in rows["RemedyRow"]:
+        demand(row, "fact", [row.get("fact", "")], ids["FactRow"])
+    for row in rows["SignatureRow"]:
+        demand(row, "cause", [row.get("cause", "")], ids["CauseRow"])
+        demand(row, "finding", [row.get("finding", "")], ids["FindingRow"])
+
+
+def main():
+    rows_dir, output = Path(sys.argv[1]), Path(sys.argv[2])
+    rows = {table.struct: load(rows_dir, table) for table in TABLES}
+    check_references(rows)
+    writer = Writer()
+    tables = []
+    for table in TABLES:
+        encoded = []
+        for row in rows[table.struct]:
+            fields = []
+            for name, encoder, default in table.fields:
+                try:
+                    fields.append(getattr(writer, encoder)(row.get(name, default)))
+                except (KeyError, ValueError, TypeError, AttributeError) as problem:
+                    fail(rows_dir / table.file, row["id"], f"key '{name}': {problem!r}")
+            encoded.append("    {" + ", ".join(fields) + "},")
+        body = "\n".join(encoded)
+        tables.append(f"constexpr std::array<{table.struct}, {len(encoded)}> k{table.struct}s = {{{{\n{body}\n}}}};")
+    text = "// Generated from catalogue/rows/*.toml by tools/rows_to_cc.py.\n"
+    output.write_text(text + "\n".join(writer.arrays) + "\n" + "\n".join(tables) + "\n")
+
+
+if __name__ == "__main__":
+    main()
