@@ -1,0 +1,312 @@
+"""Asserts that every fixture shows what its label says, from its files alone: `gym/.venv/bin/python gym/check_fixtures.py`.
+
+Reads with json, regular expressions and the tensorboard package; shares no code with the product.
+"""
+
+import ast
+import csv
+import glob
+import json
+import math
+import os
+import re
+import statistics
+import sys
+
+FIXTURES = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "tests", "fixtures")
+NUMBER = r"(-?(?:\d+\.?\d*(?:e[+-]?\d+)?|nan|inf))"
+
+
+class Series(dict):
+    """key -> list of (step, value); keys as in trainer_state.json."""
+
+    def put(self, key, step, value):
+        self.setdefault(key, []).append((step, float(value)))
+
+    def values(self, key):
+        return [v for _, v in self.get(key, [])]
+
+    def finite(self, key):
+        return [v for v in self.values(key) if math.isfinite(v)]
+
+
+def from_state(path, out):
+    for row in json.load(open(path))["log_history"]:
+        for key, value in row.items():
+            if isinstance(value, (int, float)) and key not in ("step", "epoch"):
+                out.put(key, row["step"], value)
+
+
+def from_dict_lines(text, out):
+    """HF lines carry no step: the order stands in for it."""
+    count = 0
+    for match in re.finditer(r"\{'[^{}\n]*\}", text):
+        body = re.sub(r"(?<=: )(nan|-?inf)(?=[,}])", r"'\1'", match.group())
+        row = ast.literal_eval(body)
+        count += "loss" in row
+        for key, value in row.items():
+            out.put(key, count, value)
+
+
+def from_loop_lines(text, out):
+    for line in text.splitlines():
+        if found := re.match(rf"step (\d+): train loss {NUMBER}, val loss {NUMBER}", line):
+            out.put("eval_loss", int(found[1]), found[3])
+            continue
+        step = re.match(r"(?:\[train\] )?(?:step |iter[= ])(\d+)", line)
+        if not step:
+            continue
+        for key, pattern in (("loss", r"\bloss[ =]"), ("grad_norm", r"(?:grad_norm |gnorm=)"), ("learning_rate", r"\blr[ =]"),
+                             ("loss_scale", "loss_scale "), ("eval_loss", "val_loss ")):
+            if found := re.search(pattern + NUMBER, line):
+                out.put(key, int(step[1]), found[1])
+
+
+LOOP_KEYS = {"lr": "learning_rate", "val_loss": "eval_loss"}
+
+
+def from_json_lines(lines, out):
+    for line in lines:
+        if line.startswith("{\""):
+            row = json.loads(line)
+            for key, value in row.items():
+                out.put(LOOP_KEYS.get(key, key), row["step"], value)
+
+
+def from_csv(path, out):
+    for row in csv.DictReader(open(path)):
+        for key, value in row.items():
+            out.put(LOOP_KEYS.get(key, key), int(row["step"]), value)
+
+
+def from_events(paths, out):
+    from tensorboard.backend.event_processing.event_file_loader import EventFileLoader
+
+    for path in sorted(paths):
+        for event in EventFileLoader(path).Load():
+            for v in event.summary.value:
+                if not v.HasField("tensor") or v.tensor.dtype != 1:
+                    continue
+                value = v.tensor.float_val[0] if v.tensor.float_val else float("nan")
+                key = v.tag.removeprefix("train/").replace("eval/", "eval_").replace("val/val_loss", "eval_loss")
+                out.put(LOOP_KEYS.get(key, key), event.step, value)
+
+
+def load(folder):
+    """The richest source wins: state, events, files, then the log. Also the log as text."""
+    log = os.path.join(folder, "train.log")
+    text = open(log, errors="replace").read().replace("\r", "\n") if os.path.exists(log) else ""
+    states = sorted(glob.glob(f"{folder}/checkpoint-*/trainer_state.json"), key=lambda p: int(re.findall(r"\d+", p)[-1]))
+    sources = []
+    if states:
+        sources.append(lambda out: from_state(states[-1], out))
+    if events := glob.glob(f"{folder}/**/events.out.tfevents*", recursive=True):
+        sources.append(lambda out: from_events(events, out))
+    if os.path.exists(f"{folder}/metrics.jsonl"):
+        sources.append(lambda out: from_json_lines(open(f"{folder}/metrics.jsonl"), out))
+    if os.path.exists(f"{folder}/metrics.csv"):
+        sources.append(lambda out: from_csv(f"{folder}/metrics.csv", out))
+    for read in (from_dict_lines, from_loop_lines, lambda t, out: from_json_lines(t.splitlines(), out)):
+        sources.append(lambda out, read=read: read(text, out))
+    for read in sources:
+        out = Series()
+        read(out)
+        if out.get("loss"):
+            return out, text
+    return Series(), text
+
+
+# --- what each fault must show: a list of (claim, holds) --------------------------------------------------------------
+
+
+def head(values, share=0.05):
+    return statistics.median(values[: max(3, int(len(values) * share))])
+
+
+def tail(values, share=0.1):
+    return statistics.median(values[-max(3, int(len(values) * share)):])
+
+
+def blew_up(s, _):
+    loss, norm = s.finite("loss"), s.finite("grad_norm")
+    best = min(head(loss), min(statistics.median(loss[i:i + 5]) for i in range(max(1, len(loss) - 4))))
+    diverged = tail(loss) > 1.5 * best
+    never = tail(loss) > 0.85 * head(loss)
+    exploded = norm and max(norm) > 100
+    lost = len(loss) < len(s.values("loss"))
+    return [("loss ends > 1.5x its best, never learned, norm > 100 or non-finite", diverged or never or exploded or lost)]
+
+
+def non_finite(s, _):
+    return [("a non-finite loss or norm is logged", any(not math.isfinite(v) for k in ("loss", "grad_norm") for v in s.values(k)))]
+
+
+def hidden(s, _):
+    return [("no loss is non-finite", len(s.finite("loss")) == len(s.values("loss"))),
+            ("the norm is non-finite", len(s.finite("grad_norm")) < len(s.values("grad_norm"))),
+            ("the loss reads 0 at the end", s.values("loss")[-1] == 0)]
+
+
+def masked(s, _):
+    loss, norm = s.values("loss"), s.values("grad_norm")
+    return [("loss is 0 or NaN throughout", all(v == 0 or math.isnan(v) for v in loss)), ("norm is 0 or NaN", not any(v > 0 for v in norm))]
+
+
+def flat(s, _):
+    loss = s.finite("loss")
+    return [("loss falls by less than 12%", tail(loss) > 0.88 * head(loss))]
+
+
+def rate_zero(s, _):
+    rates = s.values("learning_rate")
+    return [("LR is 0 on more than a quarter of the steps", sum(v == 0 for v in rates) > len(rates) / 4)]
+
+
+def overfit(s, _):
+    losses, loss = s.values("eval_loss"), s.finite("loss")
+    return [("eval loss ends > 1.1x its best", losses[-1] > 1.1 * min(losses)), ("train loss falls", tail(loss) < 0.7 * head(loss))]
+
+
+def rate_jump(s, _):
+    rates = s.values("learning_rate")
+    jumps = [b / a for a, b in zip(rates[5:], rates[6:], strict=False) if a > 0]
+    return [("LR jumps by more than 1.5x or falls to under half within one record", max(jumps) > 1.5 or min(jumps) < 0.5)]
+
+
+def resumed(s, row):
+    rates, loss, onset = s.get("learning_rate"), s.get("loss"), int(row["onset_step"])
+    before = [v for n, v in rates if n <= onset][-1]
+    after = [v for n, v in rates if n > onset][0]
+    low = statistics.median([v for n, v in loss if n <= onset][-8:])
+    high = max(v for n, v in loss if onset < n <= onset + 12)
+    return [("LR or loss jumps at the resume", abs(after / before - 1) > 0.2 or high > 1.25 * low)]
+
+
+def spike(s, row):
+    loss, onset = s.get("loss"), int(row["onset_step"])
+    around = [v for n, v in loss if onset - 20 <= n < onset]
+    peak = max(v for n, v in loss if onset <= n <= onset + 5)
+    return [("loss at the onset > 1.6x the median before", peak > 1.6 * statistics.median(around)),
+            ("it recovers", tail(s.finite("loss")) < 1.15 * statistics.median(around))]
+
+
+def scale_collapse(s, _):
+    scales = s.values("loss_scale")
+    return [("loss scale halves 8 times or more", scales[-1] < max(scales) / 256)]
+
+
+def constant_reward(s, _):
+    return [("reward is constant", len(set(s.values("reward"))) == 1), ("no spread", max(s.values("reward_std")) == 0)]
+
+
+def zero_groups(s, _):
+    return [("every group has zero spread", min(s.values("frac_reward_zero_std")) == 1), ("reward varies", len(set(s.values("reward"))) > 1)]
+
+
+def entropy_gone(s, _):
+    return [("entropy ends < 0.01", tail(s.values("entropy")) < 0.01), ("it began above 0.1", head(s.values("entropy")) > 0.1)]
+
+
+def truncated(s, _):
+    return [("clipped ratio > 0.8", statistics.median(s.values("completions/clipped_ratio")) > 0.8)]
+
+
+def kl_high(s, _):
+    return [("kl > 2", max(s.values("kl")) > 2), ("kl starts low", s.values("kl")[0] < 0.1)]
+
+
+def rl_lost(s, _):
+    reward = s.values("reward")
+    return [("reward ends under half its best, or norm > 10", tail(reward) < 0.5 * max(head(reward), tail(reward), sorted(reward)[len(reward) * 9 // 10])
+             or max(s.finite("grad_norm")) > 10)]
+
+
+def no_preference(s, _):
+    accuracy = s.values("rewards/accuracies")
+    return [("accuracy stays near one half", abs(statistics.mean(accuracy[-20:]) - 0.5) < 0.12)]
+
+
+def crashed(pattern):
+    def check(_, row):
+        return [(f"the log says {pattern!r}", re.search(pattern, row["text"]))]
+
+    return check
+
+
+CHECKS = {
+    "lr-too-high": blew_up, "no-warmup": blew_up, "no-clipping": blew_up, "nonfinite-input": non_finite,
+    "log-zero-layer": non_finite, "nan-hidden": hidden, "labels-masked": masked, "labels-shuffled": flat,
+    "frozen-params": flat, "lr-zero": rate_zero, "lr-too-low": flat, "overfit": overfit, "schedule-break": rate_jump,
+    "resume-no-optimizer": resumed, "bad-sample": spike, "fp16-overflow": scale_collapse,
+    "reward-constant": constant_reward, "zero-variance-groups": zero_groups, "entropy-collapse": entropy_gone,
+    "completions-truncated": truncated, "kl-blowup": kl_high, "preference-shuffled": no_preference,
+    "crash-shape-mismatch": crashed("size mismatch for"), "crash-matmul": crashed("mat1 and mat2 shapes"),
+    "crash-reward-import": crashed("ModuleNotFoundError"), "crash-empty-dataset": crashed("num_samples=0|Error"),
+    "crash-token-range": crashed("index out of range"), "crash-no-pad-token": crashed("pad(ding)?.token"),
+    "crash-generations": crashed("divisible"), "crash-interrupted": crashed("KeyboardInterrupt"),
+}
+
+
+def healthy(s, row):
+    loss = s.values("loss")
+    claims = [("every value is finite", all(math.isfinite(v) for k in ("loss", "grad_norm", "eval_loss") for v in s.values(k)))]
+    if row["trainer"] == "grpo":
+        reward, entropy = s.values("reward"), s.values("entropy")
+        claims += [("reward does not fall", tail(reward) >= head(reward) - 0.05), ("entropy > 0.02", tail(entropy) > 0.02),
+                   ("groups differ", statistics.mean(s.values("frac_reward_zero_std")) < 0.8),
+                   ("kl < 1", max(s.values("kl") or [0]) < 1)]
+        return claims
+    at_floor = "floor" in row["note"] or "fine-tune" in row["note"]
+    claims.append(("loss fell, or was at its floor", tail(loss) < (1.05 if at_floor else 0.93) * head(loss)))
+    claims.append(("it ends near its best", tail(loss) < 1.35 * min(loss) + 0.1))
+    if evals := s.values("eval_loss"):
+        claims.append(("eval loss ends near its best", evals[-1] < 1.05 * min(evals)))
+    return claims
+
+
+def claims_of(row, series):
+    if row["fault"] == "healthy":
+        return healthy(series, row)
+    if row["trainer"] == "grpo" and row["fault"] == "lr-too-high":
+        return rl_lost(series, row)
+    if row["trainer"] == "grpo" and row["fault"] == "lr-zero":
+        return rate_zero(series, row)
+    return CHECKS[row["fault"]](series, row)
+
+
+def brief(series):
+    def ends(key):
+        values = series.values(key)
+        return f"{values[0]:.3g}>{values[-1]:.3g}" if values else "-"
+
+    norms = series.finite("grad_norm")
+    return f"n={len(series.values('loss')):<4} loss {ends('loss'):14} norm<={max(norms, default=0):<8.3g} lr {ends('learning_rate'):18}"
+
+
+def main():
+    only = sys.argv[1:]
+    bad = 0
+    with open(os.path.join(FIXTURES, "LABELS.tsv")) as f:
+        rows = list(csv.DictReader(f, delimiter="\t", quoting=csv.QUOTE_NONE))
+    for row in rows:
+        if only and not any(part in row["path"] for part in only):
+            continue
+        series, row["text"] = load(os.path.join(FIXTURES, row["path"]))
+        try:
+            failed = [claim for claim, holds in claims_of(row, series) if not holds]
+        except (IndexError, ValueError, statistics.StatisticsError) as error:
+            failed = [f"cannot be judged: {error!r}"]
+        if row["fault"] in ("reward-constant", "entropy-collapse", "kl-blowup") or row["trainer"] == "grpo":
+            extra = " ".join(f"{k} {series.values(k)[0]:.3g}>{series.values(k)[-1]:.3g}" for k in ("reward", "entropy", "kl") if k in series)
+        else:
+            extra = f"eval {series.values('eval_loss')[0]:.3g}>{series.values('eval_loss')[-1]:.3g}" if "eval_loss" in series else ""
+        bad += bool(failed)
+        print(f"{'ok ' if not failed else 'BAD'} {row['path'][5:]:42} {brief(series)} {extra} {'; '.join(failed)}")
+    healthy_runs = sum(r["fault"] == "healthy" for r in rows)
+    tune = sum(r["split"] == "tune" for r in rows)
+    print(f"{len(rows)} runs, {healthy_runs} healthy, {tune} tune, {bad} not as labelled")
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
