@@ -78,7 +78,7 @@ const Format* Recognise(const Probe& probe);
 // Reads one file with the format its content shows. The part's source carries path, format, state and note.
 // An Error when nothing could be read from it: unknown format, empty, unreadable.
 Result<model::Run> ReadFile(const std::string& path);
-// The same over bytes in memory; `piece_bytes` is how much each Consume sees at most (0: all at once).
+// The same over bytes in memory; each Consume sees `piece_bytes` more than was left over (0: all at once).
 Result<model::Run> ReadBytes(const std::string& path, std::string_view bytes, const Format& format,
                              std::size_t piece_bytes = 0);
 

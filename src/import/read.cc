@@ -1,0 +1,163 @@
+#include "import/read.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+
+namespace vigil::import {
+namespace {
+
+constexpr std::size_t kHeadBytes = std::size_t{64} << 10U;
+// A piece stays within the second-level cache, so that parsing reads what the kernel just wrote there.
+constexpr std::size_t kPieceBytes = std::size_t{512} << 10U;
+// No event, row or line of a training log comes near this; what does is damage or not ours.
+constexpr std::size_t kRecordLimitBytes = std::size_t{64} << 20U;
+constexpr std::size_t kDocumentLimitBytes = std::size_t{1} << 30U;
+
+// Bytes read but not yet consumed, at the front of a block that grows on demand.
+class Window {
+ public:
+  Window(std::size_t capacity, std::string_view content) {
+    Grow(std::max(capacity, content.size()));
+    if (!content.empty()) std::memcpy(block_.get(), content.data(), content.size());
+    size_ = content.size();
+  }
+
+  std::string_view content() const { return {block_.get(), size_}; }
+  bool full() const { return size_ == capacity_; }
+  std::size_t capacity() const { return capacity_; }
+
+  void Drop(std::size_t count) {
+    std::memmove(block_.get(), block_.get() + count, size_ - count);
+    size_ -= count;
+  }
+
+  void Grow(std::size_t capacity) {
+    auto bigger = std::make_unique_for_overwrite<char[]>(capacity);
+    if (size_ != 0) std::memcpy(bigger.get(), block_.get(), size_);
+    block_ = std::move(bigger);
+    capacity_ = capacity;
+  }
+
+  // Reads until the block is full or the file ends; true at the end of the file.
+  Result<bool> FillFrom(platform::File& file) {
+    while (!full()) {
+      const auto count = file.Read(block_.get() + size_, capacity_ - size_);
+      if (!count) return Fail(count.error().message);
+      if (*count == 0) return true;
+      size_ += *count;
+    }
+    return false;
+  }
+
+ private:
+  std::unique_ptr<char[]> block_;
+  std::size_t capacity_ = 0;
+  std::size_t size_ = 0;
+};
+
+// The reason in a message that begins with the path.
+std::string WithoutPath(const std::string& message, const std::string& path) {
+  return message.starts_with(path + ": ") ? message.substr(path.size() + 2) : message;
+}
+
+// Hands the file to the reader piece by piece. Trouble on the way is reported as damage at its byte: what came before
+// it stays.
+void FeedFile(OpenedFile& opened, Reader& reader, PartBuilder& builder) {
+  const bool whole = reader.NeedsWholeFile();
+  const std::size_t limit = whole ? kDocumentLimitBytes : kRecordLimitBytes;
+  const std::uint64_t wanted = whole ? opened.file.size_bytes() + 1 : kPieceBytes;
+  Window window(static_cast<std::size_t>(std::min<std::uint64_t>(wanted, limit)), opened.head);
+  std::uint64_t offset = 0;  // in the file, of the window's first byte
+  for (;;) {
+    const auto at_end = window.FillFrom(opened.file);
+    if (!at_end) {
+      builder.ReportDamage(fmt::format("byte {}: {}", offset + window.content().size(),
+                                       WithoutPath(at_end.error().message, opened.path)));
+    }
+    const bool last = !at_end || *at_end;
+    const std::size_t consumed = whole && !last ? 0 : reader.Consume(window.content(), last);
+    if (last) return;
+    offset += consumed;
+    window.Drop(consumed);
+    if (!window.full()) continue;
+    if (window.capacity() >= limit) {
+      builder.ReportDamage(fmt::format("byte {}: {} larger than {}, not read from here on", offset,
+                                       whole ? "document" : "record", FormatBytes(limit)));
+      reader.Consume(window.content(), true);
+      return;
+    }
+    window.Grow(std::min(limit, window.capacity() * 2));
+  }
+}
+
+bool HoldsAnything(const model::Run& part) {
+  const bool has_points =
+      std::any_of(part.series.begin(), part.series.end(), [](const model::Series& series) { return !series.empty(); });
+  return has_points || !part.events.empty() || !part.facts.empty() || !part.artifacts.empty() ||
+         !part.batches.steps.empty();
+}
+
+Result<model::Run> Finished(PartBuilder& builder, const Format& format) {
+  model::Run& part = builder.part();
+  if (HoldsAnything(part)) return std::move(part);
+  const model::Source& source = part.sources.front();
+  return Fail(fmt::format("{}: {} without any value, event or setting in it{}{}", source.path, format.title,
+                          source.note.empty() ? "" : ": ", source.note));
+}
+
+}  // namespace
+
+Result<OpenedFile> OpenAndRecognise(const std::string& path) {
+  auto file = platform::File::Open(path);
+  if (!file) return Fail(file.error().message);
+  OpenedFile opened{std::move(*file), path, std::string(kHeadBytes, '\0'), nullptr};
+  std::size_t size = 0;
+  while (size < kHeadBytes) {
+    const auto count = opened.file.Read(opened.head.data() + size, kHeadBytes - size);
+    if (!count) return Fail(count.error().message);
+    if (*count == 0) break;
+    size += *count;
+  }
+  opened.head.resize(size);
+  if (size == 0) return Fail(fmt::format("{}: empty file", path));
+  opened.format = Recognise({path, opened.head, opened.file.size_bytes()});
+  return opened;
+}
+
+Result<model::Run> ReadOpened(OpenedFile opened) {
+  PartBuilder builder(opened.path, std::string(opened.format->id));
+  const auto reader = opened.format->open(builder);
+  FeedFile(opened, *reader, builder);
+  return Finished(builder, *opened.format);
+}
+
+Result<model::Run> ReadFile(const std::string& path) {
+  auto opened = OpenAndRecognise(path);
+  if (!opened) return Fail(opened.error().message);
+  if (opened->format != nullptr) return ReadOpened(std::move(*opened));
+  const bool zeros = opened->head.find_first_not_of('\0') == std::string::npos;
+  return Fail(fmt::format("{}: {}", path,
+                          zeros ? "begins with nothing but zero bytes (never written, or lost in a crash)"
+                                : "content of no kind that vigil reads"));
+}
+
+Result<model::Run> ReadBytes(const std::string& path, std::string_view bytes, const Format& format,
+                             std::size_t piece_bytes) {
+  PartBuilder builder(path, std::string(format.id));
+  const auto reader = format.open(builder);
+  const std::size_t piece = piece_bytes == 0 || reader->NeedsWholeFile() ? bytes.size() : piece_bytes;
+  std::size_t begin = 0;
+  std::size_t end = 0;
+  bool last = false;
+  while (!last) {
+    end = std::min(bytes.size(), end + piece);
+    last = end == bytes.size();
+    begin += reader->Consume(bytes.substr(begin, end - begin), last);
+  }
+  return Finished(builder, format);
+}
+
+}  // namespace vigil::import

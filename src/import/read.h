@@ -1,0 +1,25 @@
+// The driver's steps, for code of this module that needs to know more than "read or not": discovery tells files that
+// are nothing of ours from files that are broken.
+#pragma once
+
+#include <string>
+
+#include "import/import.h"
+#include "platform/platform.h"
+
+namespace vigil::import {
+
+// A file with its beginning read and recognised.
+struct OpenedFile {
+  platform::File file;
+  std::string path;
+  std::string head;                // the bytes taken from the file so far
+  const Format* format = nullptr;  // null: the content is nothing that vigil reads
+};
+
+// An Error when the file cannot be opened or read, or is empty.
+Result<OpenedFile> OpenAndRecognise(const std::string& path);
+// Reads the rest. `opened.format` must not be null. An Error when nothing could be used.
+Result<model::Run> ReadOpened(OpenedFile opened);
+
+}  // namespace vigil::import
