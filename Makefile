@@ -1,0 +1,65 @@
+# The commands of the project; `make help` lists them. The work is done by CMake presets and by the scripts in tools/.
+.DEFAULT_GOAL := all
+.PHONY: all demo test dev tsan lint format bench fuzz accuracy golden clean help install-build install-lint
+
+JOBS ?= $(shell nproc)
+FUZZ_SECONDS ?= 60
+
+all: build/release/vigil ## build the release program to build/release/vigil
+	@echo "built build/release/vigil"
+
+.PHONY: build/release/vigil
+build/release/vigil: install-build
+	@tools/build.sh release vigil
+
+demo: build/release/vigil ## diagnose three runs that ship with the project, in the terminal and as HTML
+	@tools/demo.sh
+
+test: install-build ## build and run the tests
+	@tools/build.sh test
+	@ctest --preset test -j $(JOBS)
+
+dev: install-build install-lint ## the same under ASan and UBSan, with clang-19
+	@tools/build.sh dev
+	@ctest --preset dev -j $(JOBS)
+
+tsan: install-build install-lint ## the tests of what has threads, under TSan
+	@tools/build.sh tsan
+	@ctest --preset tsan -j $(JOBS)
+
+lint: install-build install-lint ## check format, clang-tidy, ruff, shellcheck
+	@tools/install-deps.sh python
+	@tools/lint.sh
+
+format: install-lint ## rewrite the sources in the house format
+	@tools/install-deps.sh python
+	@tools/format.sh
+
+bench: install-build ## run the benchmarks
+	@tools/install-deps.sh bench
+	@tools/build.sh bench
+	@tools/bench.sh
+
+fuzz: install-build install-lint ## fuzz each reader for FUZZ_SECONDS (60) from its corpus
+	@tools/build.sh fuzz
+	@tools/fuzz.sh $(FUZZ_SECONDS)
+
+accuracy: install-build ## how often the verdict is right: prints the table and writes doc/accuracy.md
+	@tools/build.sh release accuracy
+	@build/release/accuracy
+
+golden: install-build ## rewrite expected outputs and the generated parts of documents; review the diff
+	@tools/build.sh test
+	@tools/golden.sh
+
+clean: ## remove all that was built
+	rm -rf build
+
+help: ## this list
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 18
+
+install-build:
+	@tools/install-deps.sh build
+
+install-lint:
+	@tools/install-deps.sh lint

@@ -1,0 +1,18 @@
+#!/usr/bin/env bash
+# Every check of style: clang-format, clang-tidy, ruff, shellcheck. Changes nothing; fails on the first kind that finds
+# something.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+# shellcheck source=tools/sources.sh
+. tools/sources.sh
+
+echo "clang-format"
+cpp_sources | xargs -0 clang-format-19 --dry-run -Werror
+echo "ruff"
+build/venv/bin/ruff check --quiet .
+build/venv/bin/ruff format --check --quiet .
+echo "shellcheck"
+shell_scripts | xargs -0 shellcheck -x
+echo "clang-tidy"
+tools/build.sh lint
+echo "lint: clean"
