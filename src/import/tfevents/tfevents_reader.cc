@@ -89,15 +89,32 @@ class TfeventsReader : public Reader {
 
  private:
   bool TakeRecord(std::string_view payload) {
-    Event event;
-    if (!tfevents::ParseEvent(payload, event)) return false;
-    if (std::isnan(event.wall_time)) {
-      ++without_time_;
+    tfevents::PlainScalar plain;
+    if (tfevents::ParsePlainScalar(payload, plain)) {
+      TakePlainScalar(plain);
       return true;
     }
+    Event event;
+    if (!tfevents::ParseEvent(payload, event)) return false;
+    if (!HasTime(event.wall_time)) return true;
     has_steps_ = has_steps_ || event.step != 0;
     if (!event.session_log.empty()) TakeSessionLog(event);
     return event.summary.empty() || TakeSummary(event);
+  }
+
+  bool HasTime(double wall_time) {
+    const bool has = !std::isnan(wall_time);
+    without_time_ += has ? 0 : 1;
+    return has;
+  }
+
+  void TakePlainScalar(const tfevents::PlainScalar& plain) {
+    if (!HasTime(plain.wall_time)) return;
+    has_steps_ = has_steps_ || plain.step != 0;
+    const Tag* tag = tags_.Find(plain.tag);
+    if (tag == nullptr) tag = OpenTag({plain.tag, {}, {}, plain.value, true, false});
+    if (tag != nullptr && tag->kind == TagKind::kScalar)
+      AddPoint(*tag, plain.step, plain.wall_time, static_cast<double>(plain.value));
   }
 
   bool TakeSummary(const Event& event) {
@@ -116,16 +133,15 @@ class TfeventsReader : public Reader {
     if (tag == nullptr) tag = OpenTag(value);
     if (tag == nullptr || tag->kind != TagKind::kScalar) return;
     if (value.is_simple) {
-      AddPoint(*tag, event, static_cast<double>(value.simple));
+      AddPoint(*tag, event.step, event.wall_time, static_cast<double>(value.simple));
     } else if (const auto number = tfevents::TensorScalar(value.tensor); value.is_tensor && number) {
-      AddPoint(*tag, event, *number);
+      AddPoint(*tag, event.step, event.wall_time, *number);
     }
   }
 
-  void AddPoint(const Tag& tag, const Event& event, double value) {
-    const std::int64_t step =
-        tag.counts_rows ? static_cast<std::int64_t>(builder_.series(tag.series).size()) : event.step;
-    builder_.Add(tag.series, step, value, event.wall_time);
+  void AddPoint(const Tag& tag, std::int64_t step, double wall_time, double value) {
+    if (tag.counts_rows) step = static_cast<std::int64_t>(builder_.series(tag.series).size());
+    builder_.Add(tag.series, step, value, wall_time);
   }
 
   // A tag seen for the first time. Null when there are too many.
