@@ -7,4 +7,3 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 cpp_sources | xargs -0 clang-format-19 -i
 build/venv/bin/ruff check --quiet --fix .
-build/venv/bin/ruff format --quiet .

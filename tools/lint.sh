@@ -10,7 +10,6 @@ echo "clang-format"
 cpp_sources | xargs -0 clang-format-19 --dry-run -Werror
 echo "ruff"
 build/venv/bin/ruff check --quiet .
-build/venv/bin/ruff format --check --quiet .
 echo "shellcheck"
 shell_scripts | xargs -0 shellcheck -x
 echo "clang-tidy"

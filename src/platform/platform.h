@@ -18,6 +18,8 @@ namespace vigil::platform {
 class File {
  public:
   static Result<File> Open(const std::string& path);  // directories, FIFOs, devices and sockets are refused
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
   File(File&& other) noexcept;
   File& operator=(File&& other) noexcept;
   ~File();

@@ -1,0 +1,70 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "catalogue/catalogue.h"
+
+namespace vigil::catalogue {
+namespace {
+
+using model::Severity;
+using testing::AllOf;
+using testing::HasSubstr;
+
+Settings Parsed(std::string_view toml) {
+  auto settings = Settings::Parse(toml, "vigil.toml");
+  EXPECT_TRUE(settings) << (settings ? "" : settings.error().message);
+  return settings ? *settings : Settings();
+}
+
+std::string Complaint(std::string_view toml) {
+  const auto settings = Settings::Parse(toml, "vigil.toml");
+  EXPECT_FALSE(settings) << toml;
+  return settings ? std::string() : settings.error().message;
+}
+
+TEST(Settings, WithoutAFileTheRowsHold) {
+  const Settings settings;
+  EXPECT_EQ(settings.Threshold("loss/spike", "z"), FindFinding("loss/spike")->thresholds[0].value);
+  EXPECT_EQ(settings.SeverityOf("loss/spike", Severity::kWarning), Severity::kWarning);
+  EXPECT_TRUE(settings.Enabled("loss/spike"));
+}
+
+TEST(Settings, AFileChangesWhatItNamesAndNothingElse) {
+  const Settings settings = Parsed("[\"loss/spike\"]\nz = 9.5\nseverity = \"error\"\nenabled = false\n");
+  EXPECT_EQ(settings.Threshold("loss/spike", "z"), 9.5);
+  EXPECT_EQ(settings.Threshold("loss/spike", "window"), Settings().Threshold("loss/spike", "window"));
+  EXPECT_EQ(settings.SeverityOf("loss/spike", Severity::kWarning), Severity::kError);
+  EXPECT_FALSE(settings.Enabled("loss/spike"));
+  EXPECT_TRUE(settings.Enabled("loss/divergence"));
+}
+
+TEST(Settings, AWholeNumberIsAThresholdToo) {
+  EXPECT_EQ(Parsed("[\"loss/spike\"]\nz = 9\n").Threshold("loss/spike", "z"), 9.0);
+}
+
+TEST(Settings, AnEmptyFileChangesNothing) { EXPECT_TRUE(Parsed("").Enabled("loss/spike")); }
+
+TEST(Settings, AnUnknownIdIsRefusedWithTheNearestNames) {
+  EXPECT_THAT(
+      Complaint("\n[\"loss/spke\"]\nz = 9\n"),
+      AllOf(HasSubstr("vigil.toml:2"), HasSubstr("unknown id 'loss/spke'"), HasSubstr("did you mean loss/spike")));
+}
+
+TEST(Settings, AnUnknownThresholdIsRefusedWithTheKnownOnes) {
+  EXPECT_THAT(Complaint("[\"loss/spike\"]\nzz = 9\n"),
+              AllOf(HasSubstr("vigil.toml:2: 'zz'"), HasSubstr("z_with_grad")));
+}
+
+TEST(Settings, AValueOfTheWrongTypeIsRefused) {
+  EXPECT_THAT(Complaint("[\"loss/spike\"]\nz = \"high\"\n"), HasSubstr("no setting of that type"));
+  EXPECT_THAT(Complaint("[\"loss/spike\"]\nenabled = 1\n"), HasSubstr("no setting of that type"));
+  EXPECT_THAT(Complaint("[\"loss/spike\"]\nseverity = \"bad\"\n"), HasSubstr("must be info, warning, error or fatal"));
+  EXPECT_THAT(Complaint("\"loss/spike\" = 3\n"), HasSubstr("is no table"));
+}
+
+TEST(Settings, ABrokenFileIsRefusedWithItsLine) {
+  EXPECT_THAT(Complaint("[\"loss/spike\"]\nz = = 3\n"), HasSubstr("vigil.toml:2"));
+}
+
+}  // namespace
+}  // namespace vigil::catalogue

@@ -1,0 +1,77 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "catalogue/catalogue.h"
+
+namespace vigil::catalogue {
+namespace {
+
+using testing::ElementsAre;
+using testing::Pair;
+
+std::string SignalOf(std::string_view raw) {
+  const auto meaning = Interpret(raw);
+  return meaning ? std::string(meaning->signal) : std::string("(unknown)");
+}
+
+TEST(Vocabulary, KnowsWhatFrameworksCallTheLoss) {
+  for (const char* raw : {"loss", "train/loss", "Train Loss", "train-loss", "TRAIN_LOSS", " lm loss "}) {
+    EXPECT_EQ(SignalOf(raw), "loss") << raw;
+  }
+}
+
+TEST(Vocabulary, TellsTrainingFromEvaluation) {
+  EXPECT_EQ(SignalOf("eval_loss"), "eval_loss");
+  EXPECT_EQ(SignalOf("val/loss"), "eval_loss");
+}
+
+TEST(Vocabulary, TakesALabelFromTheNameAsItIsSpelled) {
+  const auto meaning = Interpret("eval_Wiki-103_loss");
+  ASSERT_TRUE(meaning);
+  EXPECT_EQ(meaning->signal, "eval_loss");
+  EXPECT_THAT(meaning->labels, ElementsAre(Pair("dataset", "Wiki-103")));
+}
+
+TEST(Vocabulary, ANameWithNothingInThePlaceOfTheLabelIsUnknown) { EXPECT_EQ(SignalOf("eval__loss"), "(unknown)"); }
+
+TEST(Vocabulary, LeavesUnknownNamesAlone) {
+  EXPECT_EQ(SignalOf("my_special_metric"), "(unknown)");
+  EXPECT_EQ(SignalOf(""), "(unknown)");
+  EXPECT_EQ(InterpretFact("my_special_setting"), "");
+}
+
+TEST(Vocabulary, KnowsSettingsByTheirFrameworksNames) {
+  EXPECT_EQ(InterpretFact("learning_rate"), "lr");
+  EXPECT_EQ(InterpretFact("max_grad_norm"), "max_grad_norm");
+}
+
+// Two rows that claim one name would make the meaning depend on the order of the file.
+TEST(Vocabulary, NoNameStandsForTwoSignals) {
+  for (const SignalRow& row : Signals()) {
+    EXPECT_EQ(SignalOf(row.id), row.id);
+    for (const std::string_view alias : row.aliases) {
+      if (alias.find('*') != std::string_view::npos) continue;
+      EXPECT_EQ(SignalOf(alias), row.id) << alias;
+    }
+  }
+}
+
+TEST(Vocabulary, NoNameStandsForTwoSettings) {
+  for (const FactRow& row : Facts()) {
+    EXPECT_EQ(InterpretFact(row.id), row.id);
+    for (const std::string_view alias : row.aliases) EXPECT_EQ(InterpretFact(alias), row.id) << alias;
+  }
+}
+
+TEST(Vocabulary, ANameWithAStarSaysWhichLabelItGives) {
+  for (const SignalRow& row : Signals()) {
+    for (const std::string_view alias : row.aliases) {
+      if (alias.find('*') == std::string_view::npos) continue;
+      EXPECT_FALSE(row.label.empty()) << row.id << ": " << alias;
+      EXPECT_EQ(alias.find('*'), alias.rfind('*')) << row.id << ": " << alias;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace vigil::catalogue

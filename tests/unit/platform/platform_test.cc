@@ -1,0 +1,208 @@
+#include "platform/platform.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+namespace vigil::platform {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+class PlatformTest : public testing::Test {
+ protected:
+  PlatformTest() {
+    std::string pattern = testing::TempDir() + "vigil-platform-XXXXXX";
+    folder_ = ::mkdtemp(pattern.data());
+  }
+  ~PlatformTest() override {
+    std::error_code ignored;
+    fs::permissions(folder_, fs::perms::owner_all, ignored);
+    fs::remove_all(folder_, ignored);
+  }
+
+  std::string Path(const std::string& name) const { return folder_ + "/" + name; }
+
+  std::string Write(const std::string& name, const std::string& content) const {
+    fs::create_directories(fs::path(Path(name)).parent_path());
+    std::ofstream(Path(name), std::ios::binary) << content;
+    return Path(name);
+  }
+
+  std::vector<std::string> List(std::size_t limit = 100) {
+    std::vector<std::string> names;
+    for (const Entry& entry : ListFiles(folder_, limit, unreadable_))
+      names.push_back(entry.path.substr(folder_.size() + 1));
+    return names;
+  }
+
+  std::string folder_;
+  std::vector<std::pair<std::string, std::string>> unreadable_;
+};
+
+TEST_F(PlatformTest, ReadsAFileToItsEnd) {
+  auto file = File::Open(Write("log", "hello"));
+  ASSERT_TRUE(file);
+  EXPECT_EQ(file->size_bytes(), 5U);
+  char piece[4];
+  EXPECT_EQ(*file->Read(piece, sizeof piece), 4U);
+  EXPECT_EQ(*file->Read(piece, sizeof piece), 1U);
+  EXPECT_EQ(piece[0], 'o');
+  EXPECT_EQ(*file->Read(piece, sizeof piece), 0U);
+}
+
+TEST_F(PlatformTest, SeesWhatIsAppendedAfterTheEndWasReached) {
+  const std::string path = Write("log", "a");
+  auto file = File::Open(path);
+  ASSERT_TRUE(file);
+  char piece[4];
+  EXPECT_EQ(*file->Read(piece, sizeof piece), 1U);
+  EXPECT_EQ(*file->Read(piece, sizeof piece), 0U);
+  std::ofstream(path, std::ios::app) << "bc";
+  EXPECT_EQ(*file->Read(piece, sizeof piece), 2U);
+}
+
+TEST_F(PlatformTest, MovesAFileWithoutClosingItTwice) {
+  auto first = File::Open(Write("a", "a"));
+  auto second = File::Open(Write("b", "b"));
+  ASSERT_TRUE(first && second);
+  *first = std::move(*second);
+  char piece[4];
+  EXPECT_EQ(*first->Read(piece, sizeof piece), 1U);
+  EXPECT_EQ(piece[0], 'b');
+}
+
+TEST_F(PlatformTest, RefusesWhatIsNoFileWithTheReason) {
+  EXPECT_THAT(File::Open(folder_).error().message, HasSubstr("is a folder"));
+  EXPECT_THAT(File::Open(Path("missing")).error().message, HasSubstr("missing: cannot be opened: No such file"));
+  ASSERT_EQ(::mkfifo(Path("pipe").c_str(), 0600), 0);
+  EXPECT_THAT(File::Open(Path("pipe")).error().message, HasSubstr("not a regular file"))
+      << "and does not wait for a writer";
+  EXPECT_THAT(File::Open("/dev/zero").error().message, HasSubstr("not a regular file"));
+}
+
+TEST_F(PlatformTest, ReadsAWholeFileUpToItsLimit) {
+  const std::string content(3'000'000, 'x');
+  const std::string path = Write("big", content);
+  EXPECT_EQ(*ReadWholeFile(path, content.size()), content);
+  EXPECT_THAT(ReadWholeFile(path, content.size() - 1).error().message, HasSubstr("larger than the limit of 2.9 MiB"));
+  EXPECT_EQ(*ReadWholeFile(Write("empty", ""), 0), "");
+}
+
+TEST_F(PlatformTest, WritesAtomicallyAndLeavesNothingElse) {
+  const std::string path = Write("report.html", "old");
+  ASSERT_TRUE(WriteFileAtomically(path, "new"));
+  EXPECT_EQ(*ReadWholeFile(path, 100), "new");
+  EXPECT_THAT(List(), ElementsAre("report.html"));
+  EXPECT_EQ(fs::status(path).permissions(), static_cast<fs::perms>(0644));
+}
+
+TEST_F(PlatformTest, SaysWhyAFileCannotBeWritten) {
+  const auto status = WriteFileAtomically(Path("missing/report.html"), "x");
+  ASSERT_FALSE(status);
+  EXPECT_THAT(status.error().message, HasSubstr("missing/report.html: cannot be written: No such file"));
+}
+
+TEST_F(PlatformTest, AFailedWriteLeavesTheFolderAsItWas) {
+  fs::create_directory(Path("taken"));
+  EXPECT_FALSE(WriteFileAtomically(Path("taken"), "x")) << "a folder stands in the place of the file";
+  EXPECT_THAT(List(), IsEmpty());
+}
+
+TEST_F(PlatformTest, StatTellsFilesFromFolders) {
+  EXPECT_EQ(Stat(folder_)->kind, EntryKind::kFolder);
+  const auto entry = Stat(Write("log", "abc"));
+  EXPECT_EQ(entry->kind, EntryKind::kFile);
+  EXPECT_EQ(entry->size_bytes, 3U);
+  EXPECT_GT(entry->modified_unix_s, 1.6e9);
+  EXPECT_EQ(Stat("/dev/null")->kind, EntryKind::kOther);
+  EXPECT_FALSE(Stat(Path("missing")));
+}
+
+TEST_F(PlatformTest, ListsFilesBelowInAStableOrder) {
+  Write("b.log", "");
+  Write("a/z.log", "");
+  Write("a/deep/y.log", "");
+  EXPECT_THAT(List(), ElementsAre("a/deep/y.log", "a/z.log", "b.log"));
+  EXPECT_THAT(unreadable_, IsEmpty());
+}
+
+TEST_F(PlatformTest, DoesNotEnterWhatIsNotARunsOwn) {
+  Write(".git/objects/x", "");
+  Write("node_modules/x", "");
+  Write("run/__pycache__/x", "");
+  Write("run/train.log", "");
+  EXPECT_THAT(List(), ElementsAre("run/train.log"));
+}
+
+TEST_F(PlatformTest, FollowsLinksToFilesAndNotToFolders) {
+  Write("run/train.log", "");
+  fs::create_symlink(Path("run/train.log"), Path("latest.log"));
+  fs::create_directory_symlink(folder_, Path("run/loop"));
+  fs::create_symlink(Path("gone"), Path("broken"));
+  EXPECT_THAT(List(), ElementsAre("latest.log", "run/train.log"));
+  EXPECT_THAT(unreadable_, ElementsAre(testing::Pair(Path("broken"), "No such file or directory")));
+}
+
+TEST_F(PlatformTest, StopsAtTheLimitAndSaysSo) {
+  for (int i = 0; i < 10; ++i) Write("log-" + std::to_string(i), "");
+  EXPECT_EQ(List(4).size(), 4U);
+  EXPECT_THAT(unreadable_, ElementsAre(testing::Pair(folder_, HasSubstr("more than 4 files"))));
+}
+
+// Root may enter every folder, so the test looks with the eyes of somebody else.
+class AsNobody {
+ public:
+  AsNobody() : was_(::geteuid()) {
+    if (was_ == 0) EXPECT_EQ(::seteuid(65534), 0);
+  }
+  AsNobody(const AsNobody&) = delete;
+  AsNobody& operator=(const AsNobody&) = delete;
+  ~AsNobody() { EXPECT_EQ(::seteuid(was_), 0); }
+
+ private:
+  uid_t was_;
+};
+
+TEST_F(PlatformTest, NamesAFolderThatCannotBeEntered) {
+  fs::permissions(folder_, static_cast<fs::perms>(0755));
+  fs::create_directory(Path("closed"));
+  fs::permissions(Path("closed"), fs::perms::none);
+  const AsNobody nobody;
+  EXPECT_THAT(List(), IsEmpty());
+  EXPECT_THAT(unreadable_, ElementsAre(testing::Pair(Path("closed"), "Permission denied")));
+}
+
+TEST_F(PlatformTest, NamesAFileThatCannotBeRead) {
+  fs::permissions(folder_, static_cast<fs::perms>(0755));
+  fs::permissions(Write("secret.log", "x"), fs::perms::none);
+  const AsNobody nobody;
+  EXPECT_THAT(File::Open(Path("secret.log")).error().message,
+              HasSubstr("secret.log: cannot be opened: Permission denied"));
+}
+
+TEST(Terminal, APipeIsNoneAndTakesItsWidthFromTheEnvironment) {
+  int ends[2];
+  ASSERT_EQ(::pipe(ends), 0);
+  EXPECT_FALSE(IsTerminal(ends[0]));
+  ::unsetenv("COLUMNS");
+  EXPECT_EQ(TerminalWidth(ends[0], 77), 77);
+  ::setenv("COLUMNS", "132", 1);
+  EXPECT_EQ(TerminalWidth(ends[0], 77), 132);
+  for (const char* nonsense : {"", "0", "-4", "many", "1000000"}) {
+    ::setenv("COLUMNS", nonsense, 1);
+    EXPECT_EQ(TerminalWidth(ends[0], 77), 77) << nonsense;
+  }
+  ::close(ends[0]);
+  ::close(ends[1]);
+}
+
+}  // namespace
+}  // namespace vigil::platform
