@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "catalogue/catalogue.h"
@@ -24,6 +26,9 @@ PartBuilder::PartBuilder(std::string path, std::string format) {
 }
 
 PartBuilder::SeriesId PartBuilder::OpenSeries(std::string_view raw_name, const model::Labels& extra) {
+  if (extra.empty()) {
+    if (const auto known = ids_.find(raw_name); known != ids_.end()) return known->second;
+  }
   const auto [at, is_new] = ids_.try_emplace(KeyOf(raw_name, extra), static_cast<SeriesId>(part_.series.size()));
   if (!is_new) return at->second;
   model::Series series;
@@ -38,10 +43,6 @@ PartBuilder::SeriesId PartBuilder::OpenSeries(std::string_view raw_name, const m
   std::sort(series.labels.begin(), series.labels.end());
   part_.series.push_back(std::move(series));
   return at->second;
-}
-
-void PartBuilder::Add(SeriesId series, std::int64_t step, double value, double time, std::uint32_t line) {
-  part_.series[series].Append(step, value, time, line);
 }
 
 void PartBuilder::AddEvent(model::Event event) { part_.events.push_back(std::move(event)); }
@@ -61,6 +62,13 @@ void PartBuilder::AddNote(std::string note) {
   std::string& notes = part_.sources.front().note;
   if (!notes.empty()) notes += "; ";
   notes += note;
+}
+
+model::Run PartBuilder::Finish() {
+  std::erase_if(part_.series, [](const model::Series& series) { return series.empty(); });
+  if (impossible_steps_ != 0)
+    AddNote(fmt::format("{} values at steps below 0 or above 2^53 left out", FormatCount(impossible_steps_)));
+  return std::move(part_);
 }
 
 }  // namespace vigil::import

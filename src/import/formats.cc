@@ -1,13 +1,16 @@
 #include <array>
 
 #include "import/import.h"
+#include "import/tfevents/tfevents.h"
 
 namespace vigil::import {
 namespace {
 
 // Every source format that vigil reads: id, title, how it is recognised, how it is read. A new reader is a folder
 // beside this file and a row here. Where two are equally sure, the first one wins.
-constexpr std::array<Format, 0> kFormats = {};
+constexpr std::array kFormats = {
+    Format{"tfevents", "TensorBoard event file", RecogniseTfevents, OpenTfevents},
+};
 
 }  // namespace
 

@@ -27,7 +27,14 @@ class PartBuilder {
   // The series of that raw name (and extra labels), opened on first use. Cheap enough to call per sample; readers that
   // see the same order of names again keep the ids.
   SeriesId OpenSeries(std::string_view raw_name, const model::Labels& extra = {});
-  void Add(SeriesId series, std::int64_t step, double value, double time = model::kNoValue, std::uint32_t line = 0);
+  // A step below 0 or above kMaxStep is no step: the value is left out, counted, and noted by Finish.
+  void Add(SeriesId series, std::int64_t step, double value, double time = model::kNoValue, std::uint32_t line = 0) {
+    if (static_cast<std::uint64_t>(step) > kMaxStep) {
+      ++impossible_steps_;
+      return;
+    }
+    part_.series[series].Append(step, value, time, line);
+  }
   void AddEvent(model::Event event);
   // Keys are given as the source spells them; the canonical key is filled in.
   void AddFact(std::string_view raw_key, std::string_view value, std::uint32_t line = 0);
@@ -38,10 +45,21 @@ class PartBuilder {
 
   model::Run& part() { return part_; }
   model::Series& series(SeriesId id) { return part_.series[id]; }
+  // The part as it is handed on: without series that stayed empty. The builder is spent.
+  model::Run Finish();
+
+  // Beyond it differences of steps and JSON numbers are no longer exact.
+  static constexpr std::uint64_t kMaxStep = std::uint64_t{1} << 53U;
 
  private:
+  struct NameHash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view name) const { return std::hash<std::string_view>()(name); }
+  };
+
   model::Run part_;
-  std::unordered_map<std::string, SeriesId> ids_;
+  std::unordered_map<std::string, SeriesId, NameHash, std::equal_to<>> ids_;
+  std::uint64_t impossible_steps_ = 0;
 };
 
 // Turns the bytes of one source into a part. Bytes come in pieces, so that a growing file can be followed: Consume
@@ -54,6 +72,8 @@ class Reader {
   virtual std::size_t Consume(std::string_view bytes, bool last) = 0;
   // Whether a record may span the whole file (a JSON document): the driver then hands over the file in one piece.
   virtual bool NeedsWholeFile() const { return false; }
+  // Whether nothing more can be had from this source, whatever follows (damage that cannot be passed).
+  virtual bool IsOver() const { return false; }
 };
 
 // The beginning of a file, to recognise it by.

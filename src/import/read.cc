@@ -79,7 +79,7 @@ void FeedFile(OpenedFile& opened, Reader& reader, PartBuilder& builder) {
     }
     const bool last = !at_end || *at_end;
     const std::size_t consumed = whole && !last ? 0 : reader.Consume(window.content(), last);
-    if (last) return;
+    if (last || reader.IsOver()) return;
     offset += consumed;
     window.Drop(consumed);
     if (!window.full()) continue;
@@ -94,15 +94,13 @@ void FeedFile(OpenedFile& opened, Reader& reader, PartBuilder& builder) {
 }
 
 bool HoldsAnything(const model::Run& part) {
-  const bool has_points =
-      std::any_of(part.series.begin(), part.series.end(), [](const model::Series& series) { return !series.empty(); });
-  return has_points || !part.events.empty() || !part.facts.empty() || !part.artifacts.empty() ||
+  return !part.series.empty() || !part.events.empty() || !part.facts.empty() || !part.artifacts.empty() ||
          !part.batches.steps.empty();
 }
 
 Result<model::Run> Finished(PartBuilder& builder, const Format& format) {
-  model::Run& part = builder.part();
-  if (HoldsAnything(part)) return std::move(part);
+  model::Run part = builder.Finish();
+  if (HoldsAnything(part)) return part;
   const model::Source& source = part.sources.front();
   return Fail(fmt::format("{}: {} without any value, event or setting in it{}{}", source.path, format.title,
                           source.note.empty() ? "" : ": ", source.note));
@@ -152,7 +150,7 @@ Result<model::Run> ReadBytes(const std::string& path, std::string_view bytes, co
   std::size_t begin = 0;
   std::size_t end = 0;
   bool last = false;
-  while (!last) {
+  while (!last && !reader->IsOver()) {
     end = std::min(bytes.size(), end + piece);
     last = end == bytes.size();
     begin += reader->Consume(bytes.substr(begin, end - begin), last);

@@ -34,21 +34,6 @@ std::string_view FindLabel(const Labels& labels, std::string_view key) {
   return {};
 }
 
-void Series::Append(std::int64_t step, double value, double time, std::uint32_t line) {
-  if (steps.empty() || step <= steps.back()) segment_starts.push_back(static_cast<std::uint32_t>(steps.size()));
-  // The optional columns start with the first point that has something to put there.
-  if (!std::isnan(time) || !times.empty()) {
-    times.resize(steps.size(), kNoValue);
-    times.push_back(time);
-  }
-  if (line != 0 || !lines.empty()) {
-    lines.resize(steps.size(), 0);
-    lines.push_back(line);
-  }
-  steps.push_back(step);
-  values.push_back(value);
-}
-
 double Series::LoggingInterval() const {
   std::vector<std::int64_t> gaps;
   gaps.reserve(steps.size());

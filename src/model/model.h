@@ -63,11 +63,29 @@ struct Series {
   std::vector<std::uint32_t> segment_starts;  // index of each segment's first point; front is 0 when there are points
 
   // Appends a point; opens a segment when `step` is not above the last one. `time` NaN and `line` 0 mean unknown.
-  void Append(std::int64_t step, double value, double time = kNoValue, std::uint32_t line = 0);
+  // Inline, because readers of event files spend their time here.
+  void Append(std::int64_t step, double value, double time = kNoValue, std::uint32_t line = 0) {
+    if (steps.empty() || step <= steps.back()) segment_starts.push_back(static_cast<std::uint32_t>(steps.size()));
+    // The optional columns start with the first point that has something to put there.
+    if (!times.empty() || time == time) AppendTime(time);
+    if (!lines.empty() || line != 0) AppendLine(line);
+    steps.push_back(step);
+    values.push_back(value);
+  }
   std::size_t size() const { return values.size(); }
   bool empty() const { return values.empty(); }
   // Typical steps between two points (median over the series), 0 with fewer than two points.
   double LoggingInterval() const;
+
+ private:
+  void AppendTime(double time) {
+    if (times.size() != steps.size()) times.resize(steps.size(), kNoValue);
+    times.push_back(time);
+  }
+  void AppendLine(std::uint32_t line) {
+    if (lines.size() != steps.size()) lines.resize(steps.size(), 0);
+    lines.push_back(line);
+  }
 };
 
 enum class EventKind : std::uint8_t {

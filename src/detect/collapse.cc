@@ -1,0 +1,91 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "detect/detectors.h"
+
+namespace vigil::detect {
+namespace {
+
+// A stretch of points with exactly one value.
+struct Stretch {
+  Sample first;
+  std::int64_t last_step = 0;
+  double value_before = 0;
+  std::uint64_t points = 0;
+  std::uint64_t moving_gradients = 0;  // points of it with a finite gradient norm above zero
+};
+
+class Collapse : public Detector {
+ public:
+  explicit Collapse(const Context& context)
+      : enabled_(!IsReinforcementLearning(*context.run)),
+        zero_points_(context.Threshold("zero_points")),
+        constant_points_(context.Threshold("constant_points")) {}
+
+  void Observe(const Sample& sample) override {
+    if (sample.role == 1) {
+      grad_ = sample;
+      return;
+    }
+    if (!enabled_ || !std::isfinite(sample.value)) return;
+    ++points_;
+    if (current_.points == 0 || sample.value != current_.first.value) {
+      const double before = current_.points == 0 ? kUnknown : current_.first.value;
+      current_ = {sample, sample.step, before, 0, 0};
+    }
+    ++current_.points;
+    current_.last_step = sample.step;
+    if (grad_.step == sample.step && grad_.value > 0) ++current_.moving_gradients;
+    zeros_ += sample.value == 0.0 ? 1 : 0;
+    if (IsCollapsed(current_) && current_.points > worst_.points) worst_ = current_;
+  }
+
+  void Report(std::vector<model::Finding>& out) const override {
+    if (!enabled_ || worst_.points == 0) return;
+    const bool at_end = worst_.last_step == current_.last_step;
+    const double value = worst_.first.value;
+    model::Finding finding = MakeFinding(worst_.first.step, worst_.last_step,
+                                         fmt::format("loss is exactly {} on {} points in a row from step {}",
+                                                     FormatNumber(value), worst_.points, worst_.first.step));
+    if (!at_end && static_cast<double>(zeros_) < 0.5 * static_cast<double>(points_))
+      finding.severity = model::Severity::kWarning;
+    AddEvidence(finding,
+                fmt::format("loss {} from step {} to {}", FormatNumber(value), worst_.first.step, worst_.last_step),
+                worst_.first.step, value, worst_.first.line);
+    AddMeasure(finding, "value", value);
+    AddMeasure(finding, "points", static_cast<double>(worst_.points));
+    AddMeasure(finding, "at_end", at_end ? 1 : 0);
+    out.push_back(std::move(finding));
+  }
+
+ private:
+  static constexpr double kUnknown = -1;
+  // Below this a loss rounded to four decimals may well print as 0.
+  static constexpr double kNearZero = 0.02;
+
+  bool IsCollapsed(const Stretch& stretch) const {
+    const auto points = static_cast<double>(stretch.points);
+    if (stretch.first.value == 0.0) {
+      const bool from_start = stretch.value_before == kUnknown && points >= 2 * zero_points_;
+      return from_start || (stretch.value_before > kNearZero && points >= zero_points_);
+    }
+    // A loss that stands still while the gradient moves is a rounded or a smoothed one.
+    return points >= constant_points_ && stretch.moving_gradients * 2 < stretch.points;
+  }
+
+  bool enabled_;
+  double zero_points_;
+  double constant_points_;
+  Sample grad_{1, model::kNoStep, 0, 0};
+  Stretch current_;
+  Stretch worst_;
+  std::uint64_t points_ = 0;
+  std::uint64_t zeros_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Detector> MakeCollapse(const Context& context) { return std::make_unique<Collapse>(context); }
+
+}  // namespace vigil::detect

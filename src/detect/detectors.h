@@ -1,0 +1,89 @@
+// The detectors' factories, one per name in the rows, and what they share. Private to detect.
+#pragma once
+
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "detect/detect.h"
+#include "stats/stats.h"
+
+namespace vigil::detect {
+
+// non_finite.cc
+std::unique_ptr<Detector> MakeNonFiniteLoss(const Context& context);
+std::unique_ptr<Detector> MakeNonFiniteGrad(const Context& context);
+std::unique_ptr<Detector> MakeLossScaleCollapse(const Context& context);
+// spike.cc
+std::unique_ptr<Detector> MakeLossSpike(const Context& context);
+std::unique_ptr<Detector> MakeGradSpike(const Context& context);
+// level.cc
+std::unique_ptr<Detector> MakeDivergence(const Context& context);
+std::unique_ptr<Detector> MakeNotDecreasing(const Context& context);
+std::unique_ptr<Detector> MakePlateau(const Context& context);
+std::unique_ptr<Detector> MakeOscillation(const Context& context);
+// collapse.cc
+std::unique_ptr<Detector> MakeCollapse(const Context& context);
+// overfit.cc
+std::unique_ptr<Detector> MakeOverfit(const Context& context);
+// gradient.cc
+std::unique_ptr<Detector> MakeGradExplosion(const Context& context);
+std::unique_ptr<Detector> MakeGradZero(const Context& context);
+std::unique_ptr<Detector> MakeGradVanishing(const Context& context);
+// schedule.cc
+std::unique_ptr<Detector> MakeLrZero(const Context& context);
+std::unique_ptr<Detector> MakeNoWarmup(const Context& context);
+std::unique_ptr<Detector> MakeScheduleBreak(const Context& context);
+// resume.cc
+std::unique_ptr<Detector> MakeResumeJump(const Context& context);
+// reward.cc
+std::unique_ptr<Detector> MakeRewardFlat(const Context& context);
+std::unique_ptr<Detector> MakeRewardCollapse(const Context& context);
+std::unique_ptr<Detector> MakeNoSignal(const Context& context);
+std::unique_ptr<Detector> MakePreferenceNoSignal(const Context& context);
+// policy.cc
+std::unique_ptr<Detector> MakeEntropyCollapse(const Context& context);
+std::unique_ptr<Detector> MakeKlBlowup(const Context& context);
+std::unique_ptr<Detector> MakeTruncated(const Context& context);
+
+// ---- shared by the detectors
+
+// Severity of a finding that leaves it to its row: a value no detector would set.
+inline constexpr auto kFromRow = static_cast<model::Severity>(255);
+
+model::Finding MakeFinding(std::int64_t first_step, std::int64_t last_step, std::string message);
+void AddEvidence(model::Finding& finding, std::string text, std::int64_t step, double value, std::uint32_t line = 0);
+void AddMeasure(model::Finding& finding, std::string name, double value);
+
+// Policy-gradient losses hover around zero whether or not anything is learned: their shape means nothing.
+bool IsReinforcementLearning(const model::Run& run);
+// fp16 with a loss scaler: skipped overflow steps are part of it.
+bool UsesLossScaler(const model::Run& run);
+// Steps the run was to take: planned, or the last one seen.
+std::int64_t PlannedSteps(const model::Run& run, std::int64_t last_seen);
+
+// The course of a loss in bounded memory: its level now, at its start and at its best, on the finite values.
+class LossCourse {
+ public:
+  void Add(std::int64_t step, double value) {
+    if (std::isfinite(value)) history_.Add(step, value);
+  }
+  void ForgetFrom(std::int64_t step) { history_.ForgetFrom(step); }
+  std::uint64_t points() const { return history_.points(); }
+  double StartLevel() const;  // median of the first tenth (three points at least)
+  double EndLevel() const;    // median of the last tenth (three points at least)
+  double BestLevel() const;   // lowest of the smoothed curve
+  // Ended clearly below where it began: whatever the finding, the run was learning.
+  bool Improved(double by_share = 0.1) const;
+  // Ended near its best.
+  bool EndedNearBest(double within_share = 0.1) const;
+  const std::vector<stats::Bucket>& buckets() const { return history_.buckets(); }
+
+ private:
+  stats::BucketHistory history_{128};
+};
+
+}  // namespace vigil::detect

@@ -1,0 +1,244 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "detect/detectors.h"
+
+namespace vigil::detect {
+namespace {
+
+// ---- explosion
+
+class GradExplosion : public Detector {
+ public:
+  explicit GradExplosion(const Context& context)
+      : limit_(FixedLimit(context)),
+        sustained_(context.Threshold("sustained_points")),
+        growth_(context.Threshold("growth")),
+        growth_points_(context.Threshold("growth_points")),
+        relative_(context.Threshold("relative")) {}
+
+  void Observe(const Sample& sample) override {
+    if (sample.role == 1) return loss_.Add(sample.step, sample.value);
+    if (!std::isfinite(sample.value) || sample.value <= 0) return;
+    ++points_;
+    ObserveGrowth(sample);
+    ObserveLimit(sample);
+    history_.Add(sample.step, std::log(sample.value));
+    last_ = sample;
+  }
+  void Restart(std::int64_t step) override {
+    loss_.ForgetFrom(step);
+    history_.ForgetFrom(step);
+    rises_ = 0;
+    above_ = 0;
+  }
+
+  void Report(std::vector<model::Finding>& out) const override {
+    model::Finding finding;
+    if (exploded_.points > 0) {
+      finding = MakeFinding(
+          exploded_.from.step, exploded_.to.step,
+          fmt::format("grad_norm grew from {} to {} over {} points from step {}", FormatNumber(exploded_.from.value),
+                      FormatNumber(exploded_.to.value), exploded_.points, exploded_.from.step));
+      AddEvidence(finding, fmt::format("grad_norm {} at step {}", FormatNumber(exploded_.to.value), exploded_.to.step),
+                  exploded_.to.step, exploded_.to.value, exploded_.to.line);
+    } else if (StaysAboveLimit()) {
+      finding = MakeFinding(
+          longest_start_.step, last_.step,
+          fmt::format("grad_norm above {} on {} points in a row from step {}, up to {}", FormatNumber(limit_),
+                      longest_above_, longest_start_.step, FormatNumber(largest_.value)));
+      AddEvidence(finding, fmt::format("grad_norm {} at step {}", FormatNumber(largest_.value), largest_.step),
+                  largest_.step, largest_.value, largest_.line);
+    } else if (const Rise rise = RiseOfLevel(); rise.ratio >= relative_) {
+      finding = MakeFinding(rise.from_step, last_.step,
+                            fmt::format("grad_norm level rose from {} to {} by the end", FormatNumber(rise.from),
+                                        FormatNumber(rise.from * rise.ratio)));
+      AddEvidence(finding, fmt::format("grad_norm level {} at the end", FormatNumber(rise.from * rise.ratio)),
+                  last_.step, rise.from * rise.ratio);
+    } else {
+      return;
+    }
+    // The loss came back to its best: what exploded was survived.
+    if (loss_.points() >= 8 && loss_.Improved() && loss_.EndedNearBest()) finding.severity = model::Severity::kWarning;
+    AddMeasure(finding, "largest", largest_.value);
+    out.push_back(std::move(finding));
+  }
+
+ private:
+  struct Growth {
+    Sample from;
+    Sample to;
+    std::uint64_t points = 0;
+  };
+  struct Rise {
+    double from = 0;
+    double ratio = 1;
+    std::int64_t from_step = 0;
+  };
+
+  static double FixedLimit(const Context& context) {
+    const model::Run& run = *context.run;
+    if (run.regime.confidence < model::kRegimeKnown) return std::numeric_limits<double>::infinity();
+    if (run.regime.name == "grpo" || run.regime.name == "ppo") return context.Threshold("limit_rl");
+    constexpr std::array<std::string_view, 4> kLanguage = {"pretrain", "sft", "lora", "dpo"};
+    const bool language = std::find(kLanguage.begin(), kLanguage.end(), run.regime.name) != kLanguage.end();
+    return language ? context.Threshold("limit_sft") : std::numeric_limits<double>::infinity();
+  }
+
+  void ObserveGrowth(const Sample& sample) {
+    if (points_ > 1 && sample.value > last_.value) {
+      if (rises_++ == 0) rise_from_ = last_;
+    } else {
+      rises_ = 0;
+    }
+    const double largest_before = largest_before_rise_;
+    if (rises_ == 0) largest_before_rise_ = std::max(largest_before_rise_, sample.value);
+    const bool grown = static_cast<double>(rises_) >= growth_points_ && sample.value >= growth_ * rise_from_.value;
+    if (grown && points_ > 8 && sample.value > kBeyondEarlier * largest_before)
+      exploded_ = {rise_from_, sample, rises_ + 1};
+  }
+
+  void ObserveLimit(const Sample& sample) {
+    if (sample.value > largest_.value) largest_ = sample;
+    recent_[points_ % recent_.size()] = sample.value;
+    if (sample.value <= limit_) {
+      above_ = 0;
+      return;
+    }
+    if (above_++ == 0) above_start_ = sample;
+    if (above_ > longest_above_) {
+      longest_above_ = above_;
+      longest_start_ = above_start_;
+    }
+  }
+
+  bool StaysAboveLimit() const {
+    const double needed = std::max(sustained_, kSustainedShare * static_cast<double>(points_));
+    const bool ends_above = points_ >= recent_.size() && stats::Median({recent_.begin(), recent_.end()}) > limit_;
+    return static_cast<double>(longest_above_) >= needed &&
+           (ends_above || static_cast<double>(longest_above_) >= 2 * sustained_);
+  }
+
+  Rise RiseOfLevel() const {
+    const std::vector<double> logs = history_.Means();
+    if (logs.size() < 12) return {};
+    const double early = stats::Median({logs.begin(), logs.begin() + static_cast<std::ptrdiff_t>(logs.size() / 2)});
+    const double late = stats::Median({logs.end() - 3, logs.end()});
+    std::size_t from = logs.size() - 1;
+    while (from > 0 && logs[from] > 0.5 * (early + late)) --from;
+    return {std::exp(early), std::exp(late - early), history_.buckets()[from].first_step};
+  }
+
+  static constexpr double kBeyondEarlier = 5;
+  static constexpr double kSustainedShare = 0.1;
+  double limit_;
+  double sustained_;
+  double growth_;
+  double growth_points_;
+  double relative_;
+  std::uint64_t points_ = 0;
+  Sample last_;
+  Sample rise_from_;
+  std::uint64_t rises_ = 0;
+  double largest_before_rise_ = 0;
+  Growth exploded_;
+  Sample largest_;
+  std::array<double, 5> recent_{};
+  std::uint64_t above_ = 0;
+  std::uint64_t longest_above_ = 0;
+  Sample above_start_;
+  Sample longest_start_;
+  stats::BucketHistory history_{64};
+  LossCourse loss_;
+};
+
+// ---- zero
+
+class GradZero : public Detector {
+ public:
+  explicit GradZero(const Context& context)
+      : share_(context.Threshold("share")), min_points_(context.Threshold("min_points")) {}
+
+  void Observe(const Sample& sample) override {
+    if (sample.role == 1) return loss_.Add(sample.step, sample.value);
+    if (sample.role == 2) return reward_.Add(sample.step, -sample.value);
+    if (std::isnan(sample.value)) return;
+    ++points_;
+    last_step_ = sample.step;
+    if (sample.value != 0.0) return;
+    if (zeros_++ == 0) first_ = sample;
+  }
+
+  void Report(std::vector<model::Finding>& out) const override {
+    if (static_cast<double>(points_) < min_points_ ||
+        static_cast<double>(zeros_) < share_ * static_cast<double>(points_))
+      return;
+    // A trainer that learns and prints 0 does not measure the norm, or rounds it away.
+    if (loss_.Improved(0.05) || reward_.Improved(0.1)) return;
+    model::Finding finding =
+        MakeFinding(first_.step, last_step_, fmt::format("grad_norm is exactly 0 on {} of {} points", zeros_, points_));
+    AddEvidence(finding, fmt::format("grad_norm 0 from step {}", first_.step), first_.step, 0, first_.line);
+    AddMeasure(finding, "share", static_cast<double>(zeros_) / static_cast<double>(points_));
+    out.push_back(std::move(finding));
+  }
+
+ private:
+  double share_;
+  double min_points_;
+  Sample first_;
+  std::int64_t last_step_ = 0;
+  std::uint64_t points_ = 0;
+  std::uint64_t zeros_ = 0;
+  LossCourse loss_;
+  LossCourse reward_;
+};
+
+// ---- vanishing
+
+class GradVanishing : public Detector {
+ public:
+  explicit GradVanishing(const Context& context)
+      : enabled_(!IsReinforcementLearning(*context.run)),
+        floor_(context.Threshold("floor")),
+        share_(context.Threshold("share")) {}
+
+  void Observe(const Sample& sample) override {
+    if (sample.role == 1) return loss_.Add(sample.step, sample.value);
+    if (std::isfinite(sample.value) && sample.value > 0) history_.Add(sample.step, sample.value);
+  }
+
+  void Report(std::vector<model::Finding>& out) const override {
+    const auto& buckets = history_.buckets();
+    if (!enabled_ || history_.points() < 20 || loss_.points() < 8 || loss_.Improved(0.3)) return;
+    const auto half = buckets.begin() + static_cast<std::ptrdiff_t>(buckets.size() / 2);
+    const auto low =
+        std::count_if(half, buckets.end(), [&](const stats::Bucket& bucket) { return bucket.mean < floor_; });
+    if (static_cast<double>(low) < share_ * static_cast<double>(buckets.end() - half)) return;
+    const auto first =
+        std::find_if(buckets.begin(), buckets.end(), [&](const stats::Bucket& bucket) { return bucket.mean < floor_; });
+    model::Finding finding =
+        MakeFinding(first->first_step, buckets.back().last_step,
+                    fmt::format("grad_norm fell below {} from step {} while the loss is still {}", FormatNumber(floor_),
+                                first->first_step, FormatNumber(loss_.EndLevel())));
+    AddEvidence(finding, fmt::format("grad_norm {} at the end", FormatNumber(buckets.back().mean)),
+                buckets.back().last_step, buckets.back().mean);
+    out.push_back(std::move(finding));
+  }
+
+ private:
+  bool enabled_;
+  double floor_;
+  double share_;
+  stats::BucketHistory history_{64};
+  LossCourse loss_;
+};
+
+}  // namespace
+
+std::unique_ptr<Detector> MakeGradExplosion(const Context& context) { return std::make_unique<GradExplosion>(context); }
+std::unique_ptr<Detector> MakeGradZero(const Context& context) { return std::make_unique<GradZero>(context); }
+std::unique_ptr<Detector> MakeGradVanishing(const Context& context) { return std::make_unique<GradVanishing>(context); }
+
+}  // namespace vigil::detect

@@ -1,0 +1,327 @@
+// Detectors that judge the level of the loss over the whole run: did it fall, did it stay, did it rise again.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <span>
+
+#include "detect/detectors.h"
+
+namespace vigil::detect {
+namespace {
+
+// The loss on the logarithm in bounded memory; not judged when it goes to zero or below, or in RL.
+class Curve {
+ public:
+  explicit Curve(const Context& context) : judged_(!IsReinforcementLearning(*context.run)) {}
+
+  void Add(const Sample& sample) {
+    if (!std::isfinite(sample.value)) return;
+    if (sample.value <= 0) {
+      // Exact zeros are a collapse or a hidden NaN; a negative loss is one whose ratio means nothing.
+      if (sample.value < 0) judged_ = false;
+      return;
+    }
+    history_.Add(sample.step, std::log(sample.value));
+  }
+  void ForgetFrom(std::int64_t step) { history_.ForgetFrom(step); }
+
+  bool judged() const { return judged_; }
+  std::uint64_t points() const { return history_.points(); }
+  std::vector<double> Logs() const { return history_.Means(); }
+  const stats::Bucket& At(std::size_t i) const { return history_.buckets()[i]; }
+  std::int64_t last_step() const { return history_.buckets().empty() ? 0 : history_.buckets().back().last_step; }
+
+ private:
+  bool judged_;
+  stats::BucketHistory history_{128};
+};
+
+std::span<const double> Tail(std::span<const double> values, std::size_t count) {
+  return values.last(std::min(count, values.size()));
+}
+double MedianOf(std::span<const double> values) { return stats::Median({values.begin(), values.end()}); }
+
+// ---- divergence
+
+class Divergence : public Detector {
+ public:
+  explicit Divergence(const Context& context)
+      : min_log_ratio_(std::log(context.Threshold("min_ratio"))),
+        z_(context.Threshold("z")),
+        min_points_(context.Threshold("min_points")),
+        curve_(context) {}
+
+  void Observe(const Sample& sample) override {
+    if (sample.role == 0) curve_.Add(sample);
+  }
+  void Restart(std::int64_t step) override { curve_.ForgetFrom(step); }
+
+  void Report(std::vector<model::Finding>& out) const override {
+    if (!curve_.judged() || static_cast<double>(curve_.points()) < min_points_) return;
+    const std::vector<double> logs = curve_.Logs();
+    const std::vector<double> smooth = stats::SmoothByMedian(logs, logs.size() >= 9 ? 3 : 1);
+    const auto best = static_cast<std::size_t>(std::min_element(smooth.begin(), smooth.end()) - smooth.begin());
+    const double end = MedianOf(Tail(logs, std::max<std::size_t>(3, logs.size() / 10)));
+    const double rise = end - smooth[best];
+    if (rise < min_log_ratio_ || !IsSignificant(logs, smooth, best, rise) || IsNegligible(smooth, best, end)) return;
+    out.push_back(Describe(logs, smooth, best, end));
+  }
+
+ private:
+  // Either many times the noise of the curve before the turn, or every point of the last third stands above the best.
+  bool IsSignificant(std::span<const double> logs, std::span<const double> smooth, std::size_t best,
+                     double rise) const {
+    const std::span<const double> before =
+        logs.first(std::max<std::size_t>(best + 1, std::min<std::size_t>(logs.size(), 8)));
+    const double noise = std::max(stats::NoiseSigma(before), kSmallestNoise);
+    const std::span<const double> last = Tail(smooth, std::max<std::size_t>(3, smooth.size() / 3));
+    const double lowest = *std::min_element(last.begin(), last.end());
+    const bool clear = rise / noise >= z_ && lowest > smooth[best] + 0.5 * min_log_ratio_;
+    return clear || lowest > smooth[best] + min_log_ratio_;
+  }
+
+  // From 10 to 0.01 and then 0.02: a ratio of two, and nothing lost.
+  static bool IsNegligible(std::span<const double> smooth, std::size_t best, double end) {
+    const double fallen = std::exp(smooth.front()) - std::exp(smooth[best]);
+    return std::exp(end) - std::exp(smooth[best]) < kNegligibleShare * fallen;
+  }
+
+  model::Finding Describe(std::span<const double> logs, std::span<const double> smooth, std::size_t best,
+                          double end) const {
+    const double rise = end - smooth[best];
+    std::size_t turn = best;
+    for (std::size_t i = best; i < smooth.size() && smooth[i] <= smooth[best] + 0.25 * rise; ++i) turn = i;
+    const std::size_t first_up = std::min(turn + 1, smooth.size() - 1);
+    const auto peak = static_cast<std::size_t>(
+        std::max_element(smooth.begin() + static_cast<std::ptrdiff_t>(turn), smooth.end()) - smooth.begin());
+    const bool recovering = smooth.size() - peak >= 6 && end < smooth[peak] - 0.25 * (smooth[peak] - smooth[best]) &&
+                            stats::TrendZ(logs.subspan(peak)) < kRecoveringZ;
+    const double best_value = std::exp(smooth[best]);
+    const double end_value = std::exp(end);
+    model::Finding finding = MakeFinding(
+        curve_.At(first_up).first_step, curve_.last_step(),
+        fmt::format("loss turned up at step {} and ends at {}, {}x its best of {} (step {})",
+                    curve_.At(first_up).first_step, FormatNumber(end_value), FormatNumber(end_value / best_value),
+                    FormatNumber(best_value), curve_.At(best).last_step));
+    if (recovering) {
+      finding.severity = model::Severity::kWarning;
+      finding.message += "; it is falling again";
+    }
+    AddEvidence(finding, fmt::format("best loss {} at step {}", FormatNumber(best_value), curve_.At(best).last_step),
+                curve_.At(best).last_step, best_value);
+    AddEvidence(finding, fmt::format("loss {} at the end", FormatNumber(end_value)), curve_.last_step(), end_value);
+    AddMeasure(finding, "best", best_value);
+    AddMeasure(finding, "end", end_value);
+    AddMeasure(finding, "start", std::exp(smooth.front()));
+    AddMeasure(finding, "turn_step", static_cast<double>(curve_.At(turn).last_step));
+    return finding;
+  }
+
+  static constexpr double kSmallestNoise = 0.01;
+  static constexpr double kNegligibleShare = 0.05;
+  static constexpr double kRecoveringZ = -3;
+  double min_log_ratio_;
+  double z_;
+  double min_points_;
+  Curve curve_;
+};
+
+// ---- never improved
+
+class NotDecreasing : public Detector {
+ public:
+  explicit NotDecreasing(const Context& context)
+      : min_points_(context.Threshold("min_points")),
+        min_improvement_(context.Threshold("min_improvement")),
+        trend_z_(context.Threshold("trend_z")),
+        curve_(context) {}
+
+  void Observe(const Sample& sample) override {
+    if (sample.role == 0) curve_.Add(sample);
+    if (sample.role == 1 && std::isfinite(sample.value)) {
+      rates_.Add(sample.step, sample.value);
+      peak_rate_ = std::max(peak_rate_, sample.value);
+    }
+  }
+  void Restart(std::int64_t step) override { curve_.ForgetFrom(step); }
+
+  void Report(std::vector<model::Finding>& out) const override {
+    if (!curve_.judged() || static_cast<double>(curve_.points()) < min_points_ || StillWarmingUp()) return;
+    const std::vector<double> logs = curve_.Logs();
+    const double start = MedianOf(std::span(logs).first(std::max<std::size_t>(3, logs.size() / 10)));
+    const double end = MedianOf(Tail(logs, std::max<std::size_t>(3, logs.size() / 4)));
+    const std::vector<double> smooth = stats::SmoothByMedian(logs, 5);
+    const double best = *std::min_element(smooth.begin(), smooth.end());
+    const double noise = stats::NoiseSigma(logs);
+    const double trend = stats::TrendZ(logs);
+    // What chance alone gives the best of many smoothed points must not count as learning.
+    const double lucky = std::max(2 * min_improvement_, 3 * noise / std::sqrt(5.0));
+    if (start - end > min_improvement_ || start - best > lucky || trend < -trend_z_) return;
+    if (end - start > std::log(1.3)) return;  // that is a divergence
+    const double level = std::exp(end);
+    model::Finding finding =
+        MakeFinding(curve_.At(0).first_step, curve_.last_step(),
+                    fmt::format("loss stays at {} from step {} to {}: no improvement over {} points (started at {})",
+                                FormatNumber(level), curve_.At(0).first_step, curve_.last_step(), curve_.points(),
+                                FormatNumber(std::exp(start))));
+    // Noise can hide a slow gain; then it is worth a look, not an alarm.
+    const double uncertainty = 2 * noise / std::sqrt(static_cast<double>(logs.size()) / 4);
+    if (uncertainty > min_improvement_ || level < kSmallLoss) finding.severity = model::Severity::kWarning;
+    AddEvidence(finding,
+                fmt::format("level {} in the first tenth, {} in the last quarter", FormatNumber(std::exp(start)),
+                            FormatNumber(level)),
+                curve_.last_step(), level);
+    AddMeasure(finding, "level", level);
+    AddMeasure(finding, "start", std::exp(start));
+    AddMeasure(finding, "trend_z", trend);
+    out.push_back(std::move(finding));
+  }
+
+ private:
+  // Most of the points lie below half of the peak rate at the rising end: the schedule has not begun in earnest.
+  bool StillWarmingUp() const {
+    const auto& buckets = rates_.buckets();
+    if (buckets.size() < 4 || peak_rate_ <= 0 || buckets.back().mean < 0.9 * peak_rate_) return false;
+    const auto low = std::count_if(buckets.begin(), buckets.end(),
+                                   [&](const stats::Bucket& bucket) { return bucket.mean < 0.5 * peak_rate_; });
+    return static_cast<std::size_t>(low) * 2 > buckets.size();
+  }
+
+  static constexpr double kSmallLoss = 0.05;
+  double min_points_;
+  double min_improvement_;
+  double trend_z_;
+  Curve curve_;
+  stats::BucketHistory rates_{64};
+  double peak_rate_ = 0;
+};
+
+// ---- plateau
+
+class Plateau : public Detector {
+ public:
+  explicit Plateau(const Context& context)
+      : min_points_(context.Threshold("min_points")),
+        min_level_(context.Threshold("min_level")),
+        flat_share_(context.Threshold("flat_share")),
+        curve_(context) {}
+
+  void Observe(const Sample& sample) override {
+    if (sample.role == 0) curve_.Add(sample);
+    if (sample.role == 1 && std::isfinite(sample.value)) rates_.Add(sample.step, sample.value);
+  }
+  void Restart(std::int64_t step) override { curve_.ForgetFrom(step); }
+
+  void Report(std::vector<model::Finding>& out) const override {
+    if (!curve_.judged() || static_cast<double>(curve_.points()) < min_points_) return;
+    const std::vector<double> logs = curve_.Logs();
+    const auto longest_lead = static_cast<std::size_t>((1 - flat_share_) * static_cast<double>(logs.size()));
+    for (std::size_t from = logs.size() / 20; from <= longest_lead;
+         from += std::max<std::size_t>(1, logs.size() / 40)) {
+      const std::span<const double> flat = std::span(logs).subspan(from);
+      if (!IsLevel(flat)) continue;
+      Judge(logs, from, out);
+      return;
+    }
+  }
+
+ private:
+  // No downward trend, and enough points for the noise that a slow one would have been seen.
+  static bool IsLevel(std::span<const double> logs) {
+    const double span = stats::TheilSenSlope(logs) * static_cast<double>(logs.size());
+    const double blur = 2 * stats::NoiseSigma(logs) / std::sqrt(static_cast<double>(logs.size()));
+    return span > -kLevelSpan && blur < kLevelSpan && stats::TrendZ(logs) > -2;
+  }
+
+  void Judge(std::span<const double> logs, std::size_t from, std::vector<model::Finding>& out) const {
+    const double start = MedianOf(logs.first(std::min<std::size_t>(3, logs.size())));
+    const double level = MedianOf(logs.subspan(from));
+    const double ratio = std::exp(level - start);
+    if (ratio < min_level_ || ratio > 0.98 || !RateIsUp(curve_.At(from).first_step)) return;
+    const std::int64_t first = curve_.At(from).first_step;
+    model::Finding finding = MakeFinding(
+        first, curve_.last_step(),
+        fmt::format("loss fell from {} to {} by step {} and has stayed there to step {}", FormatNumber(std::exp(start)),
+                    FormatNumber(std::exp(level)), first, curve_.last_step()));
+    AddEvidence(
+        finding,
+        fmt::format("level {} for {} of the run", FormatNumber(std::exp(level)),
+                    fmt::format("{:.0f}%", 100 * (1 - static_cast<double>(from) / static_cast<double>(logs.size())))),
+        first, std::exp(level));
+    AddMeasure(finding, "level", std::exp(level));
+    AddMeasure(finding, "start", std::exp(start));
+    out.push_back(std::move(finding));
+  }
+
+  // With the learning rate already at a tenth of its peak no progress is the schedule's doing.
+  bool RateIsUp(std::int64_t from_step) const {
+    double peak = 0;
+    double highest_after = 0;
+    for (const stats::Bucket& bucket : rates_.buckets()) {
+      peak = std::max(peak, bucket.largest);
+      if (bucket.last_step >= from_step) highest_after = std::max(highest_after, bucket.mean);
+    }
+    return peak == 0 || highest_after > 0.1 * peak;
+  }
+
+  static constexpr double kLevelSpan = 0.015;
+  double min_points_;
+  double min_level_;
+  double flat_share_;
+  Curve curve_;
+  stats::BucketHistory rates_{64};
+};
+
+// ---- oscillation
+
+class Oscillation : public Detector {
+ public:
+  explicit Oscillation(const Context& context)
+      : min_points_(context.Threshold("min_points")), swing_(context.Threshold("swing")), curve_(context) {}
+
+  void Observe(const Sample& sample) override {
+    if (sample.role != 0) return;
+    curve_.Add(sample);
+    if (!(sample.value > 0) || !std::isfinite(sample.value)) return;
+    if (last_ > 0) jumps_.Push(std::abs(std::log(sample.value / last_)));
+    last_ = sample.value;
+  }
+  void Restart(std::int64_t step) override {
+    curve_.ForgetFrom(step);
+    last_ = 0;
+  }
+
+  void Report(std::vector<model::Finding>& out) const override {
+    if (!curve_.judged() || static_cast<double>(curve_.points()) < min_points_) return;
+    const std::vector<double> logs = curve_.Logs();
+    const double start = MedianOf(std::span(logs).first(std::max<std::size_t>(3, logs.size() / 10)));
+    const double end = MedianOf(Tail(logs, std::max<std::size_t>(3, logs.size() / 4)));
+    const double swing = std::exp(jumps_.Median()) - 1;
+    if (swing < swing_ || end < start + std::log(0.7)) return;
+    model::Finding finding =
+        MakeFinding(curve_.At(logs.size() / 2).first_step, curve_.last_step(),
+                    fmt::format("loss swings by {:.0f}% from point to point and does not settle", 100 * swing));
+    AddEvidence(finding,
+                fmt::format("median jump between neighbouring points {:.0f}%, level {} at the start and {} at the end",
+                            100 * swing, FormatNumber(std::exp(start)), FormatNumber(std::exp(end))),
+                curve_.last_step(), std::exp(end));
+    AddMeasure(finding, "swing", swing);
+    out.push_back(std::move(finding));
+  }
+
+ private:
+  double min_points_;
+  double swing_;
+  Curve curve_;
+  stats::RobustWindow jumps_{128};
+  double last_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Detector> MakeDivergence(const Context& context) { return std::make_unique<Divergence>(context); }
+std::unique_ptr<Detector> MakeNotDecreasing(const Context& context) { return std::make_unique<NotDecreasing>(context); }
+std::unique_ptr<Detector> MakePlateau(const Context& context) { return std::make_unique<Plateau>(context); }
+std::unique_ptr<Detector> MakeOscillation(const Context& context) { return std::make_unique<Oscillation>(context); }
+
+}  // namespace vigil::detect

@@ -1,0 +1,277 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "detect/detectors.h"
+
+namespace vigil::detect {
+namespace {
+
+// Counts bad points of a series: when they began, how long they lasted, whether the series went on afterwards.
+class BadPoints {
+ public:
+  void Add(const Sample& sample, bool bad) {
+    ++points_;
+    if (!bad) {
+      streak_ = 0;
+      ++good_since_;
+      ++good_;
+      return;
+    }
+    if (count_ == 0) first_ = sample;
+    last_step_ = sample.step;
+    ++count_;
+    good_since_ = 0;
+    longest_ = std::max(longest_, ++streak_);
+  }
+
+  bool any() const { return count_ > 0; }
+  bool all() const { return count_ == points_; }
+  const Sample& first() const { return first_; }
+  std::int64_t last_step() const { return last_step_; }
+  std::uint64_t count() const { return count_; }
+  std::uint64_t points() const { return points_; }
+  std::uint64_t longest() const { return longest_; }
+  std::uint64_t streak_at_end() const { return streak_; }
+  std::uint64_t good_since() const { return good_since_; }
+  std::uint64_t good() const { return good_; }
+  double share() const { return points_ == 0 ? 0 : static_cast<double>(count_) / static_cast<double>(points_); }
+  // The run went on: enough good points after the last bad one, and more of them than the longest outage.
+  bool Recovered(double good_points) const {
+    return static_cast<double>(good_since_) >= good_points && good_since_ > longest_;
+  }
+
+ private:
+  Sample first_;
+  std::int64_t last_step_ = 0;
+  std::uint64_t points_ = 0;
+  std::uint64_t count_ = 0;
+  std::uint64_t longest_ = 0;
+  std::uint64_t streak_ = 0;
+  std::uint64_t good_since_ = 0;
+  std::uint64_t good_ = 0;
+};
+
+void AddOutage(model::Finding& finding, const BadPoints& bad) {
+  AddMeasure(finding, "count", static_cast<double>(bad.count()));
+  AddMeasure(finding, "longest", static_cast<double>(bad.longest()));
+  AddMeasure(finding, "good_since", static_cast<double>(bad.good_since()));
+  AddMeasure(finding, "points", static_cast<double>(bad.points()));
+}
+
+std::string Extent(const BadPoints& bad, bool recovered) {
+  if (recovered) return fmt::format("{} of {} points, the run went on", bad.count(), bad.points());
+  if (bad.streak_at_end() == bad.count()) return "and never finite again";
+  return fmt::format("{} of {} points", bad.count(), bad.points());
+}
+
+// ---- loss
+
+class NonFiniteLoss : public Detector {
+ public:
+  explicit NonFiniteLoss(const Context& context) : recovered_points_(context.Threshold("recovered_points")) {}
+
+  void Observe(const Sample& sample) override {
+    if (sample.role == 1) {
+      grad_ = sample;
+      grad_is_bad_ = !std::isfinite(sample.value);
+      return;
+    }
+    const bool grad_here = grad_.step == sample.step;
+    // A filter in the logger writes 0 for what it could not average. A true loss of exactly 0 has a gradient.
+    const bool zero = sample.value == 0.0;
+    const bool hidden = zero && ((grad_here && grad_is_bad_) || (in_hidden_ && !(grad_here && grad_.value > 0)));
+    const bool visible = !std::isfinite(sample.value);
+    if (hidden && !bad_.any()) hidden_first_ = true;
+    hidden_count_ += hidden ? 1 : 0;
+    in_hidden_ = hidden;
+    if (!visible && !hidden) last_good_ = sample;
+    bad_.Add(sample, visible || hidden);
+  }
+
+  void Report(std::vector<model::Finding>& out) const override {
+    if (!bad_.any()) return;
+    const bool recovered = bad_.Recovered(recovered_points_);
+    const Sample& first = bad_.first();
+    const std::string what =
+        hidden_first_ ? "loss is NaN but logged as 0" : fmt::format("loss is {}", FormatNumber(first.value));
+    model::Finding finding = MakeFinding(first.step, bad_.last_step(),
+                                         fmt::format("{} from step {}: {}", what, first.step, Extent(bad_, recovered)));
+    if (bad_.count() == 1 && recovered)
+      finding.message = fmt::format("{} at step {} only, the run went on", what, first.step);
+    if (recovered) finding.severity = model::Severity::kWarning;
+    AddEvidence(finding,
+                fmt::format("first non-finite loss at step {}{}", first.step,
+                            hidden_first_ ? " (0 in the log, gradient norm non-finite)" : ""),
+                first.step, first.value, first.line);
+    if (bad_.good() > 0 && !recovered) {
+      AddEvidence(finding,
+                  fmt::format("last finite loss {} at step {}", FormatNumber(last_good_.value), last_good_.step),
+                  last_good_.step, last_good_.value, last_good_.line);
+    }
+    AddOutage(finding, bad_);
+    AddMeasure(finding, "hidden", hidden_first_ ? 1 : 0);
+    AddMeasure(finding, "recovered", recovered ? 1 : 0);
+    out.push_back(std::move(finding));
+  }
+
+ private:
+  double recovered_points_;
+  BadPoints bad_;
+  Sample grad_{1, model::kNoStep, 0, 0};
+  Sample last_good_;
+  bool grad_is_bad_ = false;
+  bool in_hidden_ = false;
+  bool hidden_first_ = false;
+  std::uint64_t hidden_count_ = 0;
+};
+
+// ---- gradient norm
+
+class NonFiniteGrad : public Detector {
+ public:
+  explicit NonFiniteGrad(const Context& context)
+      : recovered_points_(context.Threshold("recovered_points")),
+        harmless_share_(context.Threshold("harmless_share")),
+        scaler_(UsesLossScaler(*context.run)) {}
+
+  void Observe(const Sample& sample) override {
+    if (sample.role == 1) {
+      loss_.Add(sample.step, sample.value);
+      if (!std::isfinite(sample.value) && first_bad_loss_ == model::kNoStep) first_bad_loss_ = sample.step;
+      last_loss_ = sample;
+    } else if (sample.role == 0) {
+      // What precedes the first finite norm is a loss scaler's search when the loss is finite meanwhile.
+      const bool bad = !std::isfinite(sample.value);
+      if (bad && bad_.good() == 0) ++leading_;
+      if (bad) last_bad_loss_value_ = last_loss_.value;
+      bad_.Add(sample, bad);
+    }
+  }
+
+  void Report(std::vector<model::Finding>& out) const override {
+    if (!bad_.any() || IsHarmless()) return;
+    const bool recovered = bad_.Recovered(recovered_points_);
+    const Sample& first = bad_.first();
+    model::Finding finding = MakeFinding(first.step, bad_.last_step(),
+                                         fmt::format("grad_norm is {} from step {}: {}", FormatNumber(first.value),
+                                                     first.step, Extent(bad_, recovered)));
+    if (bad_.count() == 1 && recovered)
+      finding.message =
+          fmt::format("grad_norm is {} at step {} only, the run went on", FormatNumber(first.value), first.step);
+    if (bad_.all() && loss_.Improved()) {
+      finding.message =
+          "grad_norm is non-finite on every line while the loss improves: the norm itself is not measured";
+      finding.severity = model::Severity::kWarning;
+    } else if (recovered || EndsWithAFewSkips()) {
+      finding.severity = model::Severity::kWarning;
+    }
+    AddEvidence(finding, WhoWasFirst(first), first.step, first.value, first.line);
+    AddOutage(finding, bad_);
+    AddMeasure(finding, "recovered", recovered ? 1 : 0);
+    AddMeasure(finding, "first_bad_loss_step", static_cast<double>(first_bad_loss_));
+    AddMeasure(finding, "loss_scaler", scaler_ ? 1 : 0);
+    out.push_back(std::move(finding));
+  }
+
+ private:
+  bool IsHarmless() const {
+    if (first_bad_loss_ != model::kNoStep || bad_.streak_at_end() > 0) return false;
+    const bool only_search = leading_ == bad_.count();
+    const bool rare = bad_.share() <= harmless_share_ && bad_.longest() <= 2;
+    return (scaler_ && rare) ||
+           (only_search && loss_.points() > leading_ && bad_.good() > 2 * leading_ && (scaler_ || leading_ <= 3));
+  }
+
+  // The log stops on one or two bad norms while the loss is still finite: perhaps skipped, not proven lost.
+  bool EndsWithAFewSkips() const {
+    return bad_.streak_at_end() > 0 && bad_.streak_at_end() <= 2 && bad_.good() > 10 &&
+           first_bad_loss_ == model::kNoStep && std::isfinite(last_bad_loss_value_) && last_bad_loss_value_ != 0.0;
+  }
+
+  std::string WhoWasFirst(const Sample& first) const {
+    if (first_bad_loss_ == model::kNoStep)
+      return fmt::format("gradient norm non-finite at step {}, loss finite in the log: the backward pass was first",
+                         first.step);
+    if (first_bad_loss_ < first.step)
+      return fmt::format("the loss was non-finite first, at step {}: the forward pass failed", first_bad_loss_);
+    if (first_bad_loss_ == first.step)
+      return fmt::format("loss and gradient norm turned non-finite at the same logged step {}", first.step);
+    return fmt::format("the gradient norm was non-finite first, the loss only from step {}: the backward pass failed",
+                       first_bad_loss_);
+  }
+
+  double recovered_points_;
+  double harmless_share_;
+  bool scaler_;
+  BadPoints bad_;
+  LossCourse loss_;
+  Sample last_loss_;
+  double last_bad_loss_value_ = 0;
+  std::int64_t first_bad_loss_ = model::kNoStep;
+  std::uint64_t leading_ = 0;
+};
+
+// ---- loss scale
+
+class LossScaleCollapse : public Detector {
+ public:
+  explicit LossScaleCollapse(const Context& context)
+      : drop_(context.Threshold("drop")), floor_(context.Threshold("floor")) {}
+
+  void Observe(const Sample& sample) override {
+    if (sample.role != 0 || !std::isfinite(sample.value)) return;
+    ++points_;
+    // Falling from the first value is the search for a scale; the first value that holds, or rises, is the settled one.
+    const bool falling = points_ > 1 && sample.value < last_.value;
+    held_ = falling ? 0 : held_ + 1;
+    if (settled_ == 0 && points_ > 1 && (held_ >= kHold || sample.value > last_.value)) settled_ = sample.value;
+    if (settled_ > 0) settled_ = std::max(settled_, sample.value);
+    if (falling) {
+      ++halvings_;
+      last_fall_ = sample;
+    } else if (points_ > 1 && sample.value > last_.value) {
+      halvings_ = 0;
+    }
+    if (halvings_ == 1 && falling) first_fall_ = sample;
+    last_ = sample;
+  }
+
+  void Report(std::vector<model::Finding>& out) const override {
+    if (points_ < 3 || halvings_ == 0) return;
+    const bool lost = settled_ > 0 && last_.value * drop_ <= settled_;
+    const bool at_floor = last_.value <= floor_ && halvings_ >= 3;
+    if (!lost && !at_floor) return;
+    model::Finding finding =
+        MakeFinding(first_fall_.step, last_.step,
+                    fmt::format("loss scale fell to {} over {} halvings from step {} and did not recover",
+                                FormatNumber(last_.value), halvings_, first_fall_.step));
+    AddEvidence(finding, fmt::format("loss scale {} at the end", FormatNumber(last_.value)), last_.step, last_.value,
+                last_.line);
+    AddMeasure(finding, "scale", last_.value);
+    AddMeasure(finding, "settled", settled_);
+    out.push_back(std::move(finding));
+  }
+
+ private:
+  static constexpr std::uint64_t kHold = 10;
+  double drop_;
+  double floor_;
+  Sample last_;
+  Sample first_fall_;
+  Sample last_fall_;
+  double settled_ = 0;
+  std::uint64_t points_ = 0;
+  std::uint64_t held_ = 0;
+  std::uint64_t halvings_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Detector> MakeNonFiniteLoss(const Context& context) { return std::make_unique<NonFiniteLoss>(context); }
+std::unique_ptr<Detector> MakeNonFiniteGrad(const Context& context) { return std::make_unique<NonFiniteGrad>(context); }
+std::unique_ptr<Detector> MakeLossScaleCollapse(const Context& context) {
+  return std::make_unique<LossScaleCollapse>(context);
+}
+
+}  // namespace vigil::detect

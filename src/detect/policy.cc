@@ -1,0 +1,211 @@
+// Detectors of the policy itself: entropy, distance from the reference, completions.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "detect/detectors.h"
+
+namespace vigil::detect {
+namespace {
+
+// ---- entropy
+
+class EntropyCollapse : public Detector {
+ public:
+  explicit EntropyCollapse(const Context& context)
+      : enabled_(IsReinforcementLearning(*context.run)),
+        floor_(context.Threshold("floor")),
+        min_points_(context.Threshold("min_points")) {}
+
+  void Observe(const Sample& sample) override {
+    if (!std::isfinite(sample.value)) return;
+    if (sample.role == 1) return reward_.Add(sample.step, -sample.value);
+    history_.Add(sample.step, sample.value);
+    last_ = sample;
+    if (sample.value >= floor_) {
+      below_ = 0;
+      return;
+    }
+    if (below_++ == 0) first_below_ = sample;
+  }
+  void Restart(std::int64_t step) override {
+    history_.ForgetFrom(step);
+    below_ = 0;
+  }
+
+  void Report(std::vector<model::Finding>& out) const override {
+    if (!enabled_ || history_.points() < kFewest) return;
+    const double start = history_.buckets().front().mean;
+    if (static_cast<double>(below_) >= min_points_) {
+      model::Finding finding = MakeFinding(
+          first_below_.step, last_.step,
+          fmt::format("entropy fell from {} below {} at step {} and stays there (now {})", FormatNumber(start),
+                      FormatNumber(floor_), first_below_.step, FormatNumber(last_.value)));
+      // A policy that is certain and right has solved its task; that it can no longer explore is worth knowing.
+      if (RewardIsAtItsBest()) finding.severity = model::Severity::kWarning;
+      AddEvidence(finding, fmt::format("entropy {} at step {}", FormatNumber(first_below_.value), first_below_.step),
+                  first_below_.step, first_below_.value, first_below_.line);
+      AddMeasure(finding, "start", start);
+      out.push_back(std::move(finding));
+    } else if (IsFallingFast(start)) {
+      model::Finding finding =
+          MakeFinding(history_.buckets().front().first_step, last_.step,
+                      fmt::format("entropy fell from {} to {} and is still falling toward {}", FormatNumber(start),
+                                  FormatNumber(last_.value), FormatNumber(floor_)));
+      finding.severity = RewardIsAtItsBest() ? model::Severity::kInfo : model::Severity::kWarning;
+      AddEvidence(finding, fmt::format("entropy {} at the end", FormatNumber(last_.value)), last_.step, last_.value,
+                  last_.line);
+      out.push_back(std::move(finding));
+    }
+  }
+
+ private:
+  bool RewardIsAtItsBest() const {
+    return reward_.points() >= 8 && reward_.Improved(0.2) && reward_.EndedNearBest(0.05);
+  }
+  bool IsFallingFast(double start) const {
+    const std::vector<double> means = history_.Means();
+    if (means.size() < 10) return false;
+    const double end = stats::Median({means.end() - 3, means.end()});
+    const std::vector<double> tail(means.end() - static_cast<std::ptrdiff_t>(means.size() / 3), means.end());
+    return end < 5 * floor_ && end < 0.1 * start && stats::TrendZ(tail) < -2;
+  }
+
+  static constexpr std::uint64_t kFewest = 5;
+  bool enabled_;
+  double floor_;
+  double min_points_;
+  stats::BucketHistory history_{128};
+  LossCourse reward_;
+  Sample last_;
+  Sample first_below_;
+  std::uint64_t below_ = 0;
+};
+
+// ---- distance from the reference
+
+class KlBlowup : public Detector {
+ public:
+  explicit KlBlowup(const Context& context)
+      : limit_(context.Threshold("limit")),
+        points_needed_(context.Threshold("points")),
+        per_token_(context.run->InRegime("grpo")) {}
+
+  void Observe(const Sample& sample) override {
+    if (sample.role == 1) return reward_.Add(sample.step, -sample.value);
+    if (!std::isfinite(sample.value)) return;
+    history_.Add(sample.step, sample.value);
+    recent_[points_++ % recent_.size()] = sample.value;
+    last_ = sample;
+    if (sample.value > largest_.value) largest_ = sample;
+    if (sample.value > limit_ && above_++ == 0) first_above_ = sample;
+  }
+
+  void Report(std::vector<model::Finding>& out) const override {
+    if (points_ < recent_.size()) return;
+    const double end = stats::Median({recent_.begin(), recent_.end()});
+    if (per_token_ && static_cast<double>(above_) >= points_needed_) {
+      model::Finding finding =
+          MakeFinding(first_above_.step, last_.step,
+                      fmt::format("kl passed {} at step {}, {} points above it, up to {}", FormatNumber(limit_),
+                                  first_above_.step, above_, FormatNumber(largest_.value)));
+      if (end < 0.5 * limit_) finding.severity = model::Severity::kWarning;
+      AddEvidence(finding, fmt::format("kl {} at step {}", FormatNumber(largest_.value), largest_.step), largest_.step,
+                  largest_.value, largest_.line);
+      AddMeasure(finding, "largest", largest_.value);
+      AddMeasure(finding, "end", end);
+      out.push_back(std::move(finding));
+    } else if (const double growth = GrowthOverHistory(end);
+               growth > kRunaway && end > (per_token_ ? 0.5 * limit_ : 10 * limit_)) {
+      model::Finding finding =
+          MakeFinding(history_.buckets()[history_.buckets().size() / 2].first_step, last_.step,
+                      fmt::format("kl grew {}x over the run, to {}", FormatNumber(growth), FormatNumber(end)));
+      finding.severity = model::Severity::kWarning;
+      AddEvidence(finding, fmt::format("kl {} at the end", FormatNumber(end)), last_.step, end, last_.line);
+      AddMeasure(finding, "end", end);
+      out.push_back(std::move(finding));
+    }
+  }
+
+ private:
+  double GrowthOverHistory(double end) const {
+    const std::vector<double> means = history_.Means();
+    if (means.size() < 16) return 0;
+    const double middle = stats::Median({means.begin() + static_cast<std::ptrdiff_t>(means.size() / 4),
+                                         means.begin() + static_cast<std::ptrdiff_t>(means.size() / 2)});
+    return middle > 0 ? end / middle : 0;
+  }
+
+  static constexpr double kRunaway = 10;
+  double limit_;
+  double points_needed_;
+  bool per_token_;
+  stats::BucketHistory history_{128};
+  std::array<double, 5> recent_{};
+  std::uint64_t points_ = 0;
+  std::uint64_t above_ = 0;
+  Sample first_above_;
+  Sample largest_;
+  Sample last_;
+  LossCourse reward_;
+};
+
+// ---- truncation
+
+class Truncated : public Detector {
+ public:
+  explicit Truncated(const Context& context)
+      : limit_(context.Threshold("limit")), min_points_(context.Threshold("min_points")) {}
+
+  void Observe(const Sample& sample) override {
+    if (!std::isfinite(sample.value)) return;
+    if (sample.role == 2) length_ = sample.value;
+    if (sample.role != 0) return;
+    recent_[points_++ % recent_.size()] = sample.value;
+    last_step_ = sample.step;
+    if (sample.value > limit_ && above_++ == 0) first_ = sample;
+  }
+
+  void Report(std::vector<model::Finding>& out) const override {
+    if (static_cast<double>(points_) < min_points_) return;
+    const double share = static_cast<double>(above_) / static_cast<double>(points_);
+    const double end = stats::Median(
+        {recent_.begin(),
+         recent_.begin() + static_cast<std::ptrdiff_t>(std::min<std::uint64_t>(points_, recent_.size()))});
+    // Most of the run, or where it ended; a policy that learned to end its answers is fine.
+    if (above_ == 0 || end <= limit_ || (share < 0.5 && above_ < recent_.size())) return;
+    model::Finding finding = MakeFinding(
+        first_.step, last_step_,
+        fmt::format(
+            "{:.0f}% of the completions are cut off at the end of the log ({:.0f}% of the points above {:.0f}%)",
+            100 * end, 100 * share, 100 * limit_));
+    AddEvidence(finding, fmt::format("truncated share {} from step {}", FormatNumber(first_.value), first_.step),
+                first_.step, first_.value, first_.line);
+    if (length_ > 0)
+      AddEvidence(finding, fmt::format("mean completion length {} tokens", FormatNumber(length_)), last_step_, length_);
+    AddMeasure(finding, "share", share);
+    AddMeasure(finding, "end", end);
+    AddMeasure(finding, "from_start", share > 0.9 ? 1 : 0);
+    out.push_back(std::move(finding));
+  }
+
+ private:
+  double limit_;
+  double min_points_;
+  std::array<double, 8> recent_{};
+  std::uint64_t points_ = 0;
+  std::uint64_t above_ = 0;
+  Sample first_;
+  std::int64_t last_step_ = 0;
+  double length_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Detector> MakeEntropyCollapse(const Context& context) {
+  return std::make_unique<EntropyCollapse>(context);
+}
+std::unique_ptr<Detector> MakeKlBlowup(const Context& context) { return std::make_unique<KlBlowup>(context); }
+std::unique_ptr<Detector> MakeTruncated(const Context& context) { return std::make_unique<Truncated>(context); }
+
+}  // namespace vigil::detect

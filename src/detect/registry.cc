@@ -1,0 +1,50 @@
+#include <utility>
+
+#include "detect/detectors.h"
+
+namespace vigil::detect {
+namespace {
+
+struct Entry {
+  std::string_view name;
+  Factory factory;
+};
+
+constexpr Entry kDetectors[] = {
+    {"NonFiniteLoss", MakeNonFiniteLoss},
+    {"NonFiniteGrad", MakeNonFiniteGrad},
+    {"LossScaleCollapse", MakeLossScaleCollapse},
+    {"LossSpike", MakeLossSpike},
+    {"GradSpike", MakeGradSpike},
+    {"Divergence", MakeDivergence},
+    {"NotDecreasing", MakeNotDecreasing},
+    {"Plateau", MakePlateau},
+    {"Oscillation", MakeOscillation},
+    {"Collapse", MakeCollapse},
+    {"Overfit", MakeOverfit},
+    {"GradExplosion", MakeGradExplosion},
+    {"GradZero", MakeGradZero},
+    {"GradVanishing", MakeGradVanishing},
+    {"LrZero", MakeLrZero},
+    {"NoWarmup", MakeNoWarmup},
+    {"ScheduleBreak", MakeScheduleBreak},
+    {"ResumeJump", MakeResumeJump},
+    {"RewardFlat", MakeRewardFlat},
+    {"RewardCollapse", MakeRewardCollapse},
+    {"NoSignal", MakeNoSignal},
+    {"PreferenceNoSignal", MakePreferenceNoSignal},
+    {"EntropyCollapse", MakeEntropyCollapse},
+    {"KlBlowup", MakeKlBlowup},
+    {"Truncated", MakeTruncated},
+};
+
+}  // namespace
+
+Factory FindFactory(std::string_view detector) {
+  for (const Entry& entry : kDetectors) {
+    if (entry.name == detector) return entry.factory;
+  }
+  return nullptr;
+}
+
+}  // namespace vigil::detect

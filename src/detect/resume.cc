@@ -1,0 +1,110 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <deque>
+
+#include "detect/detectors.h"
+
+namespace vigil::detect {
+namespace {
+
+class ResumeJump : public Detector {
+ public:
+  explicit ResumeJump(const Context& context)
+      : enabled_(!IsReinforcementLearning(*context.run)),
+        z_(context.Threshold("z")),
+        min_log_ratio_(std::log(context.Threshold("min_ratio"))) {}
+
+  void Observe(const Sample& sample) override {
+    if (sample.role != 0 || !std::isfinite(sample.value) || sample.value <= 0) return;
+    if (waiting_) {
+      after_.push_back(sample);
+      if (after_.size() == kAfter) Judge();
+    }
+    recent_.push_back(sample);
+    if (recent_.size() > kRecent) recent_.pop_front();
+    if (first_step_ == model::kNoStep) first_step_ = sample.step;
+  }
+
+  void Restart(std::int64_t step) override {
+    if (waiting_) Judge();
+    before_.clear();
+    for (const Sample& sample : recent_) {
+      if (sample.step < step) before_.push_back(sample);
+    }
+    if (before_.size() > kBefore) before_.erase(before_.begin(), before_.end() - static_cast<std::ptrdiff_t>(kBefore));
+    // A run that starts over is another run, not a resumed one.
+    waiting_ = first_step_ != model::kNoStep && step > first_step_ && before_.size() >= kFewest;
+    after_.clear();
+  }
+
+  void Report(std::vector<model::Finding>& out) const override {
+    if (!enabled_) return;
+    std::optional<model::Finding> found = worst_;
+    if (waiting_ && after_.size() >= kFewest) {
+      if (auto pending = Compare(); pending && (!found || pending->MeasureOr("z", 0) > found->MeasureOr("z", 0)))
+        found = std::move(pending);
+    }
+    if (found) out.push_back(*found);
+  }
+
+ private:
+  static std::vector<double> Logs(const std::vector<Sample>& samples) {
+    std::vector<double> logs;
+    for (const Sample& sample : samples) logs.push_back(std::log(sample.value));
+    return logs;
+  }
+
+  void Judge() {
+    waiting_ = false;
+    if (after_.size() < kFewest) return;
+    auto finding = Compare();
+    if (finding && (!worst_ || finding->MeasureOr("z", 0) > worst_->MeasureOr("z", 0))) worst_ = std::move(finding);
+  }
+
+  std::optional<model::Finding> Compare() const {
+    const std::vector<double> before = Logs(before_);
+    const std::vector<double> after = Logs(after_);
+    const double change = stats::Median(after) - stats::Median(before);
+    const double noise = std::max({stats::NoiseSigma(before), stats::NoiseSigma(after), kSmallestNoise});
+    const double error = noise *
+                         std::sqrt(1.0 / static_cast<double>(before.size()) + 1.0 / static_cast<double>(after.size())) *
+                         kMedianLoss;
+    const double z = std::abs(change) / error;
+    if (z < z_ || std::abs(change) < min_log_ratio_) return std::nullopt;
+    const Sample& first = after_.front();
+    model::Finding finding = MakeFinding(first.step, after_.back().step,
+                                         fmt::format("loss level went from {} to {} at the restart at step {}",
+                                                     FormatNumber(std::exp(stats::Median(before))),
+                                                     FormatNumber(std::exp(stats::Median(after))), first.step));
+    AddEvidence(finding,
+                fmt::format("loss {} before (step {}), {} after (step {})", FormatNumber(before_.back().value),
+                            before_.back().step, FormatNumber(first.value), first.step),
+                first.step, first.value, first.line);
+    AddMeasure(finding, "z", z);
+    AddMeasure(finding, "ratio", std::exp(change));
+    return finding;
+  }
+
+  static constexpr std::size_t kRecent = 4096;
+  static constexpr std::size_t kBefore = 12;
+  static constexpr std::size_t kAfter = 8;
+  static constexpr std::size_t kFewest = 4;
+  static constexpr double kSmallestNoise = 0.003;
+  static constexpr double kMedianLoss = 1.25;  // a median is that much less certain than a mean
+  bool enabled_;
+  double z_;
+  double min_log_ratio_;
+  std::deque<Sample> recent_;
+  std::vector<Sample> before_;
+  std::vector<Sample> after_;
+  bool waiting_ = false;
+  std::int64_t first_step_ = model::kNoStep;
+  std::optional<model::Finding> worst_;
+};
+
+}  // namespace
+
+std::unique_ptr<Detector> MakeResumeJump(const Context& context) { return std::make_unique<ResumeJump>(context); }
+
+}  // namespace vigil::detect

@@ -1,0 +1,255 @@
+// Detectors of the reward: does it move, did it fall, do the groups carry a signal.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <span>
+
+#include "detect/detectors.h"
+
+namespace vigil::detect {
+namespace {
+
+double MedianOf(std::span<const double> values) { return stats::Median({values.begin(), values.end()}); }
+
+// ---- flat
+
+class RewardFlat : public Detector {
+ public:
+  explicit RewardFlat(const Context& context)
+      : min_points_(context.Threshold("min_points")),
+        trend_points_(context.Threshold("trend_points")),
+        trend_z_(context.Threshold("trend_z")) {}
+
+  void Observe(const Sample& sample) override {
+    if (sample.role != 0 || !std::isfinite(sample.value)) return;
+    history_.Add(sample.step, sample.value);
+    smallest_ = std::min(smallest_, sample.value);
+    largest_ = std::max(largest_, sample.value);
+  }
+  void Restart(std::int64_t step) override { history_.ForgetFrom(step); }
+
+  void Report(std::vector<model::Finding>& out) const override {
+    if (static_cast<double>(history_.points()) < min_points_) return;
+    const stats::Bucket& first = history_.buckets().front();
+    const stats::Bucket& last = history_.buckets().back();
+    if (smallest_ == largest_) {
+      model::Finding finding =
+          MakeFinding(first.first_step, last.last_step,
+                      fmt::format("reward is exactly {} on all {} points", FormatNumber(smallest_), history_.points()));
+      AddEvidence(finding, fmt::format("reward {} at every step", FormatNumber(smallest_)), last.last_step, smallest_);
+      AddMeasure(finding, "constant", 1);
+      AddMeasure(finding, "level", smallest_);
+      out.push_back(std::move(finding));
+    } else if (static_cast<double>(history_.points()) >= trend_points_) {
+      ReportNoTrend(out);
+    }
+  }
+
+ private:
+  // The reward varies and the last part is no better than the first. Worth a look, not proof: it can be saturated.
+  void ReportNoTrend(std::vector<model::Finding>& out) const {
+    const std::vector<double> means = history_.Means();
+    const std::size_t quarter = std::max<std::size_t>(4, means.size() / 4);
+    const double start = stats::Mean(std::span(means).first(quarter));
+    const double end = stats::Mean(std::span(means).last(quarter));
+    const std::vector<double> smooth = stats::SmoothByMedian(means, std::max<std::size_t>(5, means.size() / 10));
+    const double best = *std::max_element(smooth.begin(), smooth.end());
+    const double noise = std::max(stats::RobustSigma(means), 1e-12);
+    const double error = noise * std::sqrt(2.0 / static_cast<double>(quarter));
+    const bool gained = (end - start) / error > trend_z_ || stats::TrendZ(means) > trend_z_;
+    const bool was_up = best - start > 2 * noise;                          // a fall after a rise is another finding
+    const bool saturated = start > kSaturated * largest_ && largest_ > 0;  // nothing left to gain
+    if (gained || was_up || saturated) return;
+    const std::int64_t last = history_.buckets().back().last_step;
+    model::Finding finding =
+        MakeFinding(history_.buckets().front().first_step, last,
+                    fmt::format("reward shows no gain over {} points: {} in the first quarter, {} in the last",
+                                history_.points(), FormatNumber(start), FormatNumber(end)));
+    const bool at_zero = largest_ < kNothing && smallest_ > -kNothing;
+    if (!at_zero) finding.severity = model::Severity::kWarning;
+    AddEvidence(finding, fmt::format("reward {} in the last quarter", FormatNumber(end)), last, end);
+    AddMeasure(finding, "constant", 0);
+    AddMeasure(finding, "level", end);
+    out.push_back(std::move(finding));
+  }
+
+  static constexpr double kSaturated = 0.8;
+  static constexpr double kNothing = 0.01;
+  double min_points_;
+  double trend_points_;
+  double trend_z_;
+  stats::BucketHistory history_{128};
+  double smallest_ = std::numeric_limits<double>::infinity();
+  double largest_ = -std::numeric_limits<double>::infinity();
+};
+
+// ---- collapse
+
+class RewardCollapse : public Detector {
+ public:
+  explicit RewardCollapse(const Context& context)
+      : min_points_(context.Threshold("min_points")),
+        lost_share_(context.Threshold("lost_share")),
+        z_(context.Threshold("z")) {}
+
+  void Observe(const Sample& sample) override {
+    if (sample.role == 0 && std::isfinite(sample.value)) history_.Add(sample.step, sample.value);
+  }
+  void Restart(std::int64_t step) override { history_.ForgetFrom(step); }
+
+  void Report(std::vector<model::Finding>& out) const override {
+    if (static_cast<double>(history_.points()) < min_points_) return;
+    const std::vector<double> means = history_.Means();
+    const std::vector<double> smooth = stats::SmoothByMedian(means, 5);
+    const auto best = static_cast<std::size_t>(std::max_element(smooth.begin(), smooth.end()) - smooth.begin());
+    const double start = MedianOf(std::span(means).first(std::max<std::size_t>(3, means.size() / 10)));
+    const std::span<const double> tail = std::span(means).last(std::max<std::size_t>(3, means.size() / 6));
+    const double end = MedianOf(tail);
+    const double gain = smooth[best] - start;
+    const double fall = smooth[best] - end;
+    const double noise = std::max(stats::NoiseSigma(means), 1e-12);
+    const bool stayed_down = *std::max_element(tail.begin(), tail.end()) < smooth[best] - 0.5 * fall;
+    if (gain < 2 * noise || fall < lost_share_ * gain || fall < z_ * noise || !stayed_down) return;
+    const std::int64_t top_step = history_.buckets()[best].last_step;
+    const std::int64_t last = history_.buckets().back().last_step;
+    model::Finding finding =
+        MakeFinding(top_step, last,
+                    fmt::format("reward rose from {} to {} (step {}) and fell to {}", FormatNumber(start),
+                                FormatNumber(smooth[best]), top_step, FormatNumber(end)));
+    AddEvidence(finding, fmt::format("best reward {} at step {}", FormatNumber(smooth[best]), top_step), top_step,
+                smooth[best]);
+    AddEvidence(finding, fmt::format("reward {} at the end", FormatNumber(end)), last, end);
+    AddMeasure(finding, "best", smooth[best]);
+    AddMeasure(finding, "end", end);
+    out.push_back(std::move(finding));
+  }
+
+ private:
+  double min_points_;
+  double lost_share_;
+  double z_;
+  stats::BucketHistory history_{128};
+};
+
+// ---- groups without variance
+
+class NoSignal : public Detector {
+ public:
+  explicit NoSignal(const Context& context)
+      : min_points_(context.Threshold("min_points")),
+        full_share_(context.Threshold("full_share")),
+        watch_mean_(context.Threshold("watch_mean")) {}
+
+  void Observe(const Sample& sample) override {
+    if (!std::isfinite(sample.value)) return;
+    if (sample.role == 1) reward_.Add(sample.step, -sample.value);
+    if (sample.role == 0) Count(shares_, sample, sample.value >= kFull, sample.value);
+    // Over the whole batch: zero means that every completion of every prompt got the same.
+    if (sample.role == 2) Count(deviations_, sample, sample.value <= kNoDeviation, sample.value);
+  }
+
+  void Report(std::vector<model::Finding>& out) const override {
+    const Tally& tally = shares_.points > 0 ? shares_ : deviations_;
+    if (static_cast<double>(tally.points) < min_points_) return;
+    const double full = static_cast<double>(tally.without) / static_cast<double>(tally.points);
+    const double mean = tally.sum / static_cast<double>(tally.points);
+    const bool mostly = full > full_share_;
+    const bool watch = &tally == &shares_ && mean > watch_mean_;
+    if (!mostly && !watch) return;
+    const std::string_view what =
+        &tally == &shares_ ? "all completions of every prompt got the same reward" : "reward_std is 0";
+    model::Finding finding =
+        MakeFinding(tally.first.step, tally.last_step, fmt::format("{} on {:.0f}% of the points", what, 100 * full));
+    if (!mostly) {
+      finding.message = fmt::format("{:.0f}% of the groups carry no signal on average", 100 * mean);
+      finding.severity = model::Severity::kWarning;
+    }
+    // A task that was learned to the end has no variance left, and that is no fault.
+    if (reward_.points() >= 8 && reward_.Improved(0.2) && reward_.EndedNearBest(0.05))
+      finding.severity = model::Severity::kInfo;
+    AddEvidence(finding, fmt::format("no variance on {} of {} points", tally.without, tally.points), tally.first.step,
+                tally.first.value, tally.first.line);
+    AddMeasure(finding, "full_share", full);
+    AddMeasure(finding, "mean", mean);
+    out.push_back(std::move(finding));
+  }
+
+ private:
+  struct Tally {
+    Sample first;
+    std::int64_t last_step = 0;
+    std::uint64_t points = 0;
+    std::uint64_t without = 0;
+    double sum = 0;
+  };
+
+  static void Count(Tally& tally, const Sample& sample, bool without, double value) {
+    ++tally.points;
+    tally.sum += value;
+    tally.last_step = sample.step;
+    if (without && tally.without++ == 0) tally.first = sample;
+  }
+
+  static constexpr double kFull = 0.999;
+  static constexpr double kNoDeviation = 1e-9;
+  double min_points_;
+  double full_share_;
+  double watch_mean_;
+  Tally shares_;
+  Tally deviations_;
+  LossCourse reward_;
+};
+
+// ---- preferences
+
+class PreferenceNoSignal : public Detector {
+ public:
+  explicit PreferenceNoSignal(const Context& context)
+      : min_points_(context.Threshold("min_points")), margin_(context.Threshold("margin")) {}
+
+  void Observe(const Sample& sample) override {
+    if (!std::isfinite(sample.value)) return;
+    if (sample.role == 0) margins_.Add(sample.step, sample.value);
+    if (sample.role == 1) accuracies_.Add(sample.step, sample.value);
+  }
+
+  void Report(std::vector<model::Finding>& out) const override {
+    if (static_cast<double>(margins_.points()) < min_points_) return;
+    const double margin = LastHalf(margins_);
+    const double accuracy = accuracies_.points() > 0 ? LastHalf(accuracies_) : 0.5;
+    if (std::abs(margin) > margin_ || std::abs(accuracy - 0.5) > kNearHalf) return;
+    const auto& buckets = margins_.buckets();
+    model::Finding finding =
+        MakeFinding(buckets.front().first_step, buckets.back().last_step,
+                    fmt::format("margin stays at {} and accuracy at {}: chosen and rejected are not told apart",
+                                FormatNumber(margin), FormatNumber(accuracy)));
+    AddEvidence(finding, fmt::format("mean margin {} over the last half", FormatNumber(margin)),
+                buckets.back().last_step, margin);
+    out.push_back(std::move(finding));
+  }
+
+ private:
+  static double LastHalf(const stats::BucketHistory& history) {
+    const std::vector<double> means = history.Means();
+    return stats::Mean(std::span(means).last((means.size() + 1) / 2));
+  }
+  static constexpr double kNearHalf = 0.06;
+  double min_points_;
+  double margin_;
+  stats::BucketHistory margins_{64};
+  stats::BucketHistory accuracies_{64};
+};
+
+}  // namespace
+
+std::unique_ptr<Detector> MakeRewardFlat(const Context& context) { return std::make_unique<RewardFlat>(context); }
+std::unique_ptr<Detector> MakeRewardCollapse(const Context& context) {
+  return std::make_unique<RewardCollapse>(context);
+}
+std::unique_ptr<Detector> MakeNoSignal(const Context& context) { return std::make_unique<NoSignal>(context); }
+std::unique_ptr<Detector> MakePreferenceNoSignal(const Context& context) {
+  return std::make_unique<PreferenceNoSignal>(context);
+}
+
+}  // namespace vigil::detect

@@ -1,0 +1,272 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "detect/detectors.h"
+
+namespace vigil::detect {
+namespace {
+
+// ---- zero
+
+class LrZero : public Detector {
+ public:
+  explicit LrZero(const Context& context)
+      : min_points_(context.Threshold("min_points")), tail_share_(context.Threshold("tail_share")) {}
+
+  void Observe(const Sample& sample) override {
+    if (sample.role == 1) return loss_.Add(sample.step, sample.value);
+    if (sample.role == 2) return reward_.Add(sample.step, -sample.value);
+    if (!std::isfinite(sample.value)) return;
+    if (points_++ == 0) first_step_ = sample.step;
+    last_ = sample;
+    if (sample.value != 0.0) {
+      streak_ = 0;
+      return;
+    }
+    if (streak_++ == 0) streak_start_ = sample;
+    ++zeros_;
+    if (streak_ > longest_) {
+      longest_ = streak_;
+      longest_start_ = streak_start_;
+      longest_end_ = sample.step;
+    }
+  }
+
+  void Report(std::vector<model::Finding>& out) const override {
+    if (static_cast<double>(longest_) < min_points_ || IsTheEndOfASchedule() || IsRoundedAway()) return;
+    const bool always = zeros_ == points_;
+    model::Finding finding =
+        MakeFinding(longest_start_.step, longest_end_,
+                    always ? fmt::format("learning rate is 0 on all {} points", points_)
+                           : fmt::format("learning rate is 0 from step {} to {}", longest_start_.step, longest_end_));
+    AddEvidence(finding, fmt::format("learning rate 0 at step {}", longest_start_.step), longest_start_.step, 0,
+                longest_start_.line);
+    AddMeasure(finding, "always", always ? 1 : 0);
+    AddMeasure(finding, "share", static_cast<double>(zeros_) / static_cast<double>(points_));
+    out.push_back(std::move(finding));
+  }
+
+ private:
+  bool IsTheEndOfASchedule() const {
+    const bool at_end = longest_end_ == last_.step;
+    const auto run = static_cast<double>(last_.step - first_step_);
+    return at_end && zeros_ < points_ && static_cast<double>(longest_end_ - longest_start_.step) <= tail_share_ * run;
+  }
+  // A log that prints three decimals shows 0.000 for every rate in use: the run learns all the same.
+  bool IsRoundedAway() const { return zeros_ == points_ && (loss_.Improved(0.05) || reward_.Improved(0.1)); }
+
+  double min_points_;
+  double tail_share_;
+  Sample last_;
+  Sample streak_start_;
+  Sample longest_start_;
+  std::int64_t longest_end_ = 0;
+  std::int64_t first_step_ = 0;
+  std::uint64_t points_ = 0;
+  std::uint64_t zeros_ = 0;
+  std::uint64_t streak_ = 0;
+  std::uint64_t longest_ = 0;
+  LossCourse loss_;
+  LossCourse reward_;
+};
+
+// ---- warm-up
+
+class NoWarmup : public Detector {
+ public:
+  explicit NoWarmup(const Context& context)
+      : run_(context.run),
+        warmup_share_(context.Threshold("warmup_share")),
+        min_steps_(context.Threshold("min_steps")),
+        enabled_(!IsReinforcementLearning(*context.run) && !context.run->InRegime("lora")) {}
+
+  void Observe(const Sample& sample) override {
+    last_step_ = std::max(last_step_, sample.step);
+    if (sample.role != 0) return ObserveTrouble(sample);
+    if (!std::isfinite(sample.value)) return;
+    if (points_++ == 0) first_ = sample;
+    if (sample.value > peak_.value) peak_ = sample;
+  }
+  void Restart(std::int64_t) override { restarted_ = true; }
+
+  void Report(std::vector<model::Finding>& out) const override {
+    const std::int64_t steps = PlannedSteps(*run_, last_step_);
+    if (!enabled_ || points_ < 3 || peak_.value <= 0 || static_cast<double>(steps) < min_steps_) return;
+    const double allowed = std::max(1.0, warmup_share_ * static_cast<double>(steps));
+    // A first point later than that cannot tell whether a warm-up came before it.
+    if (static_cast<double>(first_.step) > 2 * allowed || first_.value < kAtPeak * peak_.value || StatesAWarmup())
+      return;
+    model::Finding finding = MakeFinding(
+        first_.step, first_.step,
+        fmt::format("learning rate is {} at step {}, its peak: no warm-up", FormatNumber(first_.value), first_.step));
+    const bool trouble = HadEarlyTrouble(steps);
+    if (!trouble) finding.severity = model::Severity::kInfo;
+    AddEvidence(finding, fmt::format("learning rate {} at step {}", FormatNumber(first_.value), first_.step),
+                first_.step, first_.value, first_.line);
+    if (trouble) {
+      AddEvidence(finding,
+                  fmt::format("loss rose from {} to {} at step {}", FormatNumber(first_loss_.value),
+                              FormatNumber(early_peak_.value), early_peak_.step),
+                  early_peak_.step, early_peak_.value, early_peak_.line);
+    }
+    AddMeasure(finding, "early_trouble", trouble ? 1 : 0);
+    AddMeasure(finding, "peak", peak_.value);
+    out.push_back(std::move(finding));
+  }
+
+ private:
+  void ObserveTrouble(const Sample& sample) {
+    if (sample.role != 1 || restarted_) return;
+    if (losses_++ == 0) first_loss_ = sample;
+    if (!std::isfinite(sample.value) && first_bad_ == model::kNoStep) first_bad_ = sample.step;
+    if (std::isfinite(sample.value) && losses_ <= kEarlyPoints && sample.value > early_peak_.value)
+      early_peak_ = sample;
+  }
+  bool HadEarlyTrouble(std::int64_t steps) const {
+    const auto early = static_cast<std::int64_t>(kEarlyShare * static_cast<double>(steps));
+    const bool rose =
+        early_peak_.value > kRose * first_loss_.value && early_peak_.step <= early && first_loss_.value > 0;
+    return rose || (first_bad_ != model::kNoStep && first_bad_ <= early);
+  }
+  bool StatesAWarmup() const {
+    return run_->FactNumber("warmup_steps").value_or(0) > 1 || run_->FactNumber("warmup_ratio").value_or(0) > 0;
+  }
+
+  static constexpr double kAtPeak = 0.97;
+  static constexpr double kEarlyShare = 0.1;
+  static constexpr double kRose = 1.3;
+  static constexpr std::uint64_t kEarlyPoints = 200;
+  const model::Run* run_;
+  double warmup_share_;
+  double min_steps_;
+  bool enabled_;
+  bool restarted_ = false;
+  Sample first_;
+  Sample peak_{0, 0, 0, 0};
+  Sample first_loss_;
+  Sample early_peak_{1, 0, 0, 0};
+  std::int64_t first_bad_ = model::kNoStep;
+  std::int64_t last_step_ = 0;
+  std::uint64_t points_ = 0;
+  std::uint64_t losses_ = 0;
+};
+
+// ---- jumps
+
+class ScheduleBreak : public Detector {
+ public:
+  explicit ScheduleBreak(const Context& context) : jump_(context.Threshold("jump")) {}
+
+  void Observe(const Sample& sample) override {
+    if (sample.role != 0 || !std::isfinite(sample.value) || sample.value < 0) return;
+    if (restarted_) CheckRestart(sample);
+    window_.push_back(sample);
+    peak_ = std::max(peak_, sample.value);
+    ++points_;
+    if (window_.size() > kWindow) window_.erase(window_.begin());
+    if (window_.size() == kWindow) CheckMiddle();
+    if (kept_.size() < kKept) kept_.push_back(sample);
+  }
+
+  void Restart(std::int64_t step) override {
+    restarted_ = true;
+    at_restart_ = step;
+    window_.clear();
+  }
+
+  void Report(std::vector<model::Finding>& out) const override {
+    if (breaks_.empty() || AreCycles()) return;
+    const Break& first = breaks_.front();
+    model::Finding finding =
+        MakeFinding(first.to.step, breaks_.back().to.step,
+                    fmt::format("learning rate jumped from {} to {} at step {}{}", FormatNumber(first.from.value),
+                                FormatNumber(first.to.value), first.to.step, first.at_restart ? ", at a restart" : ""));
+    for (const Break& each : breaks_) {
+      AddEvidence(finding,
+                  fmt::format("learning rate {} at step {}, {} at step {}", FormatNumber(each.from.value),
+                              each.from.step, FormatNumber(each.to.value), each.to.step),
+                  each.to.step, each.to.value, each.to.line);
+    }
+    AddMeasure(finding, "from", first.from.value);
+    AddMeasure(finding, "to", first.to.value);
+    AddMeasure(finding, "at_restart", first.at_restart ? 1 : 0);
+    out.push_back(std::move(finding));
+  }
+
+ private:
+  struct Break {
+    Sample from;
+    Sample to;
+    bool at_restart = false;
+  };
+
+  // Judges the step from the third to the fourth of six points, by the slopes on both sides of it.
+  void CheckMiddle() {
+    const Sample& before = window_[2];
+    const Sample& after = window_[3];
+    const double change = after.value - before.value;
+    const double scale = std::max(before.value, after.value);
+    if (points_ < kEarly || scale <= 0 || std::abs(change) < jump_ * scale) return;
+    const double slope_before =
+        std::max(std::abs(window_[2].value - window_[1].value), std::abs(window_[1].value - window_[0].value));
+    const double slope_after =
+        std::max(std::abs(window_[5].value - window_[4].value), std::abs(window_[4].value - window_[3].value));
+    if (std::abs(change) < kOverSlope * std::max(slope_before, slope_after)) return;
+    // From flat to flat, downwards, is a step schedule or a reduction on a plateau.
+    const bool flat_before = slope_before < kFlat * before.value;
+    const bool flat_after = slope_after < kFlat * std::max(after.value, kFlat * before.value);
+    if (change < 0 && flat_before && flat_after) return;
+    if (breaks_.size() < kMostBreaks) breaks_.push_back({before, after, false});
+  }
+
+  // At a restart the rate must continue where the run had been at that step.
+  void CheckRestart(const Sample& sample) {
+    restarted_ = false;
+    const Sample* nearest = nullptr;
+    for (const Sample& old : kept_) {
+      if (old.step <= sample.step) nearest = &old;
+    }
+    const bool from_scratch = kept_.empty() || at_restart_ <= kept_.front().step;
+    if (nearest == nullptr || from_scratch || nearest->step == kept_.front().step) return;
+    const double scale = std::max(nearest->value, sample.value);
+    if (scale > 0 && std::abs(nearest->value - sample.value) > jump_ * scale && breaks_.size() < kMostBreaks)
+      breaks_.push_back({*nearest, sample, true});
+  }
+
+  // Warm restarts: upward jumps to one height at one distance.
+  bool AreCycles() const {
+    if (breaks_.size() < 2) return false;
+    const std::int64_t period = breaks_[1].to.step - breaks_[0].to.step;
+    for (std::size_t i = 0; i < breaks_.size(); ++i) {
+      const bool up = breaks_[i].to.value > breaks_[i].from.value;
+      const bool same_height = std::abs(breaks_[i].to.value - breaks_[0].to.value) < 0.3 * breaks_[0].to.value;
+      const std::int64_t distance = i == 0 ? period : breaks_[i].to.step - breaks_[i - 1].to.step;
+      if (!up || !same_height || breaks_[i].at_restart || distance < period) return false;
+    }
+    return true;
+  }
+
+  static constexpr std::size_t kWindow = 6;
+  static constexpr std::size_t kKept = 4096;
+  static constexpr std::size_t kMostBreaks = 16;
+  static constexpr std::uint64_t kEarly = 8;  // warm-ups of coarse logs are over by then
+  static constexpr double kOverSlope = 4;
+  static constexpr double kFlat = 0.01;
+  double jump_;
+  std::vector<Sample> window_;
+  std::vector<Sample> kept_;
+  std::vector<Break> breaks_;
+  double peak_ = 0;
+  std::uint64_t points_ = 0;
+  bool restarted_ = false;
+  std::int64_t at_restart_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Detector> MakeLrZero(const Context& context) { return std::make_unique<LrZero>(context); }
+std::unique_ptr<Detector> MakeNoWarmup(const Context& context) { return std::make_unique<NoWarmup>(context); }
+std::unique_ptr<Detector> MakeScheduleBreak(const Context& context) { return std::make_unique<ScheduleBreak>(context); }
+
+}  // namespace vigil::detect

@@ -1,0 +1,68 @@
+#include <algorithm>
+
+#include "detect/detectors.h"
+
+namespace vigil::detect {
+namespace {
+
+double LevelOf(const std::vector<double>& means, bool at_end) {
+  const std::size_t count = std::min(means.size(), std::max<std::size_t>(3, means.size() / 10));
+  const auto wanted = static_cast<std::ptrdiff_t>(count);
+  return at_end ? stats::Median({means.end() - wanted, means.end()})
+                : stats::Median({means.begin(), means.begin() + wanted});
+}
+
+}  // namespace
+
+model::Finding MakeFinding(std::int64_t first_step, std::int64_t last_step, std::string message) {
+  model::Finding finding;
+  finding.severity = kFromRow;
+  finding.first_step = first_step;
+  finding.last_step = last_step;
+  finding.message = std::move(message);
+  return finding;
+}
+
+void AddEvidence(model::Finding& finding, std::string text, std::int64_t step, double value, std::uint32_t line) {
+  finding.evidence.push_back({std::move(text), step, value, {}, line});
+}
+
+void AddMeasure(model::Finding& finding, std::string name, double value) {
+  finding.measures.push_back({std::move(name), value});
+}
+
+bool IsReinforcementLearning(const model::Run& run) {
+  return run.InRegime("grpo") || run.InRegime("ppo") || run.Find("reward") != nullptr ||
+         run.Find("reward_of") != nullptr;
+}
+
+bool UsesLossScaler(const model::Run& run) {
+  if (run.Find("loss_scale") != nullptr) return true;
+  const model::Fact* fp16 = run.FindFact("fp16");
+  if (fp16 != nullptr && (EqualsIgnoringCase(fp16->value, "true") || fp16->value == "1")) return true;
+  const model::Fact* precision = run.FindFact("precision");
+  return precision != nullptr && ToLower(precision->value).find("16") != std::string::npos &&
+         ToLower(precision->value).find("bf16") == std::string::npos;
+}
+
+std::int64_t PlannedSteps(const model::Run& run, std::int64_t last_seen) {
+  return std::max(run.planned_steps, last_seen);
+}
+
+double LossCourse::StartLevel() const { return LevelOf(history_.Means(), false); }
+double LossCourse::EndLevel() const { return LevelOf(history_.Means(), true); }
+
+double LossCourse::BestLevel() const {
+  const std::vector<double> smooth = stats::SmoothByMedian(history_.Means(), 3);
+  return smooth.empty() ? 0 : *std::min_element(smooth.begin(), smooth.end());
+}
+
+bool LossCourse::Improved(double by_share) const {
+  return points() >= 4 && EndLevel() < StartLevel() - by_share * std::abs(StartLevel());
+}
+
+bool LossCourse::EndedNearBest(double within_share) const {
+  return points() >= 4 && EndLevel() <= BestLevel() + within_share * std::abs(BestLevel());
+}
+
+}  // namespace vigil::detect

@@ -1,0 +1,272 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "detect/detectors.h"
+
+namespace vigil::detect {
+namespace {
+
+struct SpikeLimits {
+  double z = 8;
+  double min_ratio = 1.25;  // over the median, whatever z says
+  double beyond_max = 1.5;  // over the largest excess in the window
+  std::size_t window = 128;
+  std::size_t min_points = 24;
+};
+
+struct Spike {
+  Sample start;
+  Sample peak;
+  double baseline = 0;
+  std::uint64_t points = 0;
+  bool with_grad = false;
+  double ratio() const { return peak.value / baseline; }
+};
+
+// How far a value stands above the window of values before it, on the logarithm.
+struct Height {
+  double z = 0;
+  double ratio = 1;
+  double beyond_max = 0;
+  double baseline = 0;
+};
+
+// A baseline of log values. Values that were judged to be spikes stay out of it, until they have become the new level.
+class LogBaseline {
+ public:
+  explicit LogBaseline(const SpikeLimits& limits) : limits_(limits), window_(limits.window) {}
+
+  bool Ready() const { return window_.size() >= limits_.min_points; }
+
+  Height Measure(double value) const {
+    const double median = window_.Median();
+    const double excess = std::log(value) - median;
+    // A floor for the spread: logs round to a few digits, and a spread of nothing makes everything a spike.
+    const double sigma = std::max(window_.Sigma(), kSmallestSigma);
+    const double largest = std::max(window_.Largest() - median, sigma);
+    return {excess / sigma, std::exp(excess), excess / largest, std::exp(median)};
+  }
+  bool IsSpike(const Height& height, double z) const {
+    return height.z > z && height.ratio >= limits_.min_ratio && height.beyond_max >= limits_.beyond_max;
+  }
+  void Push(double value) { window_.Push(std::log(value)); }
+  void Clear() { window_.Clear(); }
+
+ private:
+  static constexpr double kSmallestSigma = 0.005;
+  SpikeLimits limits_;
+  stats::RobustWindow window_;
+};
+
+// Collects spikes: from the first point that stands out to the first that is back near the baseline.
+class SpikeCollector {
+ public:
+  // `outstanding`: the point is a spike by itself. A point inside a spike is judged only by how far it is back.
+  // Returns whether the point belongs to a spike (and must stay out of the baseline).
+  bool Add(const Sample& sample, const Height& height, bool outstanding, bool with_grad) {
+    if (!open_ && !outstanding) return false;
+    if (!open_) {
+      open_ = true;
+      current_ = {sample, sample, height.baseline, 0, with_grad};
+    }
+    const bool back = height.z < kBackZ || height.ratio < 1 + (current_.ratio() - 1) * kBackShare;
+    if (back && current_.points > 0) {
+      Close();
+      return false;
+    }
+    ++current_.points;
+    current_.with_grad |= with_grad;
+    if (sample.value > current_.peak.value) current_.peak = sample;
+    return true;
+  }
+  // The level stayed up: what looked like a spike is the new level.
+  bool HasBecomeTheLevel() const { return open_ && current_.points > kLongestSpike; }
+  void Abandon() { open_ = false; }
+  void Close() {
+    if (!open_) return;
+    open_ = false;
+    ++count_;
+    if (count_ == 1) first_ = current_;
+    last_ = current_;
+    biggest_.push_back(current_);
+    std::sort(biggest_.begin(), biggest_.end(), [](const Spike& a, const Spike& b) { return a.ratio() > b.ratio(); });
+    if (biggest_.size() > kKept) biggest_.pop_back();
+  }
+
+  bool open() const { return open_; }
+  const Spike& current() const { return current_; }
+  std::uint64_t count() const { return count_; }
+  const Spike& first() const { return first_; }
+  const Spike& last() const { return last_; }
+  const std::vector<Spike>& biggest() const { return biggest_; }
+
+ private:
+  static constexpr double kBackZ = 3;
+  static constexpr double kBackShare = 0.25;
+  static constexpr std::uint64_t kLongestSpike = 64;
+  static constexpr std::size_t kKept = 3;
+  bool open_ = false;
+  Spike current_;
+  Spike first_;
+  Spike last_;
+  std::uint64_t count_ = 0;
+  std::vector<Spike> biggest_;
+};
+
+void AddSpikes(model::Finding& finding, std::string_view signal, const std::vector<Spike>& spikes) {
+  for (const Spike& spike : spikes) {
+    AddEvidence(finding,
+                fmt::format("{} {} at step {}, {}x the level around it, back after {} point{}", signal,
+                            FormatNumber(spike.peak.value), spike.peak.step, FormatNumber(spike.ratio()), spike.points,
+                            spike.points == 1 ? "" : "s"),
+                spike.peak.step, spike.peak.value, spike.peak.line);
+  }
+  AddMeasure(finding, "height", spikes.front().ratio());
+  AddMeasure(finding, "width", static_cast<double>(spikes.front().points));
+}
+
+std::string DescribeSpikes(std::string_view signal, const SpikeCollector& spikes, const Spike& top) {
+  if (spikes.count() == 1) {
+    return fmt::format("{} jumped to {} ({}x) at step {} and came back after {} point{}", signal,
+                       FormatNumber(top.peak.value), FormatNumber(top.ratio()), top.peak.step, top.points,
+                       top.points == 1 ? "" : "s");
+  }
+  return fmt::format("{} {} spikes between steps {} and {}, the largest {} ({}x) at step {}", spikes.count(), signal,
+                     spikes.first().start.step, spikes.last().start.step, FormatNumber(top.peak.value),
+                     FormatNumber(top.ratio()), top.peak.step);
+}
+
+// Spikes on more than this share of the points are the noise of the run, not events in it.
+constexpr double kNoiseShare = 0.05;
+
+// ---- loss
+
+class LossSpike : public Detector {
+ public:
+  explicit LossSpike(const Context& context)
+      : enabled_(!IsReinforcementLearning(*context.run)),
+        z_with_grad_(context.Threshold("z_with_grad")),
+        limits_(LimitsOf(context)),
+        loss_(limits_),
+        grad_(limits_) {}
+
+  void Observe(const Sample& sample) override {
+    if (!enabled_ || !std::isfinite(sample.value)) return;
+    if (sample.value <= 0) {
+      enabled_ = enabled_ && sample.role == 1;  // a loss that goes below zero has no logarithm: not judged
+      return;
+    }
+    if (sample.role == 1) {
+      grad_spikes_at_ = grad_.Ready() && grad_.Measure(sample.value).z > z_with_grad_ ? sample.step : grad_spikes_at_;
+      grad_.Push(sample.value);
+      return;
+    }
+    ++points_;
+    if (!loss_.Ready()) return loss_.Push(sample.value);
+    const bool with_grad = grad_spikes_at_ == sample.step;
+    const Height height = loss_.Measure(sample.value);
+    const bool outstanding = loss_.IsSpike(height, with_grad ? z_with_grad_ : limits_.z);
+    if (!spikes_.Add(sample, height, outstanding, with_grad)) return loss_.Push(sample.value);
+    if (spikes_.HasBecomeTheLevel()) Restart(sample.step);
+  }
+
+  void Restart(std::int64_t) override {
+    spikes_.Abandon();
+    loss_.Clear();
+    grad_.Clear();
+  }
+
+  void Report(std::vector<model::Finding>& out) const override {
+    if (!enabled_ || spikes_.count() == 0 ||
+        static_cast<double>(spikes_.count()) > std::max(2.0, kNoiseShare * static_cast<double>(points_)))
+      return;
+    const Spike& top = spikes_.biggest().front();
+    model::Finding finding =
+        MakeFinding(spikes_.first().start.step, spikes_.last().start.step, DescribeSpikes("loss", spikes_, top));
+    AddSpikes(finding, "loss", spikes_.biggest());
+    AddMeasure(finding, "count", static_cast<double>(spikes_.count()));
+    AddMeasure(finding, "with_grad", top.with_grad ? 1 : 0);
+    AddMeasure(finding, "peak_step", static_cast<double>(top.peak.step));
+    out.push_back(std::move(finding));
+  }
+
+ private:
+  static SpikeLimits LimitsOf(const Context& context) {
+    return {context.Threshold("z"), context.Threshold("min_ratio"), context.Threshold("beyond_max"),
+            static_cast<std::size_t>(context.Threshold("window")),
+            static_cast<std::size_t>(context.Threshold("min_points"))};
+  }
+
+  bool enabled_;
+  double z_with_grad_;
+  SpikeLimits limits_;
+  LogBaseline loss_;
+  LogBaseline grad_;
+  SpikeCollector spikes_;
+  std::int64_t grad_spikes_at_ = model::kNoStep;
+  std::uint64_t points_ = 0;
+};
+
+// ---- gradient norm
+
+class GradSpike : public Detector {
+ public:
+  explicit GradSpike(const Context& context)
+      : ratio_(context.Threshold("ratio")),
+        rl_(IsReinforcementLearning(*context.run)),
+        limits_{context.Threshold("z"), kSmallestRatio, context.Threshold("beyond_max"),
+                static_cast<std::size_t>(context.Threshold("window")),
+                static_cast<std::size_t>(context.Threshold("min_points"))},
+        grad_(limits_) {}
+
+  void Observe(const Sample& sample) override {
+    if (sample.role == 1) return loss_.Add(sample.step, sample.value);
+    if (!std::isfinite(sample.value) || sample.value <= 0) return;
+    ++points_;
+    if (!grad_.Ready()) return grad_.Push(sample.value);
+    const Height height = grad_.Measure(sample.value);
+    // Near-zero norms are normal between the useful batches of RL: a jump from them to an ordinary norm is no spike.
+    const bool tall = height.ratio >= ratio_ && height.z > limits_.z;
+    const bool outstanding = (tall || grad_.IsSpike(height, limits_.z)) && (!rl_ || sample.value > 1);
+    if (!spikes_.Add(sample, height, outstanding, false)) return grad_.Push(sample.value);
+    if (spikes_.HasBecomeTheLevel()) Restart(sample.step);
+  }
+
+  void Restart(std::int64_t) override {
+    spikes_.Abandon();
+    grad_.Clear();
+  }
+
+  void Report(std::vector<model::Finding>& out) const override {
+    if (spikes_.count() == 0 ||
+        static_cast<double>(spikes_.count()) > std::max(2.0, kNoiseShare * static_cast<double>(points_)))
+      return;
+    const Spike& top = spikes_.biggest().front();
+    model::Finding finding =
+        MakeFinding(spikes_.first().start.step, spikes_.last().start.step, DescribeSpikes("grad_norm", spikes_, top));
+    // Without an order of magnitude and with a loss that ended near its best, it was noise that the clip limit absorbs.
+    if (top.ratio() < ratio_ && loss_.points() > 0 && loss_.EndedNearBest()) finding.severity = model::Severity::kInfo;
+    AddSpikes(finding, "grad_norm", spikes_.biggest());
+    AddMeasure(finding, "count", static_cast<double>(spikes_.count()));
+    AddMeasure(finding, "peak_step", static_cast<double>(top.peak.step));
+    out.push_back(std::move(finding));
+  }
+
+ private:
+  static constexpr double kSmallestRatio = 3;
+  double ratio_;
+  bool rl_;
+  SpikeLimits limits_;
+  LogBaseline grad_;
+  SpikeCollector spikes_;
+  LossCourse loss_;
+  std::uint64_t points_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Detector> MakeLossSpike(const Context& context) { return std::make_unique<LossSpike>(context); }
+std::unique_ptr<Detector> MakeGradSpike(const Context& context) { return std::make_unique<GradSpike>(context); }
+
+}  // namespace vigil::detect

@@ -1,0 +1,261 @@
+#include <fmt/format.h>
+
+#include <cmath>
+#include <numeric>
+
+#include "codec/codec.h"
+#include "import/tfevents/event.h"
+#include "import/tfevents/settings.h"
+#include "import/tfevents/tags.h"
+#include "import/tfevents/tensor.h"
+#include "import/tfevents/tfevents.h"
+
+namespace vigil::import {
+namespace {
+
+using codec::FieldKey;
+using codec::ProtoFields;
+using codec::RecordState;
+using codec::WireType;
+using tfevents::Event;
+using tfevents::Plugin;
+using tfevents::Tag;
+using tfevents::TagKind;
+using tfevents::Value;
+
+// A series costs some hundred bytes beside its points; a file with more tags than this is no log of a training.
+constexpr std::size_t kMaxTags = 200'000;
+// Megatron writes every value a second time against the samples consumed.
+constexpr std::string_view kVersusSamples = " vs samples";
+
+// Places of one kind of damage: the first few, and how many in all.
+class Places {
+ public:
+  void Add(std::uint64_t offset) {
+    if (count_++ < 3) first_ += fmt::format("{}{}", first_.empty() ? "" : ", ", offset);
+  }
+  std::uint64_t count() const { return count_; }
+  // "byte 12, 80, 99 and others"
+  std::string Text() const { return fmt::format("byte {}{}", first_, count_ > 3 ? " and others" : ""); }
+
+ private:
+  std::string first_;
+  std::uint64_t count_ = 0;
+};
+
+TagKind KindOf(const Value& value, const Plugin& plugin) {
+  if (plugin.name == "hparams") return TagKind::kHparams;
+  if (value.is_simple) return TagKind::kScalar;
+  if (!value.is_tensor) return TagKind::kIgnored;
+  if (plugin.name == "text") return TagKind::kText;
+  if (plugin.name == "scalars") return TagKind::kScalar;
+  // Nothing is said about the tag: a tensor of one number is a scalar.
+  const bool number = plugin.name.empty() && tfevents::TensorScalar(value.tensor).has_value();
+  return number ? TagKind::kScalar : TagKind::kIgnored;
+}
+
+void ClearPoints(model::Series& series) {
+  series.steps.clear();
+  series.values.clear();
+  series.times.clear();
+  series.segment_starts.clear();
+}
+
+class TfeventsReader : public Reader {
+ public:
+  explicit TfeventsReader(PartBuilder& builder) : builder_(builder) {}
+
+  std::size_t Consume(std::string_view bytes, bool last) override {
+    std::size_t done = 0;
+    RecordState state = RecordState::kWhole;
+    while (done < bytes.size()) {
+      const codec::TfRecord record = codec::ReadTfRecord(bytes.substr(done));
+      state = record.state;
+      if (state == RecordState::kCut || state == RecordState::kBadLength) break;
+      if (state == RecordState::kBadData) {
+        wrong_checksum_.Add(offset_ + done);
+      } else if (!TakeRecord(record.payload)) {
+        not_decodable_.Add(offset_ + done);
+      }
+      done += record.size_bytes;
+    }
+    offset_ += done;
+    over_ = over_ || state == RecordState::kBadLength;
+    if (last || over_) Conclude(done < bytes.size());
+    return done;
+  }
+
+  bool IsOver() const override { return over_; }
+
+ private:
+  bool TakeRecord(std::string_view payload) {
+    tfevents::PlainScalar plain;
+    if (tfevents::ParsePlainScalar(payload, plain)) {
+      TakePlainScalar(plain);
+      return true;
+    }
+    Event event;
+    if (!tfevents::ParseEvent(payload, event)) return false;
+    if (!HasTime(event.wall_time)) return true;
+    has_steps_ = has_steps_ || event.step != 0;
+    if (!event.session_log.empty()) TakeSessionLog(event);
+    return event.summary.empty() || TakeSummary(event);
+  }
+
+  bool HasTime(double wall_time) {
+    const bool has = !std::isnan(wall_time);
+    without_time_ += has ? 0 : 1;
+    return has;
+  }
+
+  void TakePlainScalar(const tfevents::PlainScalar& plain) {
+    if (!HasTime(plain.wall_time)) return;
+    has_steps_ = has_steps_ || plain.step != 0;
+    const Tag* tag = tags_.Find(plain.tag);
+    if (tag == nullptr) tag = OpenTag({plain.tag, {}, {}, plain.value, true, false});
+    if (tag != nullptr && tag->kind == TagKind::kScalar)
+      AddPoint(*tag, plain.step, plain.wall_time, static_cast<double>(plain.value));
+  }
+
+  bool TakeSummary(const Event& event) {
+    ProtoFields values(event.summary);
+    while (values.Next()) {
+      if (values.key() != FieldKey(1, WireType::kBytes)) continue;
+      Value value;
+      if (!tfevents::ParseValue(values.bytes(), value)) return false;
+      TakeValue(event, value);
+    }
+    return !values.damaged();
+  }
+
+  void TakeValue(const Event& event, const Value& value) {
+    Tag* tag = tags_.Find(value.tag);
+    if (tag == nullptr) tag = OpenTag(value);
+    if (tag == nullptr || tag->kind != TagKind::kScalar) return;
+    if (value.is_simple) {
+      AddPoint(*tag, event.step, event.wall_time, static_cast<double>(value.simple));
+    } else if (const auto number = tfevents::TensorScalar(value.tensor); value.is_tensor && number) {
+      AddPoint(*tag, event.step, event.wall_time, *number);
+    }
+  }
+
+  void AddPoint(const Tag& tag, std::int64_t step, double wall_time, double value) {
+    if (tag.counts_rows) step = static_cast<std::int64_t>(builder_.series(tag.series).size());
+    builder_.Add(tag.series, step, value, wall_time);
+  }
+
+  // A tag seen for the first time. Null when there are too many.
+  Tag* OpenTag(const Value& value) {
+    if (tags_.size() >= kMaxTags) {
+      too_many_tags_ = true;
+      return nullptr;
+    }
+    const Plugin plugin = tfevents::ParsePlugin(value.metadata);
+    Tag tag{std::string(value.tag), KindOf(value, plugin), false, 0, 0};
+    if (tag.kind == TagKind::kHparams) tfevents::AddHparams(plugin.content, builder_);
+    if (tag.kind == TagKind::kText) tfevents::AddTextSettings(tfevents::TensorText(value.tensor), builder_);
+    if (tag.kind == TagKind::kScalar) OpenScalar(tag);
+    return &tags_.Add(std::move(tag));
+  }
+
+  void OpenScalar(Tag& tag) {
+    const std::string_view name = tag.name;
+    const bool versus_samples = name.ends_with(kVersusSamples);
+    if (versus_samples && tags_.Peek(name.substr(0, name.size() - kVersusSamples.size())) != nullptr) {
+      tag.kind = TagKind::kIgnored;
+      return;
+    }
+    // The plain tag came second: what was kept of its double goes.
+    if (Tag* twin = tags_.Peek(tag.name + std::string(kVersusSamples)); twin != nullptr) Forget(*twin);
+    tag.series = builder_.OpenSeries(name);
+    const bool by_samples = versus_samples || name.starts_with("Train/Samples/");
+    if (by_samples) builder_.series(tag.series).axis = model::Axis::kSamples;
+  }
+
+  void Forget(Tag& tag) {
+    if (tag.kind == TagKind::kScalar) ClearPoints(builder_.series(tag.series));
+    tag.kind = TagKind::kIgnored;
+  }
+
+  void TakeSessionLog(const Event& event) {
+    const tfevents::SessionLog log = tfevents::ParseSessionLog(event.session_log);
+    model::Event told;
+    if (event.step >= 0) told.step = event.step;
+    told.time = event.wall_time;
+    if (log.status == tfevents::SessionStatus::kStart && event.step > 0) {
+      told.kind = model::EventKind::kResume;
+      told.text = fmt::format("session started at step {}", event.step);
+      builder_.AddEvent(std::move(told));
+    } else if (log.status == tfevents::SessionStatus::kCheckpoint) {
+      told.kind = model::EventKind::kCheckpoint;
+      told.text = std::string(log.checkpoint_path.substr(0, 4096));
+      builder_.AddEvent(std::move(told));
+    }
+  }
+
+  // Everything that came so far has been taken.
+  void Conclude(bool bytes_left) {
+    if (!has_steps_) CountRows();
+    if (over_)
+      builder_.ReportDamage(fmt::format("byte {}: damaged record length, nothing behind it can be found", offset_));
+    else if (bytes_left)
+      builder_.ReportDamage(
+          fmt::format("byte {}: the last record is cut (still written, or its writer died)", offset_));
+    Report(wrong_checksum_, "with a wrong checksum");
+    Report(not_decodable_, "that cannot be decoded");
+    if (without_time_ != 0)
+      builder_.AddNote(fmt::format("{} events with NaN for their time left out", FormatCount(without_time_)));
+    if (too_many_tags_) builder_.AddNote(fmt::format("tags after the first {} left out", FormatCount(kMaxTags)));
+    without_time_ = 0;
+    too_many_tags_ = false;
+  }
+
+  void Report(Places& places, std::string_view what) {
+    if (places.count() == 0) return;
+    builder_.ReportDamage(fmt::format("{}: {} record(s) {} skipped", places.Text(), FormatCount(places.count()), what));
+    places = {};
+  }
+
+  // The writer was never told a step, and put every point at 0: the points are counted instead.
+  void CountRows() {
+    for (Tag& tag : tags_.all()) {
+      if (tag.kind != TagKind::kScalar || tag.counts_rows) continue;
+      model::Series& series = builder_.series(tag.series);
+      if (series.size() < 2) continue;
+      tag.counts_rows = true;
+      series.axis = model::Axis::kRow;
+      std::iota(series.steps.begin(), series.steps.end(), std::int64_t{0});
+      series.segment_starts = {0};
+    }
+  }
+
+  PartBuilder& builder_;
+  tfevents::TagTable tags_;
+  std::uint64_t offset_ = 0;  // in the file, of the next record
+  bool over_ = false;
+  bool has_steps_ = false;  // any event at another step than 0
+  bool too_many_tags_ = false;
+  std::uint64_t without_time_ = 0;
+  Places wrong_checksum_;
+  Places not_decodable_;
+};
+
+bool LooksLikeAnEvent(std::string_view payload) {
+  // wall_time is the first field of every event; datasets in the same framing begin otherwise.
+  return payload.size() >= 9 && payload.front() == static_cast<char>(FieldKey(1, WireType::kFixed64));
+}
+
+}  // namespace
+
+int RecogniseTfevents(const Probe& probe) {
+  const bool named = probe.path.substr(probe.path.rfind('/') + 1).find("tfevents") != std::string_view::npos;
+  const codec::TfRecord first = codec::ReadTfRecord(probe.head);
+  const bool framed = first.state != RecordState::kBadLength && probe.head.size() >= codec::kTfRecordHeaderBytes;
+  if (framed && LooksLikeAnEvent(probe.head.substr(codec::kTfRecordHeaderBytes))) return 100;
+  // A name alone is enough to say what is damaged, when nothing else claims the content.
+  return named && probe.head.find_first_not_of('\0') != std::string_view::npos ? 10 : 0;
+}
+
+std::unique_ptr<Reader> OpenTfevents(PartBuilder& builder) { return std::make_unique<TfeventsReader>(builder); }
+
+}  // namespace vigil::import

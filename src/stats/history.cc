@@ -1,0 +1,60 @@
+#include <algorithm>
+
+#include "stats/stats.h"
+
+namespace vigil::stats {
+namespace {
+
+Bucket Merge(const Bucket& a, const Bucket& b) {
+  Bucket merged = a;
+  merged.last_step = b.last_step;
+  merged.count = a.count + b.count;
+  merged.mean = a.mean + (b.mean - a.mean) * static_cast<double>(b.count) / static_cast<double>(merged.count);
+  merged.smallest = std::min(a.smallest, b.smallest);
+  merged.largest = std::max(a.largest, b.largest);
+  return merged;
+}
+
+}  // namespace
+
+BucketHistory::BucketHistory(std::size_t capacity) : capacity_(std::max<std::size_t>(capacity, 2)) {
+  buckets_.reserve(capacity_);
+}
+
+void BucketHistory::Add(std::int64_t step, double value) {
+  ++points_;
+  const Bucket point = {step, step, 1, value, value, value};
+  if (!buckets_.empty() && buckets_.back().count < width_) {
+    buckets_.back() = Merge(buckets_.back(), point);
+    return;
+  }
+  if (buckets_.size() == capacity_) {
+    for (std::size_t i = 0; i + 1 < capacity_; i += 2) buckets_[i / 2] = Merge(buckets_[i], buckets_[i + 1]);
+    if (capacity_ % 2 == 1) buckets_[capacity_ / 2] = buckets_.back();
+    buckets_.resize((capacity_ + 1) / 2);
+    width_ *= 2;
+  }
+  buckets_.push_back(point);
+}
+
+void BucketHistory::ForgetFrom(std::int64_t step) {
+  while (!buckets_.empty() && buckets_.back().last_step >= step) {
+    points_ -= buckets_.back().count;
+    buckets_.pop_back();
+  }
+}
+
+void BucketHistory::Clear() {
+  buckets_.clear();
+  points_ = 0;
+  width_ = 1;
+}
+
+std::vector<double> BucketHistory::Means() const {
+  std::vector<double> means;
+  means.reserve(buckets_.size());
+  for (const Bucket& bucket : buckets_) means.push_back(bucket.mean);
+  return means;
+}
+
+}  // namespace vigil::stats
