@@ -148,7 +148,8 @@ class NotDecreasing : public Detector {
   void Report(std::vector<model::Finding>& out) const override {
     if (!curve_.judged() || static_cast<double>(curve_.points()) < min_points_ || StillWarmingUp()) return;
     const std::vector<double> logs = curve_.Logs();
-    const double start = MedianOf(std::span(logs).first(std::max<std::size_t>(3, logs.size() / 10)));
+    const std::size_t opening = std::max<std::size_t>(3, logs.size() / 20);
+    const double start = MedianOf(std::span(logs).first(opening));
     const double end = MedianOf(Tail(logs, std::max<std::size_t>(3, logs.size() / 4)));
     const std::vector<double> smooth = stats::SmoothByMedian(logs, 5);
     const double best = *std::min_element(smooth.begin(), smooth.end());
@@ -156,7 +157,9 @@ class NotDecreasing : public Detector {
     const double trend = stats::TrendZ(logs);
     // What chance alone gives the best of many smoothed points must not count as learning.
     const double lucky = std::max(2 * min_improvement_, 3 * noise / std::sqrt(5.0));
-    if (start - end > min_improvement_ || start - best > lucky || trend < -trend_z_) return;
+    const double uncertain_start = 2.5 * noise / std::sqrt(static_cast<double>(opening));
+    if (start - end > std::max(min_improvement_, uncertain_start)) return;
+    if (start - best > std::max(lucky, uncertain_start) || trend < -trend_z_) return;
     if (end - start > std::log(1.3)) return;  // that is a divergence
     const double level = std::exp(end);
     model::Finding finding =
@@ -168,7 +171,7 @@ class NotDecreasing : public Detector {
     const double uncertainty = 2 * noise / std::sqrt(static_cast<double>(logs.size()) / 4);
     if (uncertainty > min_improvement_ || level < kSmallLoss) finding.severity = model::Severity::kWarning;
     AddEvidence(finding,
-                fmt::format("level {} in the first tenth, {} in the last quarter", FormatNumber(std::exp(start)),
+                fmt::format("level {} at the start, {} in the last quarter", FormatNumber(std::exp(start)),
                             FormatNumber(level)),
                 curve_.last_step(), level);
     AddMeasure(finding, "level", level);

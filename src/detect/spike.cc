@@ -184,6 +184,9 @@ class LossSpike : public Detector {
     const Spike& top = spikes_.biggest().front();
     model::Finding finding =
         MakeFinding(spikes_.first().start.step, spikes_.last().start.step, DescribeSpikes("loss", spikes_, top));
+    // One odd batch that moved neither the gradient nor the next point is worth a note.
+    const bool harmless = top.points == 1 && !top.with_grad && top.ratio() < kTall;
+    if (harmless) finding.severity = model::Severity::kInfo;
     AddSpikes(finding, "loss", spikes_.biggest());
     AddMeasure(finding, "count", static_cast<double>(spikes_.count()));
     AddMeasure(finding, "with_grad", top.with_grad ? 1 : 0);
@@ -198,6 +201,7 @@ class LossSpike : public Detector {
             static_cast<std::size_t>(context.Threshold("min_points"))};
   }
 
+  static constexpr double kTall = 2.5;
   bool enabled_;
   double z_with_grad_;
   SpikeLimits limits_;

@@ -1,0 +1,220 @@
+#include <gtest/gtest.h>
+
+#include "runs.h"
+
+namespace vigil::detect::testing {
+namespace {
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
+TEST(NonFiniteLoss, IsFatalWhenTheRunNeverComesBack) {
+  RunMaker maker;
+  maker.Series("loss", 100, [&](int step) { return step >= 60 ? kNan : 2.0; });
+  const auto findings = maker.Find();
+  const auto* finding = Get(findings, "loss/non-finite");
+  ASSERT_NE(finding, nullptr);
+  EXPECT_EQ(finding->severity, model::Severity::kFatal);
+  EXPECT_EQ(finding->first_step, 60);
+}
+
+TEST(NonFiniteLoss, IsAWarningWhenTheStepWasSkippedAndTheRunWentOn) {
+  RunMaker maker;
+  maker.Series("loss", 200, [&](int step) { return step == 60 ? kNan : 2.0 + maker.Gauss(0.05) - 0.005 * step; });
+  const auto findings = maker.Find();
+  const auto* finding = Get(findings, "loss/non-finite");
+  ASSERT_NE(finding, nullptr);
+  EXPECT_EQ(finding->severity, model::Severity::kWarning);
+}
+
+TEST(NonFiniteLoss, IsSeenWhereTheLoggerWritesZero) {
+  RunMaker maker;
+  maker.Series("loss", 100, [&](int step) { return step >= 70 ? 0.0 : maker.Level(2.5, 0.03)(step); });
+  maker.Series("grad_norm", 100, [&](int step) { return step >= 70 ? kNan : 1.0; });
+  const auto findings = maker.Find();
+  const auto* finding = Get(findings, "loss/non-finite");
+  ASSERT_NE(finding, nullptr) << Describe(findings);
+  EXPECT_EQ(finding->first_step, 70);
+  EXPECT_EQ(finding->MeasureOr("hidden", 0), 1);
+  EXPECT_EQ(Get(findings, "loss/collapse"), nullptr) << "one incident is reported once";
+}
+
+TEST(NonFiniteLoss, ATrueZeroWithAGradientIsNotHidden) {
+  RunMaker maker;
+  maker.Series("loss", 100, [&](int step) { return step % 10 == 0 ? 0.0 : 0.5; })
+      .Series("grad_norm", 100, maker.Level(0.3, 0.2));
+  EXPECT_EQ(Get(maker.Find(), "loss/non-finite"), nullptr);
+}
+
+TEST(LossSpike, FlagsASpikeAndTheOneAfterIt) {
+  RunMaker maker(3);
+  const Value level = maker.Falling(4, 2, 0.02);
+  maker.Series("loss", 400, [&](int step) { return level(step) * (step == 200 || step == 206 ? 3.0 : 1.0); });
+  const auto findings = maker.Find();
+  const auto* finding = Get(findings, "loss/spike");
+  ASSERT_NE(finding, nullptr);
+  EXPECT_EQ(finding->MeasureOr("count", 0), 2);
+  EXPECT_EQ(finding->first_step, 200);
+  EXPECT_EQ(Get(findings, "loss/divergence"), nullptr);
+}
+
+TEST(LossSpike, ReadsTheBestDocumentedPublicSpike) {
+  // The first loss spike of a 176 B model: gradient norm leaves its band four steps before the loss doubles.
+  constexpr double kLoss[] = {2.198845, 2.220424, 2.595213, 2.241558, 2.345279, 5.098124, 3.492029, 3.213059, 2.804948};
+  constexpr double kGrad[] = {0.242, 0.947, 2.390, 15.886, 145.119, 960.351, 353.201, 379.330, 650.246};
+  RunMaker maker(5);
+  const auto row = [](int step) { return step - 200; };
+  maker.Series("loss", 260, [&](int step) {
+    return step >= 200 && step < 209 ? kLoss[row(step)] : 2.21 * std::exp(maker.Gauss(0.01));
+  });
+  maker.Series("grad_norm", 260, [&](int step) {
+    return step >= 200 && step < 209 ? kGrad[row(step)] : 0.25 * std::exp(maker.Gauss(0.1));
+  });
+  const auto findings = maker.Find();
+  const auto* loss = Get(findings, "loss/spike");
+  ASSERT_NE(loss, nullptr) << Describe(findings);
+  EXPECT_EQ(loss->MeasureOr("peak_step", 0), 205);
+  const auto* grad =
+      Get(findings, "grad/spike") != nullptr ? Get(findings, "grad/spike") : Get(findings, "grad/explosion");
+  ASSERT_NE(grad, nullptr) << Describe(findings);
+  EXPECT_LE(grad->first_step, 201);
+  EXPECT_EQ(CountAtLeast({*loss}, model::Severity::kError), 0);
+}
+
+TEST(Divergence, IsFoundWhenTheLossRisesAndStaysUp) {
+  for (std::uint32_t seed = 1; seed <= 10; ++seed) {
+    RunMaker maker(seed);
+    const Value before = maker.Falling(5, 2, 0.04);
+    maker.Series("loss", 400, [&](int step) {
+      return step < 250 ? before(step) : std::min(9.0, 2.0 + 0.1 * (step - 250)) * std::exp(maker.Gauss(0.1));
+    });
+    const auto findings = maker.Find();
+    const auto* finding = Get(findings, "loss/divergence");
+    ASSERT_NE(finding, nullptr) << seed;
+    EXPECT_EQ(finding->severity, model::Severity::kError);
+    EXPECT_NEAR(static_cast<double>(finding->first_step), 255, 20);
+  }
+}
+
+TEST(Divergence, IsFoundWhenItGoesWrongFromTheFirstSteps) {
+  RunMaker maker(2);
+  maker.Series("loss", 60, [&](int step) { return (4.2 + std::min(20.0, 1.0 * step)) * std::exp(maker.Gauss(0.3)); });
+  EXPECT_NE(Get(maker.Find(), "loss/divergence"), nullptr);
+}
+
+TEST(Divergence, AStepUpToANewDataPhaseThatFallsAgainIsNoError) {
+  RunMaker maker(4);
+  maker.Series("loss", 600, [&](int step) {
+    const double level = step < 300 ? 1.5 + 3.0 / std::sqrt(step) : 2.2 + 1.5 / std::sqrt(step - 299.0);
+    return level * std::exp(maker.Gauss(0.02));
+  });
+  EXPECT_EQ(CountAtLeast(maker.Find(), model::Severity::kError), 0) << Describe(maker.Find());
+}
+
+TEST(NotDecreasing, IsFoundOnAFlatLoss) {
+  RunMaker maker(6);
+  maker.Series("loss", 200, maker.Level(4.16, 0.02)).Series("lr", 200, maker.Level(1e-3, 0));
+  const auto findings = maker.Find();
+  const auto* finding = Get(findings, "loss/not-decreasing");
+  ASSERT_NE(finding, nullptr) << Describe(findings);
+  EXPECT_EQ(finding->severity, model::Severity::kError);
+}
+
+TEST(NotDecreasing, ASlowGainInNoiseIsLearning) {
+  RunMaker maker(8);
+  maker.Series("loss", 400, [&](int step) { return (2.0 - 0.0008 * step) * std::exp(maker.Gauss(0.08)); });
+  EXPECT_EQ(Get(maker.Find(), "loss/not-decreasing"), nullptr);
+}
+
+TEST(Plateau, IsFoundWhenLearningStopsAfterAFirstGain) {
+  RunMaker maker(9);
+  maker.Series("loss", 400,
+               [&](int step) { return (3.85 + 0.4 * std::exp(-step / 12.0)) * std::exp(maker.Gauss(0.01)); });
+  const auto findings = maker.Find();
+  EXPECT_NE(Get(findings, "loss/plateau"), nullptr) << Describe(findings);
+  EXPECT_EQ(Get(findings, "loss/not-decreasing"), nullptr);
+}
+
+TEST(Plateau, AConvergedRunIsNoPlateau) {
+  RunMaker maker(9);
+  maker.Series("loss", 400,
+               [&](int step) { return (0.8 + 3.4 * std::exp(-step / 20.0)) * std::exp(maker.Gauss(0.02)); });
+  EXPECT_EQ(Get(maker.Find(), "loss/plateau"), nullptr);
+}
+
+TEST(Collapse, IsFoundWhenTheLossJumpsToExactlyZero) {
+  RunMaker maker(1);
+  maker.Series("loss", 60, [&](int step) { return step > 20 ? 0.0 : maker.Level(3, 0.05)(step); })
+      .Series("grad_norm", 60, [&](int step) { return step > 20 ? 0.0 : 1.0; });
+  EXPECT_NE(Get(maker.Find(), "loss/collapse"), nullptr) << Describe(maker.Find());
+}
+
+TEST(Collapse, ALossThatFadesBelowTheLastPrintedDigitIsNone) {
+  RunMaker maker(1);
+  maker.Series("loss", 200, [](int step) { return std::round(1e4 * 2.0 * std::exp(-step / 12.0)) / 1e4; });
+  EXPECT_EQ(Get(maker.Find(), "loss/collapse"), nullptr);
+}
+
+TEST(Overfit, IsFoundWithTheStepOfTheTurn) {
+  RunMaker maker(1);
+  maker.Series("loss", 1000, maker.Falling(3, 0.1, 0.05, 0.6));
+  maker.Series(
+      "eval_loss", 1000,
+      [&](int step) {
+        return 1.5 + 0.9 * std::pow((step - 400) / 500.0, 2) * (step > 400 ? 0.6 : 1.0) + maker.Gauss(0.01);
+      },
+      50, 50);
+  const auto findings = maker.Find();
+  const auto* finding = Get(findings, "loss/overfit");
+  ASSERT_NE(finding, nullptr) << Describe(findings);
+  EXPECT_NEAR(static_cast<double>(finding->first_step), 400, 100);
+}
+
+TEST(Overfit, EvaluationNoiseAtItsFloorIsNone) {
+  RunMaker maker(1);
+  maker.Series("loss", 1000, maker.Falling(3, 1, 0.05));
+  maker.Series("eval_loss", 1000, [&](int step) { return 1.2 + 2.0 / std::sqrt(step) + maker.Gauss(0.01); }, 50, 50);
+  EXPECT_EQ(Get(maker.Find(), "loss/overfit"), nullptr);
+}
+
+TEST(ResumeJump, IsFoundWhenTheLevelChangesAtARestart) {
+  RunMaker maker(1);
+  maker.Series("loss", 200, maker.Level(2.0, 0.02)).Again(150, 250, maker.Level(2.4, 0.02));
+  const auto findings = maker.Find();
+  const auto* finding = Get(findings, "loss/resume-jump");
+  ASSERT_NE(finding, nullptr) << Describe(findings);
+  EXPECT_EQ(finding->first_step, 150);
+}
+
+TEST(ResumeJump, AnExactContinuationIsNone) {
+  RunMaker maker(1);
+  maker.Series("loss", 200, maker.Level(2.0, 0.02)).Again(150, 250, maker.Level(2.0, 0.02));
+  EXPECT_EQ(Get(maker.Find(), "loss/resume-jump"), nullptr);
+}
+
+TEST(Detectors, SurviveDegenerateSeries) {
+  for (const std::size_t points : {0U, 1U, 2U, 3U, 5U, 40U}) {
+    for (const double value : {0.0, 1.0, -1.0, kNan, 1e308, -1e308, 5e-324}) {
+      model::Run run;
+      run.regime = {"grpo", 0.9};
+      for (const catalogue::SignalRow& signal : catalogue::Signals()) {
+        model::Series series;
+        series.signal = std::string(signal.id);
+        for (std::size_t i = 0; i < points; ++i) series.Append(static_cast<std::int64_t>(i), value);
+        run.series.push_back(std::move(series));
+      }
+      Detect(run, catalogue::Settings());
+      run.regime = {"sft", 0.9};
+      std::erase_if(run.series, [](const model::Series& series) { return series.signal.starts_with("reward"); });
+      Detect(run, catalogue::Settings());
+    }
+  }
+}
+
+TEST(Detectors, GiveTheSameFindingsForTheSameSamples) {
+  RunMaker maker(12);
+  maker.Series("loss", 300, maker.Falling(4, 1, 0.1)).Series("grad_norm", 300, maker.Level(1, 0.5));
+  EXPECT_EQ(Describe(maker.Find()), Describe(maker.Find()));
+}
+
+}  // namespace
+}  // namespace vigil::detect::testing

@@ -1,0 +1,122 @@
+#include <gtest/gtest.h>
+
+#include "runs.h"
+
+namespace vigil::detect::testing {
+namespace {
+
+TEST(RewardFlat, AConstantRewardIsAnError) {
+  RunMaker maker;
+  maker.Regime("grpo").Series("reward", 40, [](int) { return 0.0; });
+  const auto findings = maker.Find();
+  ASSERT_NE(Get(findings, "rl/reward-flat"), nullptr);
+  EXPECT_EQ(Get(findings, "rl/reward-flat")->severity, model::Severity::kError);
+}
+
+TEST(RewardFlat, ARewardThatRisesOrIsSaturatedIsNone) {
+  RunMaker rising;
+  rising.Series("reward", 200, [&](int step) { return 0.002 * step + rising.Gauss(0.1); });
+  EXPECT_EQ(Get(rising.Find(), "rl/reward-flat"), nullptr);
+  RunMaker saturated;
+  saturated.Series("reward", 200, [&](int) { return 0.95 + saturated.Gauss(0.01); });
+  EXPECT_EQ(Get(saturated.Find(), "rl/reward-flat"), nullptr);
+}
+
+TEST(RewardFlat, ANoisyRewardWithoutGainIsAWarning) {
+  RunMaker maker(4);
+  maker.Series("reward", 300, [&](int) { return -100 + maker.Gauss(40); });
+  const auto findings = maker.Find();
+  ASSERT_NE(Get(findings, "rl/reward-flat"), nullptr);
+  EXPECT_EQ(Get(findings, "rl/reward-flat")->severity, model::Severity::kWarning);
+}
+
+TEST(RewardCollapse, IsFoundAfterARiseAndAFall) {
+  RunMaker maker(2);
+  maker.Series("reward", 200, [&](int step) { return (step < 120 ? 0.006 * step : 0.05) + maker.Gauss(0.03); });
+  EXPECT_NE(Get(maker.Find(), "rl/reward-collapse"), nullptr) << Describe(maker.Find());
+}
+
+TEST(NoSignal, IsAnErrorWhenMostStepsHaveNoVariance) {
+  RunMaker maker;
+  maker.Regime("grpo").Series("zero_std_share", 50, [](int step) { return step % 5 == 0 ? 0.75 : 1.0; });
+  maker.Series("reward", 50, [&](int) { return 0.3 + maker.Gauss(0.1); });
+  ASSERT_NE(Get(maker.Find(), "rl/no-signal"), nullptr);
+  EXPECT_EQ(Get(maker.Find(), "rl/no-signal")->severity, model::Severity::kError);
+}
+
+TEST(NoSignal, ATaskLearnedToTheEndIsOnlyWorthANote) {
+  RunMaker maker;
+  maker.Regime("grpo").Series("zero_std_share", 200, [](int step) { return step < 60 ? 0.2 : 1.0; });
+  maker.Series("reward", 200, [&](int step) { return std::min(1.0, 0.1 + step / 60.0); });
+  const auto findings = maker.Find();
+  ASSERT_NE(Get(findings, "rl/no-signal"), nullptr);
+  EXPECT_EQ(Get(findings, "rl/no-signal")->severity, model::Severity::kInfo);
+}
+
+TEST(NoSignal, OlderLogsWithOnlyTheDeviationAreReadToo) {
+  RunMaker maker;
+  maker.Regime("grpo").Series("reward_std", 50, [](int) { return 0.0; }).Series("reward", 50, [](int) { return 1.0; });
+  EXPECT_NE(Get(maker.Find(), "rl/no-signal"), nullptr);
+}
+
+TEST(EntropyCollapse, IsFoundBelowTheFloorAndNotAboveIt) {
+  RunMaker collapsed;
+  collapsed.Regime("grpo").Series("entropy", 100, [](int step) { return 0.5 * std::exp(-step / 10.0); });
+  collapsed.Series("reward", 100, [&](int) { return 0.2 + collapsed.Gauss(0.02); });
+  EXPECT_NE(Get(collapsed.Find(), "rl/entropy-collapse"), nullptr);
+  RunMaker healthy;
+  healthy.Regime("grpo").Series("entropy", 100, [](int step) { return 0.4 - 0.003 * step; });
+  EXPECT_EQ(Get(healthy.Find(), "rl/entropy-collapse"), nullptr);
+}
+
+TEST(EntropyCollapse, TheEntropyThatSupervisedTrainersLogIsNoPolicy) {
+  RunMaker maker;
+  maker.Regime("sft")
+      .Series("entropy", 100, [](int) { return 0.004; })
+      .Series("loss", 100, maker.Falling(1, 0.01, 0.02));
+  EXPECT_EQ(Get(maker.Find(), "rl/entropy-collapse"), nullptr);
+}
+
+TEST(KlBlowup, TheLimitIsForTheKlPerTokenOfGrpo) {
+  RunMaker grpo;
+  grpo.Regime("grpo").Series("kl", 100, [](int step) { return 0.05 * step; });
+  EXPECT_NE(Get(grpo.Find(), "rl/kl-blowup"), nullptr);
+  RunMaker ppo;
+  ppo.Regime("ppo").Series("kl", 100, [&](int) { return 10 + ppo.Gauss(1); });
+  EXPECT_EQ(Get(ppo.Find(), "rl/kl-blowup"), nullptr);
+}
+
+TEST(Truncated, IsFoundWhenMostCompletionsAreCut) {
+  RunMaker maker;
+  maker.Regime("grpo").Series("truncated_share", 40, [](int) { return 1.0; });
+  EXPECT_NE(Get(maker.Find(), "rl/truncated"), nullptr);
+  RunMaker learned;
+  learned.Regime("grpo").Series("truncated_share", 100, [](int step) { return std::max(0.0, 1.0 - step / 40.0); });
+  EXPECT_EQ(Get(learned.Find(), "rl/truncated"), nullptr);
+}
+
+TEST(PreferenceNoSignal, IsFoundAtLnTwo) {
+  RunMaker maker;
+  maker.Regime("dpo")
+      .Series("preference_margin", 60, [&](int) { return maker.Gauss(0.005); })
+      .Series("preference_accuracy", 60, [&](int) { return 0.5 + maker.Gauss(0.05); });
+  EXPECT_NE(Get(maker.Find(), "rl/preference-no-signal"), nullptr);
+}
+
+TEST(Settings, CanChangeAThresholdAndSwitchADetectorOff) {
+  RunMaker maker;
+  maker.Regime("grpo").Series("truncated_share", 40, [](int) { return 0.7; });
+  EXPECT_EQ(Get(maker.Find(), "rl/truncated"), nullptr);
+  const auto stricter =
+      catalogue::Settings::Parse("[\"rl/truncated\"]\nlimit = 0.5\nseverity = \"error\"\n", "test.toml");
+  ASSERT_TRUE(stricter) << stricter.error().message;
+  const auto findings = Detect(maker.run(), *stricter);
+  ASSERT_NE(Get(findings, "rl/truncated"), nullptr);
+  EXPECT_EQ(Get(findings, "rl/truncated")->severity, model::Severity::kError);
+  const auto off = catalogue::Settings::Parse("[\"rl/truncated\"]\nenabled = false\nlimit = 0.5\n", "test.toml");
+  ASSERT_TRUE(off);
+  EXPECT_EQ(Get(Detect(maker.run(), *off), "rl/truncated"), nullptr);
+}
+
+}  // namespace
+}  // namespace vigil::detect::testing
