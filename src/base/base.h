@@ -37,8 +37,10 @@ std::string ToLower(std::string_view text);
 std::vector<std::string_view> Split(std::string_view text, char separator);
 std::string Join(const std::vector<std::string>& parts, std::string_view separator);
 
-// `text` with invalid UTF-8 bytes replaced by U+FFFD and control characters other than tab removed: safe for a
-// terminal.
+// `text` with invalid UTF-8 bytes replaced by U+FFFD, everything else kept: safe for JSON.
+std::string ValidUtf8(std::string_view text);
+// `text` with invalid UTF-8 bytes replaced by U+FFFD, control characters other than tab removed, and so the characters
+// that reorder or break a line without being seen: safe for a terminal.
 std::string Printable(std::string_view text);
 
 // Columns that `text` (UTF-8) takes on a terminal; East Asian wide characters count two, combining marks none.

@@ -33,6 +33,13 @@ CodePoint Decode(std::string_view text) {
   return {value, length};
 }
 
+bool IsControl(std::uint32_t c) { return (c < 0x20 && c != '\t') || (c >= 0x7F && c < 0xA0); }
+
+// Line and paragraph separators, and the marks that turn the direction of what follows ("txt.exe" shown as "exe.txt").
+bool ReordersText(std::uint32_t c) {
+  return (c >= 0x2028 && c <= 0x202E) || (c >= 0x2066 && c <= 0x2069) || c == 0x200E || c == 0x200F || c == 0x061C;
+}
+
 bool IsCombining(std::uint32_t c) {
   return (c >= 0x300 && c <= 0x36F) || (c >= 0x200B && c <= 0x200F) || (c >= 0xFE00 && c <= 0xFE0F) || c == 0xFEFF;
 }
@@ -56,6 +63,21 @@ std::size_t EditDistance(std::string_view a, std::string_view b) {
     }
   }
   return row[b.size()];
+}
+
+// `text` with only the code points that `keep` takes; an invalid byte becomes U+FFFD.
+template <class Keep>
+std::string KeepCodePoints(std::string_view text, Keep keep) {
+  std::string out;
+  out.reserve(text.size());
+  while (!text.empty()) {
+    const CodePoint point = Decode(text);
+    if (point.length == 0) out += "\xEF\xBF\xBD";
+    const std::size_t used = std::max<std::size_t>(point.length, 1);
+    if (point.length != 0 && keep(point.value)) out += text.substr(0, used);
+    text.remove_prefix(used);
+  }
+  return out;
 }
 
 }  // namespace
@@ -100,21 +122,12 @@ std::string Join(const std::vector<std::string>& parts, std::string_view separat
   return joined;
 }
 
+std::string ValidUtf8(std::string_view text) {
+  return KeepCodePoints(text, [](std::uint32_t) { return true; });
+}
+
 std::string Printable(std::string_view text) {
-  std::string out;
-  out.reserve(text.size());
-  while (!text.empty()) {
-    const CodePoint point = Decode(text);
-    if (point.length == 0) {
-      out += "\xEF\xBF\xBD";
-      text.remove_prefix(1);
-      continue;
-    }
-    const bool control = (point.value < 0x20 && point.value != '\t') || (point.value >= 0x7F && point.value < 0xA0);
-    if (!control) out += text.substr(0, point.length);
-    text.remove_prefix(point.length);
-  }
-  return out;
+  return KeepCodePoints(text, [](std::uint32_t c) { return !IsControl(c) && !ReordersText(c); });
 }
 
 std::size_t DisplayWidth(std::string_view text) {

@@ -13,6 +13,7 @@ struct TextOptions {
   int width = 80;
   bool colour = false;
   bool unicode = true;   // spark lines and plots in block characters; plain ASCII otherwise
+  bool brief = false;    // the verdict of each run and nothing below it
   bool verbose = false;  // every finding, all evidence, coverage, sources
 };
 

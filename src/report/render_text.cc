@@ -1,0 +1,302 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "base/base.h"
+#include "report/plot.h"
+#include "report/report.h"
+#include "report/screen.h"
+#include "report/words.h"
+
+namespace vigil::report {
+namespace {
+
+constexpr std::size_t kFindingsShown = 8;  // more only when asked: the first ones are the severe ones
+constexpr std::size_t kEvidenceShown = 4;
+constexpr std::size_t kRunsInDetail = 4;  // with more, the table would scroll away
+constexpr std::size_t kVerdictIndent = 2;
+constexpr std::size_t kLabelWidth = 9;
+
+Ink InkOf(Outlook outlook) {
+  constexpr std::array<Ink, 4> kInks = {Ink::kGreen, Ink::kCyan, Ink::kYellow, Ink::kRed};
+  return kInks[static_cast<std::size_t>(outlook)];
+}
+
+Ink InkOf(model::Severity severity) {
+  constexpr std::array<Ink, 4> kInks = {Ink::kCyan, Ink::kYellow, Ink::kRed, Ink::kRed};
+  return kInks[static_cast<std::size_t>(severity)];
+}
+
+std::string_view Sign(const Screen& screen, Outlook outlook) {
+  constexpr std::array<std::array<std::string_view, 2>, 4> kSigns = {{{"✓", "ok"}, {"?", "?"}, {"!", "!"}, {"✗", "x"}}};
+  const auto& [unicode, ascii] = kSigns[static_cast<std::size_t>(outlook)];
+  return screen.Glyph(unicode, ascii);
+}
+
+std::string RunName(const Screen& screen, const model::Run& run, std::size_t columns) {
+  const std::string name = screen.Clean(run.name);
+  return screen.Cut(name.empty() ? "(unnamed run)" : name, columns);
+}
+
+// ---- the lines to act on
+
+// What stands in full below may be cut; what is to be done never is.
+bool MayBeCut(std::string_view label) { return label == "because" || label == "unseen"; }
+
+void DrawVerdictLines(Screen& screen, const std::vector<VerdictLine>& lines, bool whole) {
+  for (const VerdictLine& line : lines) {
+    const std::string label = PadRight(line.label, kLabelWidth);
+    const Ink ink = line.label == "change" || line.label == "restart" ? Ink::kCyan : Ink::kPlain;
+    if (MayBeCut(line.label) && !whole) {
+      screen.Short(kVerdictIndent, label, line.text, Ink::kDim, ink);
+    } else {
+      screen.Item(kVerdictIndent, label, line.text, Ink::kDim, ink);
+    }
+  }
+}
+
+void DrawVerdict(Screen& screen, const model::RunReport& run, const Verdict& verdict, bool whole) {
+  const std::string_view sign = Sign(screen, verdict.outlook);
+  const std::string name = RunName(screen, run.run, screen.width() / 2);
+  const std::size_t taken = DisplayWidth(sign) + 1 + DisplayWidth(name) + 2;
+  const std::size_t room = screen.width() > taken + 4 ? screen.width() - taken : 4;
+  const Ink ink = InkOf(verdict.outlook);
+  screen.Raw(screen.Paint(sign, ink) + " " + screen.Paint(name, Ink::kBold) + "  " +
+             screen.Paint(screen.Cut(screen.Clean(verdict.headline), room), ink));
+  DrawVerdictLines(screen, verdict.lines, whole);
+}
+
+// ---- plots
+
+struct PlotChoice {
+  std::string_view signal;
+  std::size_t rows;
+};
+// What is drawn, and how tall; the second two only where there is no loss to show.
+constexpr std::array<PlotChoice, 4> kPlots = {{{"loss", 6}, {"grad_norm", 4}, {"eval_loss", 6}, {"reward", 6}}};
+
+std::vector<PlotMark> MarksOf(const model::RunReport& run) {
+  std::vector<PlotMark> marks;
+  for (std::size_t i = 0; i < run.findings.size() && i < kFindingsShown; ++i) {
+    const model::Finding& finding = run.findings[i];
+    if (finding.first_step != model::kNoStep && finding.severity > model::Severity::kInfo)
+      marks.push_back({finding.first_step, fmt::format("{}", i + 1), InkOf(finding.severity)});
+  }
+  return marks;
+}
+
+void DrawPlots(Screen& screen, const model::RunReport& run) {
+  const StepSpan axis = SpanOf(run.run);
+  std::size_t drawn = 0;
+  for (const PlotChoice& choice : kPlots) {
+    const model::Series* series = run.run.Find(choice.signal);
+    const bool stand_in = choice.signal != "loss" && choice.signal != "grad_norm";
+    if (series == nullptr || series->size() < 2 || (stand_in && drawn > 0)) continue;
+    screen.Blank();
+    DrawPlot(screen, {series, std::string(choice.signal), axis, choice.rows, MarksOf(run)});
+    ++drawn;
+  }
+}
+
+// ---- what was found, and why we think so
+
+std::string FindingText(const model::Finding& finding) {
+  std::vector<std::string> parts = {OneLine(finding.message)};
+  if (const std::string labels = LabelText(finding.labels); !labels.empty()) parts.push_back("[" + labels + "]");
+  return Join(parts, " ");
+}
+
+void DrawEvidence(Screen& screen, std::size_t indent, std::string_view lead, const model::Evidence& evidence) {
+  const std::string place = PlaceText(evidence);
+  const std::string text = OneLine(evidence.text);
+  screen.Item(indent, lead, place.empty() ? text : fmt::format("{} ({})", text, place));
+}
+
+void DrawFinding(Screen& screen, const model::Finding& finding, std::size_t number, bool verbose) {
+  const std::string lead = fmt::format("{:>2} {:<8}", number, model::Name(finding.severity));
+  const std::string steps = StepText(finding.first_step, finding.last_step);
+  const std::string id = screen.Clean(finding.id);
+  screen.Item(2, lead, steps.empty() ? id : fmt::format("{}, {}", id, steps), InkOf(finding.severity));
+  const std::size_t indent = 2 + lead.size();
+  screen.Item(indent, "", FindingText(finding), Ink::kPlain, Ink::kDim);
+  if (!verbose) return;
+  for (const model::Evidence& evidence : finding.evidence) DrawEvidence(screen, indent, "- ", evidence);
+}
+
+void DrawFindings(Screen& screen, const model::RunReport& run, bool verbose) {
+  if (run.findings.empty()) return;
+  screen.Heading("findings");
+  const std::size_t shown = verbose ? run.findings.size() : std::min(run.findings.size(), kFindingsShown);
+  for (std::size_t i = 0; i < shown; ++i) DrawFinding(screen, run.findings[i], i + 1, verbose);
+  if (shown < run.findings.size())
+    screen.Item(2, "", fmt::format("and {} more (--verbose shows them)", run.findings.size() - shown));
+}
+
+void DrawReasons(Screen& screen, const model::Diagnosis& diagnosis, bool verbose) {
+  if (diagnosis.supporting.empty() && diagnosis.opposing.empty() && diagnosis.missing.empty()) return;
+  const std::size_t most = verbose ? std::string::npos : kEvidenceShown;
+  screen.Heading("evidence: " + CauseTitle(diagnosis.cause));
+  for (std::size_t i = 0; i < std::min(diagnosis.supporting.size(), most); ++i)
+    DrawEvidence(screen, 2, "+ ", diagnosis.supporting[i]);
+  for (std::size_t i = 0; i < std::min(diagnosis.opposing.size(), most); ++i)
+    DrawEvidence(screen, 2, "- ", diagnosis.opposing[i]);
+  for (std::size_t i = 0; i < std::min(diagnosis.missing.size(), most); ++i)
+    screen.Item(2, "? ", "not available: " + OneLine(diagnosis.missing[i]));
+}
+
+std::string RemedyText(const model::Remedy& remedy) {
+  const std::string text = OneLine(remedy.text);
+  const std::string change = ChangeText(remedy);
+  return remedy.setting.empty() || text.empty() ? change : fmt::format("{}: {}", change, text);
+}
+
+void DrawRemedies(Screen& screen, const model::Diagnosis& diagnosis) {
+  if (diagnosis.remedies.empty()) return;
+  screen.Heading("what to change, fastest first");
+  for (std::size_t i = 0; i < diagnosis.remedies.size(); ++i)
+    screen.Item(2, fmt::format("{}. ", i + 1), RemedyText(diagnosis.remedies[i]));
+}
+
+void DrawNext(Screen& screen, const model::Diagnosis& diagnosis) {
+  if (diagnosis.next.empty()) return;
+  screen.Heading("to be sure");
+  screen.Item(2, "", diagnosis.next);
+}
+
+void DrawDiagnosis(Screen& screen, const model::Diagnosis& diagnosis, bool verbose) {
+  DrawReasons(screen, diagnosis, verbose);
+  DrawRemedies(screen, diagnosis);
+  DrawNext(screen, diagnosis);
+}
+
+// The incidents after the first: their lines to act on, and with `verbose` all that is said about them.
+void DrawFurther(Screen& screen, const model::RunReport& run, bool verbose) {
+  for (std::size_t i = 1; i < run.diagnoses.size(); ++i) {
+    screen.Heading("also: " + HeadlineOf(run, run.diagnoses[i]));
+    DrawVerdictLines(screen, LinesOf(run.diagnoses[i]), true);
+    if (verbose) DrawDiagnosis(screen, run.diagnoses[i], verbose);
+  }
+}
+
+// ---- what could be seen at all
+
+void DrawCoverage(Screen& screen, const model::RunReport& run, bool verbose) {
+  bool headed = false;
+  for (const model::Coverage& coverage : run.coverage) {
+    if (!verbose && coverage.state != model::CoverageState::kBlind) continue;
+    if (!headed) screen.Heading(verbose ? "what could be checked" : "not checked");
+    headed = true;
+    std::string text = OneLine(coverage.reason);
+    if (!coverage.enable.empty()) text += fmt::format("{}to enable: {}", text.empty() ? "" : "; ", coverage.enable);
+    std::string lead = fmt::format("{:<11}", model::Name(coverage.family));
+    if (verbose) lead += fmt::format("{:<9}", Name(coverage.state));
+    screen.Item(2, lead, text);
+  }
+}
+
+void DrawSources(Screen& screen, const model::Run& run, bool verbose) {
+  bool headed = false;
+  for (const model::Source& source : run.sources) {
+    if (!verbose && source.state != model::SourceState::kPartial) continue;
+    if (!headed) screen.Heading(verbose ? "files" : "damaged files");
+    headed = true;
+    std::string text = fmt::format("{}, {}", OneLine(source.path), OneLine(source.format));
+    if (source.state != model::SourceState::kRead) text += fmt::format(", {}", Name(source.state));
+    if (!source.note.empty()) text += ": " + OneLine(source.note);
+    screen.Item(2, "", text);
+  }
+}
+
+std::string SignalText(const model::Series& series) {
+  std::string text = OneLine(series.signal);
+  if (series.raw != series.signal) text += fmt::format(" (logged as {})", OneLine(series.raw));
+  if (const std::string labels = LabelText(series.labels); !labels.empty()) text += " [" + labels + "]";
+  text += fmt::format(", {} points", FormatCount(series.size()));
+  const std::size_t restarts = series.segment_starts.size();
+  return restarts > 1 ? text + fmt::format(", {} restarts", restarts - 1) : text;
+}
+
+void DrawRunFacts(Screen& screen, const model::Run& run) {
+  screen.Heading("the run");
+  screen.Item(2, PadRight("framework", 11), run.framework.empty() ? "not recognised" : run.framework);
+  screen.Item(2, PadRight("regime", 11),
+              fmt::format("{} (confidence {})", OneLine(run.regime.name), Percent(run.regime.confidence)));
+  for (const model::Fact& fact : run.facts) screen.Item(2, PadRight("setting", 11), fact.key + " = " + fact.value);
+  for (const model::Series& series : run.series) screen.Item(2, PadRight("signal", 11), SignalText(series));
+}
+
+void DrawDetails(Screen& screen, const model::RunReport& run, bool verbose) {
+  DrawPlots(screen, run);
+  DrawFindings(screen, run, verbose);
+  if (!run.diagnoses.empty()) DrawDiagnosis(screen, run.diagnoses.front(), verbose);
+  DrawFurther(screen, run, verbose);
+  if (verbose || !run.diagnoses.empty()) DrawCoverage(screen, run, verbose);
+  DrawSources(screen, run.run, verbose);
+  if (verbose) DrawRunFacts(screen, run.run);
+}
+
+// ---- several runs
+
+std::string SummaryText(const model::RunReport& run, const Verdict& verdict) {
+  if (run.diagnoses.empty()) return verdict.headline;
+  const model::Diagnosis& best = run.diagnoses.front();
+  if (best.cause == "unknown") return verdict.headline;
+  return fmt::format("{} ({}): {}", CauseTitle(best.cause), Percent(best.confidence), verdict.headline);
+}
+
+void DrawSummary(Screen& screen, const model::Report& report, const std::vector<std::size_t>& order) {
+  std::array<std::size_t, 4> counts{};
+  std::size_t widest = 0;
+  for (const model::RunReport& run : report.runs) {
+    ++counts[static_cast<std::size_t>(VerdictOf(run).outlook)];
+    widest = std::max(widest, DisplayWidth(screen.Clean(run.run.name)));
+  }
+  constexpr std::array<std::string_view, 4> kWords = {"healthy", "not judged", "suspect", "sick"};
+  std::vector<std::string> parts;
+  for (std::size_t i = kWords.size(); i-- > 0;) {
+    if (counts[i] != 0) parts.push_back(fmt::format("{} {}", counts[i], kWords[i]));
+  }
+  screen.Short(0, "", fmt::format("{} runs: {}", report.runs.size(), Join(parts, ", ")), Ink::kPlain, Ink::kBold);
+  const std::size_t columns = std::min(widest, screen.width() / 3);
+  for (const std::size_t index : order) {
+    const model::RunReport& run = report.runs[index];
+    const Verdict verdict = VerdictOf(run);
+    const std::string sign = PadRight(Sign(screen, verdict.outlook), screen.unicode() ? 2 : 3);
+    const std::string lead = sign + PadRight(RunName(screen, run.run, columns), columns) + "  ";
+    screen.Short(0, lead, SummaryText(run, verdict), InkOf(verdict.outlook));
+  }
+}
+
+void DrawUnread(Screen& screen, const model::Report& report) {
+  if (report.unread.empty()) return;
+  screen.Heading("could not be read");
+  for (const model::Unread& unread : report.unread)
+    screen.Item(2, "", fmt::format("{}: {}", OneLine(unread.path), OneLine(unread.reason)));
+}
+
+}  // namespace
+
+std::string RenderText(const model::Report& report, const TextOptions& options) {
+  Screen screen(options);
+  const std::vector<std::size_t> order = WorstFirst(report);
+  const bool several = report.runs.size() > 1;
+  const bool detailed = options.verbose || (!options.brief && report.runs.size() <= kRunsInDetail);
+  if (several) DrawSummary(screen, report, order);
+  for (const std::size_t index : order) {
+    const model::RunReport& run = report.runs[index];
+    const Verdict verdict = VerdictOf(run);
+    // Among several runs the table has said all there is to say about one without problems.
+    if (verdict.outlook == Outlook::kHealthy && several && !options.verbose) continue;
+    if (several) screen.Blank();
+    DrawVerdict(screen, run, verdict, options.verbose);
+    if (detailed) DrawDetails(screen, run, options.verbose);
+  }
+  if (!options.brief) DrawUnread(screen, report);
+  if (options.brief || detailed) return screen.Take();
+  screen.Blank();
+  screen.Item(0, "", "Plots and evidence: give one run alone, or add --verbose.");
+  return screen.Take();
+}
+
+}  // namespace vigil::report

@@ -1,0 +1,248 @@
+#include "report/words.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numeric>
+
+#include "base/base.h"
+#include "catalogue/catalogue.h"
+
+namespace vigil::report {
+namespace {
+
+constexpr std::string_view kUndecided = "unknown";
+
+// Signals that tell whether a run made progress, most telling first.
+constexpr std::array<std::string_view, 4> kProgressSignals = {"loss", "eval_loss", "reward", "policy_loss"};
+
+// The message, with its steps where it does not speak of steps itself.
+std::string WithSteps(std::string message, std::int64_t first, std::int64_t last) {
+  if (first == model::kNoStep || message.find("step") != std::string::npos) return message;
+  return fmt::format("{} ({})", message, StepText(first, last));
+}
+
+std::string FindingHeadline(const model::Finding& finding) {
+  const catalogue::FindingRow* row = catalogue::FindFinding(finding.id);
+  const std::string title = row == nullptr ? finding.id : std::string(row->title);
+  const std::string message = OneLine(finding.message.empty() ? title : finding.message);
+  return WithSteps(message, finding.first_step, finding.last_step);
+}
+
+const model::Remedy* RemedyToTry(const model::Diagnosis& diagnosis) {
+  for (const model::Remedy& remedy : diagnosis.remedies) {
+    if (!remedy.setting.empty() && !remedy.proposed.empty()) return &remedy;
+  }
+  return diagnosis.remedies.empty() ? nullptr : &diagnosis.remedies.front();
+}
+
+void AddLine(std::vector<VerdictLine>& lines, std::string_view label, std::string text) {
+  if (!text.empty()) lines.push_back({label, std::move(text)});
+}
+
+std::string CauseLine(const model::Diagnosis& diagnosis) {
+  const std::string title = CauseTitle(diagnosis.cause);
+  if (diagnosis.cause != kUndecided) return fmt::format("{} (confidence {})", title, Percent(diagnosis.confidence));
+  const std::string summary = OneLine(diagnosis.summary);
+  if (summary.empty()) return title;
+  return StartsWithIgnoringCase(summary, "cannot tell") ? summary : fmt::format("{}: {}", title, summary);
+}
+
+bool WasJudged(const model::RunReport& run) {
+  if (SpanOf(run.run).logged < 2) return false;
+  return run.coverage.empty() || std::any_of(run.coverage.begin(), run.coverage.end(), [](const auto& coverage) {
+           return coverage.state != model::CoverageState::kBlind;
+         });
+}
+
+std::string UnjudgedHeadline(const model::RunReport& run) {
+  const StepSpan span = SpanOf(run.run);
+  if (span.logged == 0) return "no metrics were read, so nothing can be said about the training";
+  if (span.logged == 1) return fmt::format("only one point was logged (step {}): too few to judge", span.first);
+  return "nothing that was logged could be checked";
+}
+
+std::string HealthyHeadline(const model::Run& run) {
+  const StepSpan span = SpanOf(run);
+  const std::string progress = ProgressText(run);
+  const std::string steps = fmt::format("no problems found in {}", StepText(span.first, span.last));
+  return progress.empty() ? steps : fmt::format("{} ({})", steps, progress);
+}
+
+// Without a diagnosis the worst finding speaks; notes of severity info do not make a run sick.
+Verdict UndiagnosedVerdict(const model::RunReport& run) {
+  Verdict verdict;
+  if (!run.findings.empty() && WorstOf(run) > model::Severity::kInfo) {
+    verdict.headline = FindingHeadline(run.findings.front());
+    const catalogue::FindingRow* row = catalogue::FindFinding(run.findings.front().id);
+    if (row != nullptr) AddLine(verdict.lines, "means", std::string(row->why));
+  } else {
+    verdict.outlook = WasJudged(run) ? Outlook::kHealthy : Outlook::kUnjudged;
+    verdict.headline = verdict.outlook == Outlook::kHealthy ? HealthyHeadline(run.run) : UnjudgedHeadline(run);
+  }
+  AddLine(verdict.lines, "unseen", BlindText(run));
+  return verdict;
+}
+
+// A step axis beats the others: epochs and clock times do not number steps.
+bool CountsSteps(const model::Series& series) {
+  return series.axis == model::Axis::kStep || series.axis == model::Axis::kRow;
+}
+
+void Widen(StepSpan& span, const model::Series& series) {
+  if (series.empty()) return;
+  const auto [low, high] = std::minmax_element(series.steps.begin(), series.steps.end());
+  span.first = span.logged == 0 ? *low : std::min(span.first, *low);
+  span.last = span.logged == 0 ? *high : std::max(span.last, *high);
+  span.logged = std::max<std::uint64_t>(span.logged, series.size());
+}
+
+}  // namespace
+
+std::string OneLine(std::string_view text) {
+  std::string flat(text);
+  std::replace_if(flat.begin(), flat.end(), [](char c) { return c == '\n' || c == '\r' || c == '\t'; }, ' ');
+  return std::string(Trim(Printable(flat)));
+}
+
+std::vector<VerdictLine> LinesOf(const model::Diagnosis& diagnosis) {
+  std::vector<VerdictLine> lines;
+  AddLine(lines, "cause", CauseLine(diagnosis));
+  if (!diagnosis.supporting.empty()) AddLine(lines, "because", OneLine(diagnosis.supporting.front().text));
+  if (diagnosis.cause == kUndecided) AddLine(lines, "decide", OneLine(diagnosis.next));
+  if (const model::Remedy* remedy = RemedyToTry(diagnosis)) AddLine(lines, "change", ChangeText(*remedy));
+  AddLine(lines, "restart", OneLine(diagnosis.restart));
+  return lines;
+}
+
+std::string HeadlineOf(const model::RunReport& run, const model::Diagnosis& diagnosis) {
+  if (!diagnosis.findings.empty() && diagnosis.findings.front() < run.findings.size())
+    return FindingHeadline(run.findings[diagnosis.findings.front()]);
+  return WithSteps(OneLine(diagnosis.summary), diagnosis.first_step, diagnosis.last_step);
+}
+
+Verdict VerdictOf(const model::RunReport& run) {
+  Verdict verdict = run.diagnoses.empty() ? UndiagnosedVerdict(run) : Verdict();
+  if (!run.diagnoses.empty()) {
+    verdict.headline = HeadlineOf(run, run.diagnoses.front());
+    verdict.lines = LinesOf(run.diagnoses.front());
+  }
+  const model::Severity worst = WorstOf(run);
+  if (worst >= model::Severity::kError) verdict.outlook = Outlook::kSick;
+  if (worst == model::Severity::kWarning || (worst == model::Severity::kInfo && !run.diagnoses.empty()))
+    verdict.outlook = Outlook::kSuspect;
+  return verdict;
+}
+
+StepSpan SpanOf(const model::Run& run) {
+  StepSpan span;
+  for (const model::Series& series : run.series) {
+    if (CountsSteps(series)) Widen(span, series);
+  }
+  if (span.logged != 0) return span;
+  for (const model::Series& series : run.series) Widen(span, series);
+  return span;
+}
+
+model::Severity WorstOf(const model::RunReport& run) {
+  model::Severity worst = model::Severity::kInfo;
+  for (const model::Finding& finding : run.findings) worst = std::max(worst, finding.severity);
+  return worst;
+}
+
+std::string CauseTitle(std::string_view cause) {
+  if (cause == kUndecided) return "cannot tell";
+  const catalogue::CauseRow* row = catalogue::FindCause(cause);
+  return OneLine(row == nullptr ? cause : row->title);
+}
+
+std::string Percent(double share) {
+  const double bounded = std::isfinite(share) ? std::clamp(share, 0.0, 1.0) : 0.0;
+  return fmt::format("{:.0f}%", bounded * 100);
+}
+
+std::string StepText(std::int64_t first, std::int64_t last) {
+  if (first == model::kNoStep) return {};
+  if (last == model::kNoStep || last == first) return fmt::format("step {}", first);
+  return fmt::format("steps {}-{}", first, last);
+}
+
+std::string ChangeText(const model::Remedy& remedy) {
+  if (remedy.setting.empty()) return OneLine(remedy.text);
+  const std::string setting = OneLine(remedy.setting);
+  const std::string current = OneLine(remedy.current);
+  const std::string proposed = OneLine(remedy.proposed);
+  std::string change = proposed.empty()  ? fmt::format("{}: {}", setting, OneLine(remedy.text))
+                       : current.empty() ? fmt::format("{}: {}", setting, proposed)
+                                         : fmt::format("{}: {} -> {}", setting, current, proposed);
+  const std::string where = OneLine(remedy.file.empty() ? remedy.framework : remedy.file);
+  return where.empty() || where == "*" ? change : fmt::format("{} ({})", change, where);
+}
+
+std::string ProgressText(const model::Run& run) {
+  for (const std::string_view signal : kProgressSignals) {
+    const model::Series* series = run.Find(signal);
+    if (series == nullptr || series->empty()) continue;
+    const std::string last = FormatNumber(series->values.back());
+    if (series->size() == 1) return fmt::format("{} {}", signal, last);
+    return fmt::format("{} {} -> {}", signal, FormatNumber(series->values.front()), last);
+  }
+  return {};
+}
+
+std::string PlaceText(const model::Evidence& evidence) {
+  std::vector<std::string> parts;
+  if (evidence.step != model::kNoStep) parts.push_back(fmt::format("step {}", evidence.step));
+  if (!evidence.path.empty()) {
+    const std::string path = OneLine(evidence.path);
+    parts.push_back(evidence.line == 0 ? path : fmt::format("{}:{}", path, evidence.line));
+  }
+  return Join(parts, ", ");
+}
+
+std::string BlindText(const model::RunReport& run) {
+  std::vector<std::string> parts;
+  for (const model::Coverage& coverage : run.coverage) {
+    if (coverage.state != model::CoverageState::kBlind) continue;
+    const std::string reason = OneLine(coverage.reason);
+    parts.push_back(reason.empty() ? std::string(model::Name(coverage.family))
+                                   : fmt::format("{} ({})", model::Name(coverage.family), reason));
+  }
+  return Join(parts, ", ");
+}
+
+std::string LabelText(const model::Labels& labels) {
+  std::vector<std::string> parts;
+  for (const auto& [key, value] : labels) parts.push_back(fmt::format("{}={}", OneLine(key), OneLine(value)));
+  return Join(parts, " ");
+}
+
+std::string_view Name(model::SourceState state) {
+  constexpr std::array<std::string_view, 3> kNames = {"read", "partial", "duplicate"};
+  return kNames[static_cast<std::size_t>(state)];
+}
+
+std::string_view Name(model::CoverageState state) {
+  constexpr std::array<std::string_view, 3> kNames = {"checked", "partly", "blind"};
+  return kNames[static_cast<std::size_t>(state)];
+}
+
+std::vector<std::size_t> WorstFirst(const model::Report& report) {
+  struct Key {
+    Outlook outlook;
+    model::Severity worst;
+  };
+  std::vector<Key> keys;
+  for (const model::RunReport& run : report.runs) keys.push_back({VerdictOf(run).outlook, WorstOf(run)});
+  std::vector<std::size_t> order(report.runs.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    if (keys[a].outlook != keys[b].outlook) return keys[a].outlook > keys[b].outlook;
+    return keys[a].worst > keys[b].worst;
+  });
+  return order;
+}
+
+}  // namespace vigil::report

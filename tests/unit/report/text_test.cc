@@ -1,0 +1,144 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "base/base.h"
+#include "golden.h"
+#include "report/report.h"
+#include "samples.h"
+
+namespace vigil::report {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+std::vector<std::string> LinesOfText(const std::string& text) {
+  std::vector<std::string> lines;
+  for (const std::string_view line : Split(text, '\n')) lines.emplace_back(line);
+  return lines;
+}
+
+TextOptions Ascii() {
+  TextOptions options;
+  options.unicode = false;
+  return options;
+}
+
+TEST(RenderText, ShowsADivergence) {
+  ExpectGolden("diverged.txt", RenderText(samples::One(samples::DivergedRun()), {}));
+}
+TEST(RenderText, ShowsADivergenceInAscii) {
+  ExpectGolden("diverged-ascii.txt", RenderText(samples::One(samples::DivergedRun()), Ascii()));
+}
+TEST(RenderText, ShowsAHiddenNan) {
+  ExpectGolden("hidden-nan.txt", RenderText(samples::One(samples::HiddenNanRun()), {}));
+}
+TEST(RenderText, ShowsAHealthyRun) { ExpectGolden("healthy.txt", RenderText(samples::One(samples::HealthyRun()), {})); }
+TEST(RenderText, SaysWhatWouldDecide) {
+  ExpectGolden("undecided.txt", RenderText(samples::One(samples::UndecidedRun()), {}));
+}
+TEST(RenderText, ShowsARewardWhereThereIsNoLoss) {
+  ExpectGolden("rl.txt", RenderText(samples::One(samples::RlRun()), {}));
+}
+TEST(RenderText, ShowsARestart) {
+  ExpectGolden("restarted.txt", RenderText(samples::One(samples::RestartedRun()), {}));
+}
+TEST(RenderText, ShowsOnlyNan) { ExpectGolden("all-nan.txt", RenderText(samples::One(samples::AllNanRun()), {})); }
+TEST(RenderText, ShowsAConstant) { ExpectGolden("constant.txt", RenderText(samples::One(samples::ConstantRun()), {})); }
+TEST(RenderText, PutsTheWorstOfSeveralRunsFirst) { ExpectGolden("several.txt", RenderText(samples::Several(), {})); }
+
+TEST(RenderText, TellsEverythingWhenVerbose) {
+  TextOptions options;
+  options.verbose = true;
+  ExpectGolden("diverged-verbose.txt", RenderText(samples::One(samples::DivergedRun()), options));
+}
+
+TEST(RenderText, IsBriefWhenAsked) {
+  TextOptions options;
+  options.brief = true;
+  ExpectGolden("several-brief.txt", RenderText(samples::Several(), options));
+}
+
+TEST(RenderText, DoesNotCallARunHealthyThatCouldNotBeJudged) {
+  EXPECT_THAT(RenderText(samples::One(samples::OnePointRun()), {}), HasSubstr("only one point"));
+  const std::string nothing = RenderText(samples::One(samples::EmptyRun()), {});
+  EXPECT_THAT(nothing, HasSubstr("no metrics were read"));
+  EXPECT_THAT(nothing, Not(HasSubstr("✓")));
+}
+
+TEST(RenderText, SaysWhatAFindingMeansWhereThereIsNoDiagnosis) {
+  model::RunReport run = samples::AllNanRun();
+  run.findings[0].id = "loss/non-finite";
+  EXPECT_THAT(RenderText(samples::One(run), {}), HasSubstr("  means    "));
+}
+
+TEST(RenderText, FitsEveryWidth) {
+  for (const int width : {40, 57, 80, 123, 200}) {
+    for (const bool unicode : {true, false}) {
+      TextOptions options;
+      options.width = width;
+      options.unicode = unicode;
+      options.verbose = true;
+      model::Report report = samples::Several();
+      report.runs.push_back(samples::HostileRun());
+      for (const std::string& line : LinesOfText(RenderText(report, options)))
+        EXPECT_LE(DisplayWidth(line), static_cast<std::size_t>(width)) << line;
+    }
+  }
+}
+
+TEST(RenderText, IsPlainAsciiWhenAsked) {
+  model::Report report = samples::Several();
+  report.runs.push_back(samples::HostileRun());
+  TextOptions options = Ascii();
+  options.verbose = true;
+  for (const char c : RenderText(report, options))
+    EXPECT_TRUE(c == '\n' || (c >= ' ' && c <= '~')) << static_cast<int>(c);
+}
+
+TEST(RenderText, LetsNothingOfTheInputReachTheTerminalRaw) {
+  TextOptions options;
+  options.verbose = true;
+  const std::string text = RenderText(samples::One(samples::HostileRun()), options);
+  EXPECT_THAT(text, Not(HasSubstr("\x1b")));
+  EXPECT_THAT(text, Not(HasSubstr("\x07")));
+  EXPECT_THAT(text, Not(HasSubstr("\r")));
+  EXPECT_THAT(text, Not(HasSubstr("\u202E")));
+  EXPECT_EQ(text, ValidUtf8(text));
+}
+
+TEST(RenderText, UsesColoursOnlyWhenAsked) {
+  TextOptions options;
+  EXPECT_THAT(RenderText(samples::Several(), options), Not(HasSubstr("\x1b")));
+  options.colour = true;
+  EXPECT_THAT(RenderText(samples::Several(), options), HasSubstr("\x1b[1;31m✗\x1b[0m"));
+}
+
+TEST(RenderText, KeepsASpikeOfOnePointAmongTenMillion) {
+  model::RunReport run;
+  run.run.name = "long";
+  run.run.series.push_back(samples::LongSeries(10'000'000, 6'543'210, 3'000'000));
+  const std::string text = RenderText(samples::One(std::move(run)), {});
+  EXPECT_THAT(text, HasSubstr("50 ┤"));
+  EXPECT_THAT(text, HasSubstr("× = nan or inf"));
+}
+
+TEST(RenderText, SurvivesStepsAndValuesAtTheEndsOfTheirRange) {
+  model::RunReport run;
+  run.run.name = "extreme";
+  model::Series series;
+  series.signal = series.raw = "loss";
+  series.Append(std::numeric_limits<std::int64_t>::min(), -1.7e308);
+  series.Append(0, 5e-324);
+  series.Append(std::numeric_limits<std::int64_t>::max(), 1.7e308);
+  run.run.series.push_back(series);
+  for (double& value : series.values) value = std::abs(value);
+  series.signal = series.raw = "grad_norm";
+  run.run.series.push_back(series);
+  EXPECT_THAT(RenderText(samples::One(std::move(run)), {}), HasSubstr("1.7e+308"));
+}
+
+}  // namespace
+}  // namespace vigil::report
