@@ -1,1 +1,193 @@
 #include "diagnose/diagnose.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <tuple>
+
+#include "base/base.h"
+#include "diagnose/incident.h"
+#include "diagnose/remedy.h"
+#include "diagnose/score.h"
+
+namespace vigil::diagnose {
+namespace {
+
+// Below this share a cause is a guess and is not named.
+constexpr double kNamed = 0.4;
+// Evidence worth at least one clear hint must speak for a cause before it is named.
+constexpr double kLeastSupport = 1.0;
+// A rival with at least this share of the leader's confidence is not excluded.
+constexpr double kRivalShare = 0.4;
+// Hints weaker than this are not worth a line.
+constexpr double kWorthTelling = 0.25;
+constexpr std::size_t kMostMissing = 4;
+constexpr double kWorthLogging = 0.8;
+
+bool IsNamed(const std::vector<Candidate>& candidates) {
+  return !candidates.empty() && candidates[0].confidence >= kNamed && candidates[0].support >= kLeastSupport;
+}
+
+const Candidate* RivalOf(const std::vector<Candidate>& candidates) {
+  if (candidates.size() < 2) return nullptr;
+  const Candidate& second = candidates[1];
+  return second.confidence >= kRivalShare * candidates[0].confidence && second.confidence >= 0.1 ? &second : nullptr;
+}
+
+// A title in the middle of a sentence.
+std::string InSentence(std::string_view title) {
+  std::string text(title);
+  if (text.size() > 1 && text[1] >= 'a' && text[1] <= 'z')
+    text[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(text[0])));
+  return text;
+}
+
+// The strongest line for the cause, empty when there is none.
+std::string_view BestSupport(const Candidate& candidate) {
+  for (const Weighed& weighed : candidate.answered) {
+    if (weighed.weight >= kWorthTelling) return weighed.answer.evidence.text;
+  }
+  return {};
+}
+
+void TellEvidence(model::Diagnosis& diagnosis, const Candidate& candidate) {
+  for (const Weighed& weighed : candidate.answered) {
+    if (weighed.weight >= kWorthTelling) diagnosis.supporting.push_back(weighed.answer.evidence);
+    if (weighed.weight <= -kWorthTelling) diagnosis.opposing.push_back(weighed.answer.evidence);
+  }
+}
+
+void TellMissing(model::Diagnosis& diagnosis, const Candidate& candidate) {
+  std::vector<std::size_t> order(candidate.unanswered.size());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+  const auto size = [&](std::size_t i) {
+    const catalogue::EvidenceWeight& weight = candidate.unanswered_weights[i];
+    return std::max(std::abs(weight.if_true), std::abs(weight.if_false));
+  };
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return size(a) > size(b); });
+  for (const std::size_t i : order) {
+    if (size(i) < kWorthLogging || diagnosis.missing.size() >= kMostMissing) return;
+    std::string needs(candidate.unanswered[i]->needs);
+    if (needs.empty() ||
+        std::find(diagnosis.missing.begin(), diagnosis.missing.end(), needs) != diagnosis.missing.end())
+      continue;
+    diagnosis.missing.push_back(std::move(needs));
+  }
+}
+
+std::string TellApart(const Candidate& first, const Candidate& second) {
+  const catalogue::EvidenceRow* separator = Separator(first, second);
+  if (separator != nullptr && !separator->needs.empty()) return fmt::format("{} would tell", separator->needs);
+  return second.cause->next.empty() ? std::string("more of the same logs would not tell")
+                                    : fmt::format("to tell: {}", InSentence(second.cause->next));
+}
+
+void Name(model::Diagnosis& diagnosis, const std::vector<Candidate>& candidates, const model::Run& run,
+          const Incident& incident) {
+  const Candidate& best = candidates[0];
+  const Candidate* rival = RivalOf(candidates);
+  diagnosis.cause = best.cause->id;
+  diagnosis.confidence = best.confidence;
+  const std::string_view why = BestSupport(best);
+  diagnosis.summary = why.empty() ? std::string(best.cause->title) : fmt::format("{}: {}", best.cause->title, why);
+  diagnosis.next = best.cause->next;
+  TellEvidence(diagnosis, best);
+  TellMissing(diagnosis, best);
+  diagnosis.remedies = RemediesFor(*best.cause, run, incident);
+  if (rival == nullptr) return;
+  diagnosis.summary += fmt::format(". Cannot be told apart for sure from \"{}\" ({}); {}",
+                                   InSentence(rival->cause->title), rival->cause->id, TellApart(best, *rival));
+  TellMissing(diagnosis, *rival);
+  // What helps against the rival too is worth a try before anything invasive.
+  for (model::Remedy& remedy : RemediesFor(*rival->cause, run, incident)) {
+    const bool known = std::any_of(diagnosis.remedies.begin(), diagnosis.remedies.end(),
+                                   [&](const model::Remedy& r) { return r.id == remedy.id; });
+    if (known) continue;
+    diagnosis.remedies.push_back(std::move(remedy));
+    break;
+  }
+}
+
+void LeaveOpen(model::Diagnosis& diagnosis, const std::vector<Candidate>& candidates, const Incident& incident) {
+  diagnosis.cause = kUnknownCause;
+  diagnosis.confidence = 0;
+  const std::string& what = incident.root().message;
+  if (candidates.empty()) {
+    diagnosis.summary =
+        what.empty() ? "No known cause explains this" : fmt::format("{} (no known cause explains this)", what);
+    return;
+  }
+  const Candidate& first = candidates[0];
+  if (candidates.size() == 1) {
+    diagnosis.summary =
+        fmt::format("The evidence does not decide whether {} ({})", InSentence(first.cause->title), first.cause->id);
+    diagnosis.next = first.cause->next;
+  } else {
+    const Candidate& second = candidates[1];
+    diagnosis.summary =
+        fmt::format("The evidence does not name a cause: cannot tell \"{}\" ({}) and \"{}\" ({}) apart; {}",
+                    InSentence(first.cause->title), first.cause->id, InSentence(second.cause->title), second.cause->id,
+                    TellApart(first, second));
+    const catalogue::EvidenceRow* separator = Separator(first, second);
+    diagnosis.next = separator != nullptr ? fmt::format("Log {}: it tells {} from {}.", separator->needs,
+                                                        first.cause->id, second.cause->id)
+                                          : std::string(first.cause->next);
+    TellMissing(diagnosis, first);
+    TellMissing(diagnosis, second);
+    return;
+  }
+  TellMissing(diagnosis, first);
+}
+
+model::Family FamilyOf(const Incident& incident, const std::vector<Candidate>& candidates) {
+  const model::Family family = incident.root().family;
+  return family == model::Family::kSetup && IsNamed(candidates) ? candidates[0].cause->family : family;
+}
+
+model::Diagnosis DiagnoseIncident(const model::Run& run, const Incident& incident) {
+  const std::vector<Candidate> candidates = ScoreCauses(run, incident);
+  model::Diagnosis diagnosis;
+  diagnosis.family = FamilyOf(incident, candidates);
+  diagnosis.first_step = incident.onset;
+  diagnosis.last_step = incident.last;
+  diagnosis.findings = incident.indices;
+  diagnosis.restart = RestartPoint(run, incident);
+  if (IsNamed(candidates)) {
+    Name(diagnosis, candidates, run, incident);
+  } else {
+    LeaveOpen(diagnosis, candidates, incident);
+  }
+  return diagnosis;
+}
+
+// A circumstance alone is told as a finding; it becomes a diagnosis only when the evidence shows that it did harm.
+bool IsWorthDiagnosing(const Incident& incident) {
+  return incident.worst() >= model::Severity::kWarning && !incident.findings.empty();
+}
+
+}  // namespace
+
+std::vector<model::Diagnosis> Diagnose(const model::Run& run, const std::vector<model::Finding>& findings,
+                                       const catalogue::Settings&) {
+  struct Ranked {
+    model::Severity severity;
+    model::Diagnosis diagnosis;
+  };
+  std::vector<Ranked> ranked;
+  for (const Incident& incident : GroupIncidents(run, findings)) {
+    if (!IsWorthDiagnosing(incident)) continue;
+    model::Diagnosis diagnosis = DiagnoseIncident(run, incident);
+    if (IsCompanion(incident.root().id) && diagnosis.cause == kUnknownCause) continue;
+    ranked.push_back({incident.worst(), std::move(diagnosis)});
+  }
+  std::stable_sort(ranked.begin(), ranked.end(), [](const Ranked& a, const Ranked& b) {
+    return std::make_tuple(b.severity, b.diagnosis.confidence, a.diagnosis.first_step) <
+           std::make_tuple(a.severity, a.diagnosis.confidence, b.diagnosis.first_step);
+  });
+  std::vector<model::Diagnosis> diagnoses;
+  for (Ranked& one : ranked) diagnoses.push_back(std::move(one.diagnosis));
+  return diagnoses;
+}
+
+}  // namespace vigil::diagnose

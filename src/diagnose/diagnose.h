@@ -3,6 +3,7 @@
 // framework found. Pure. "Cannot tell" is an answer: then the measurement that would decide is named.
 #pragma once
 
+#include <string_view>
 #include <vector>
 
 #include "catalogue/catalogue.h"
@@ -10,12 +11,25 @@
 
 namespace vigil::diagnose {
 
-// Diagnoses of the run, best first, one per incident (with rivals that the evidence does not separate merged into it).
+// The cause of an incident whose evidence does not name one.
+inline constexpr std::string_view kUnknownCause = "unknown";
+
+// Diagnoses of the run, most severe incident first, then the surer; one per incident (with rivals that the evidence
+// does not separate named in it). Incidents that are no more than `info` get none.
 // `findings` must outlive nothing: diagnoses refer to them by index.
 std::vector<model::Diagnosis> Diagnose(const model::Run& run, const std::vector<model::Finding>& findings,
                                        const catalogue::Settings& settings);
 
 // Which families could be checked with what the run left, and what would enable the others.
 std::vector<model::Coverage> Cover(const model::Run& run);
+
+// Config rules that the stated settings of the run break. Never above `warning`: a setting is a risk, not a failure.
+std::vector<model::Finding> CheckConfig(const model::Run& run, const catalogue::Settings& settings);
+
+// The names of the code that rows may refer to, in the order of their tables: evidence tests (evidence.toml `test`),
+// proposals (remedies.toml `proposal`) and config checks (config_rules.toml `check`).
+std::vector<std::string_view> EvidenceTestNames();
+std::vector<std::string_view> ProposalNames();
+std::vector<std::string_view> ConfigCheckNames();
 
 }  // namespace vigil::diagnose

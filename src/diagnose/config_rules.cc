@@ -1,0 +1,201 @@
+// Config rules that the stated settings of a run decide.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <optional>
+
+#include "base/base.h"
+#include "diagnose/curve.h"
+#include "diagnose/diagnose.h"
+#include "diagnose/facts.h"
+
+namespace vigil::diagnose {
+namespace {
+
+// What a check has to say when its rule is broken: the words, and the setting it stands on.
+struct Breach {
+  std::string message;
+  const model::Fact* fact = nullptr;
+};
+
+using Check = std::optional<Breach> (*)(const model::Run& run);
+
+struct NamedCheck {
+  std::string_view name;
+  Check check;
+};
+
+std::optional<Breach> NoClipping(const model::Run& run) {
+  const Clipping clipping = ClippingOf(run);
+  if (clipping.state != Clip::kOff || !clipping.stated) return std::nullopt;
+  return Breach{"gradient clipping is off", run.FindFact("max_grad_norm")};
+}
+
+std::optional<Breach> NoWarmup(const model::Run& run) {
+  const auto steps = run.FactNumber("warmup_steps");
+  const auto ratio = run.FactNumber("warmup_ratio");
+  const std::int64_t planned = PlannedOrSeenSteps(run);
+  if ((!steps && !ratio) || planned < 100) return std::nullopt;
+  const double share =
+      std::max(ratio.value_or(0), steps.value_or(0) < 1 ? steps.value_or(0) : *steps / static_cast<double>(planned));
+  if (share >= 0.01) return std::nullopt;
+  return Breach{fmt::format("warm-up is {}% of {} steps", FormatNumber(100 * share), planned),
+                run.FindFact(steps ? "warmup_steps" : "warmup_ratio")};
+}
+
+std::optional<Breach> LrOutsideBand(const model::Run& run) {
+  const auto lr = run.FactNumber("lr");
+  const LrBand band = UsualLr(run);
+  if (!lr || !band.exact || !(*lr > 0) || (*lr <= 3 * band.high && *lr >= band.low / 3)) return std::nullopt;
+  return Breach{fmt::format("learning rate {} is outside {} to {}, which is usual for {}", FormatNumber(*lr),
+                            FormatNumber(band.low), FormatNumber(band.high), band.method),
+                run.FindFact("lr")};
+}
+
+std::optional<Breach> SparseLogging(const model::Run& run) {
+  const auto every = run.FactNumber("logging_steps");
+  if (!IsReinforcement(run) || !every || !(*every > 1)) return std::nullopt;
+  return Breach{fmt::format("reinforcement learning logged every {} steps only", FormatNumber(*every)),
+                run.FindFact("logging_steps")};
+}
+
+std::optional<Breach> FewGenerations(const model::Run& run) {
+  const auto count = run.FactNumber("num_generations");
+  const double without = Median(FiniteValues(LastCourse(run.Find("zero_std_share")).View()));
+  if (!count || !(*count < 16) || !(without > 0.5)) return std::nullopt;
+  return Breach{fmt::format("{} completions per prompt, and {}% of the groups have no reward variance",
+                            FormatNumber(*count), FormatNumber(100 * without)),
+                run.FindFact("num_generations")};
+}
+
+std::optional<Breach> GenerationsIndivisible(const model::Run& run) {
+  const auto count = run.FactNumber("num_generations");
+  const auto batch = run.FactNumber("batch_size");
+  if (!count || !batch || !(*count >= 1) || !(*batch >= 1) || *count > 1e6 || *batch > 1e9) return std::nullopt;
+  const double all = *batch * std::max(1.0, run.FactNumber("accumulation").value_or(1)) * std::max(1, run.ranks);
+  if (std::fmod(all, *count) == 0) return std::nullopt;
+  return Breach{
+      fmt::format("a batch of {} is no multiple of {} completions per prompt", FormatNumber(all), FormatNumber(*count)),
+      run.FindFact("num_generations")};
+}
+
+std::optional<Breach> WeightDecayHigh(const model::Run& run) {
+  const auto decay = run.FactNumber("weight_decay");
+  if (!decay || !(*decay > 0.1) || (!run.InRegime("lora") && run.FindFact("adapter") == nullptr)) return std::nullopt;
+  return Breach{fmt::format("weight decay {} with an adapter", FormatNumber(*decay)), run.FindFact("weight_decay")};
+}
+
+bool IsOff(const model::Fact& fact) {
+  const std::string word = ToLower(Trim(fact.value));
+  const auto number = ParseNumber(word);
+  return word == "no" || word == "none" || word == "false" || (number && *number == 0) || word.ends_with(".no");
+}
+
+std::optional<Breach> NoEval(const model::Run& run) {
+  if (Logged(run, "eval_loss") || Logged(run, "eval_accuracy") || IsReinforcement(run)) return std::nullopt;
+  for (const std::string_view key : {"eval_strategy", "evaluation_strategy", "val_set_size"}) {
+    const model::Fact* fact = FindSetting(run, key);
+    if (fact != nullptr && IsOff(*fact))
+      return Breach{fmt::format("{} is {}: overfitting cannot be seen", key, fact->value), fact};
+  }
+  return std::nullopt;
+}
+
+// GPUs of compute capability 8.0 and above.
+constexpr std::array<std::string_view, 10> kBf16Gpus = {"A100", "A10G", "A40", "A6000",  "H100",
+                                                        "H200", "B200", "L40", "RTX 30", "RTX 40"};
+
+bool NamesBf16Gpu(const model::Run& run) {
+  for (const model::Fact& fact : run.facts) {
+    if (ToLower(fact.raw_key).find("gpu") == std::string::npos &&
+        ToLower(fact.raw_key).find("device") == std::string::npos)
+      continue;
+    for (const std::string_view gpu : kBf16Gpus) {
+      if (fact.value.find(gpu) != std::string::npos) return true;
+    }
+  }
+  return false;
+}
+
+std::optional<Breach> Fp16OnBf16Hardware(const model::Run& run) {
+  if (PrecisionOf(run) != Precision::kFp16 || !NamesBf16Gpu(run)) return std::nullopt;
+  return Breach{"fp16 on a GPU that has bf16",
+                FindSetting(run, run.FindFact("fp16") != nullptr ? "fp16" : "precision")};
+}
+
+std::optional<Breach> NanHidden(const model::Run& run) {
+  // Only where it is stated: every run of that trainer has it by default, and a note on every run is noise.
+  const auto filter = FactSwitch(run, "nan_filter");
+  if (!filter || !*filter) return std::nullopt;
+  return Breach{"non-finite losses are replaced before they are logged", run.FindFact("nan_filter")};
+}
+
+std::optional<Breach> NoCheckpointState(const model::Run& run) {
+  const auto only = FactSwitch(run, "save_only_model");
+  if (!only || !*only) return std::nullopt;
+  return Breach{"checkpoints hold the weights only: a restart loses optimizer and schedule",
+                FindSetting(run, "save_only_model")};
+}
+
+constexpr std::array kChecks = {
+    NamedCheck{"no-clipping", NoClipping},
+    NamedCheck{"no-warmup", NoWarmup},
+    NamedCheck{"lr-band", LrOutsideBand},
+    NamedCheck{"sparse-logging", SparseLogging},
+    NamedCheck{"few-generations", FewGenerations},
+    NamedCheck{"generations-indivisible", GenerationsIndivisible},
+    NamedCheck{"weight-decay-high", WeightDecayHigh},
+    NamedCheck{"no-eval", NoEval},
+    NamedCheck{"fp16-on-bf16-hardware", Fp16OnBf16Hardware},
+    NamedCheck{"nan-hidden", NanHidden},
+    NamedCheck{"no-checkpoint-state", NoCheckpointState},
+};
+
+Check FindCheck(std::string_view name) {
+  const auto at =
+      std::find_if(kChecks.begin(), kChecks.end(), [&](const NamedCheck& named) { return named.name == name; });
+  return at == kChecks.end() ? nullptr : at->check;
+}
+
+model::Finding ToFinding(const catalogue::ConfigRuleRow& rule, Breach breach, const model::Run& run,
+                         model::Severity severity) {
+  model::Finding finding;
+  finding.id = rule.id;
+  finding.family = model::Family::kSetup;
+  finding.severity = std::min(severity, model::Severity::kWarning);
+  finding.message = std::move(breach.message);
+  if (breach.fact != nullptr) {
+    model::Evidence evidence;
+    evidence.text = fmt::format("{}: {}", breach.fact->raw_key.empty() ? breach.fact->key : breach.fact->raw_key,
+                                breach.fact->value);
+    if (breach.fact->place.source < run.sources.size()) evidence.path = run.sources[breach.fact->place.source].path;
+    evidence.line = breach.fact->place.line;
+    finding.evidence.push_back(std::move(evidence));
+  }
+  return finding;
+}
+
+}  // namespace
+
+std::vector<model::Finding> CheckConfig(const model::Run& run, const catalogue::Settings& settings) {
+  std::vector<model::Finding> findings;
+  for (const catalogue::ConfigRuleRow& rule : catalogue::ConfigRules()) {
+    const Check check = FindCheck(rule.check);
+    if (check == nullptr || !settings.Enabled(rule.id)) continue;
+    if (auto breach = check(run))
+      findings.push_back(ToFinding(rule, std::move(*breach), run, settings.SeverityOf(rule.id, rule.severity)));
+  }
+  std::stable_sort(findings.begin(), findings.end(),
+                   [](const model::Finding& a, const model::Finding& b) { return a.severity > b.severity; });
+  return findings;
+}
+
+std::vector<std::string_view> ConfigCheckNames() {
+  std::vector<std::string_view> names;
+  for (const NamedCheck& named : kChecks) names.push_back(named.name);
+  return names;
+}
+
+}  // namespace vigil::diagnose

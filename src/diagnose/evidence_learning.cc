@@ -1,0 +1,225 @@
+// Evidence about learning: how the loss moved, whether gradients arrived, what evaluation says.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "base/base.h"
+#include "diagnose/curve.h"
+#include "diagnose/evidence.h"
+#include "diagnose/facts.h"
+#include "stats/stats.h"
+
+namespace vigil::diagnose {
+namespace {
+
+// The level of a curve between two shares of its length, and how uncertain a difference of two such levels is.
+struct Shape {
+  std::vector<double> values;
+  double noise = 0;
+
+  bool known() const { return values.size() >= 12; }
+  std::size_t Index(double share) const { return static_cast<std::size_t>(share * static_cast<double>(values.size())); }
+  double Level(double from, double to) const {
+    const std::size_t begin = std::min(Index(from), values.size() - 3);
+    const std::size_t end = std::clamp(Index(to), begin + 3, values.size());
+    return Median(
+        {values.begin() + static_cast<std::ptrdiff_t>(begin), values.begin() + static_cast<std::ptrdiff_t>(end)});
+  }
+  double start() const { return Level(0, 0.08); }
+  double end() const { return Level(0.75, 1); }
+  // Standard error of the difference of two levels of a tenth of the curve each.
+  double error() const {
+    const double points = std::max(3.0, 0.1 * static_cast<double>(values.size()));
+    return 1.25 * noise * std::sqrt(2 / points);
+  }
+};
+
+Shape ShapeOf(const model::Run& run, std::string_view signal) {
+  Shape shape;
+  shape.values = FiniteValues(LastCourse(run.Find(signal)).View());
+  shape.noise = stats::NoiseSigma(shape.values);
+  return shape;
+}
+
+std::string FromTo(double from, double to) {
+  return fmt::format("from {} to {}", FormatNumber(from), FormatNumber(to));
+}
+
+Answer LossNeverMoved(const model::Run& run, const Incident&) {
+  const Shape loss = ShapeOf(run, "loss");
+  if (!loss.known() || !(loss.start() > 0)) return Unknown();
+  const double moved = loss.start() - loss.end();
+  const std::string text =
+      fmt::format("the loss went {} over {} logged steps", FromTo(loss.start(), loss.end()), loss.values.size());
+  if (std::abs(moved) < std::max(2.5 * loss.error(), 0.004 * loss.start()))
+    return Yes(text + ": no movement beyond its noise", model::kNoStep, loss.end());
+  if (moved > std::max(4 * loss.error(), 0.01 * loss.start())) return No(text, model::kNoStep, loss.end());
+  return Unknown();
+}
+
+Answer FellThenFlat(const model::Run& run, const Incident&) {
+  const Shape loss = ShapeOf(run, "loss");
+  if (!loss.known() || loss.values.size() < 30 || !(loss.start() > 0)) return Unknown();
+  const double fall = loss.start() - loss.end();
+  if (fall < std::max(4 * loss.error(), 0.015 * loss.start())) return Unknown();
+  const double middle = loss.Level(0.35, 0.5);
+  const std::string text = fmt::format("the loss fell {} early and is {} at the end", FromTo(loss.start(), middle),
+                                       FormatNumber(loss.end()));
+  // What only learns how frequent the answers are loses little and soon; a model that learns loses most of its loss.
+  const bool flat = middle - loss.end() <= std::max(0.25 * fall, 2.5 * loss.error());
+  if (flat && fall < 0.4 * loss.start()) return Yes(text, model::kNoStep, loss.end());
+  if (!flat) return No(text + ": it went on falling", model::kNoStep, loss.end());
+  return Unknown();
+}
+
+Answer StillFalling(const model::Run& run, const Incident&) {
+  const Shape loss = ShapeOf(run, "loss");
+  if (!loss.known() || loss.values.size() < 30 || !(loss.start() > 0)) return Unknown();
+  const double middle = loss.Level(0.4, 0.55);
+  const double late = loss.Level(0.85, 1);
+  const double first_half = loss.start() - middle;
+  const double second_half = middle - late;
+  const std::string text = fmt::format("the second half of the run brought the loss {}", FromTo(middle, late));
+  if (second_half > std::max(3 * loss.error(), 0.3 * first_half) && late > 0.5 * loss.start())
+    return Yes(text + ": slow and steady", model::kNoStep, late);
+  if (second_half < 2 * loss.error()) return No(text + ": no further gain", model::kNoStep, late);
+  return Unknown();
+}
+
+Stretch During(const Stretch& all, const Incident& incident) {
+  return incident.onset == model::kNoStep ? all : all.Between(incident.onset, std::max(incident.last, incident.onset));
+}
+
+Answer MostlyZero(const model::Run& run, const Incident& incident, std::string_view signal) {
+  const Course course = LastCourse(run.Find(signal));
+  const Stretch during = During(course.View(), incident);
+  if (during.size() < 3) return Unknown();
+  const auto zeros = std::count(during.values.begin(), during.values.end(), 0.0);
+  const std::string text = fmt::format("{} is exactly 0 on {} of {} logged steps", signal, zeros, during.size());
+  if (10 * zeros >= 8 * std::ssize(during.values)) return Yes(text, during.steps[0], 0.0);
+  return 10 * zeros <= std::ssize(during.values) ? No(text, during.steps[0]) : Unknown();
+}
+
+Answer LossExactlyZero(const model::Run& run, const Incident& incident) { return MostlyZero(run, incident, "loss"); }
+Answer GradExactlyZero(const model::Run& run, const Incident& incident) {
+  return MostlyZero(run, incident, "grad_norm");
+}
+
+Answer GradsSound(const model::Run& run, const Incident& incident) {
+  const Course course = LastCourse(run.Find("grad_norm"));
+  const std::vector<double> norms = FiniteValues(During(course.View(), incident));
+  if (norms.size() < 3) return Unknown();
+  const double middle = Median(norms);
+  if (middle > 1e-3)
+    return Yes(fmt::format("gradients arrive: the norm is typically {}", FormatNumber(middle)), incident.onset, middle);
+  if (middle < 1e-6)
+    return No(fmt::format("hardly any gradient arrives: the norm is typically {}", FormatNumber(middle)),
+              incident.onset, middle);
+  return Unknown();
+}
+
+Answer LossAtChance(const model::Run& run, const Incident&) {
+  const auto vocabulary = run.FactNumber("vocab_size");
+  const Shape loss = ShapeOf(run, "loss");
+  if (!vocabulary || !(*vocabulary >= 2) || !loss.known()) return Unknown();
+  const double chance = std::log(*vocabulary);
+  const std::string text = fmt::format("the loss is {} at the end; guessing among {} gives {}",
+                                       FormatNumber(loss.end()), FormatNumber(*vocabulary), FormatNumber(chance));
+  if (std::abs(loss.end() - chance) < 0.05 * chance) return Yes(text, model::kNoStep, loss.end());
+  return loss.end() < 0.8 * chance ? No(text, model::kNoStep, loss.end()) : Unknown();
+}
+
+Answer AccuracyFlat(const model::Run& run, const Incident&) {
+  const Shape accuracy = ShapeOf(run, "accuracy");
+  if (!accuracy.known()) return Unknown();
+  const double gain = accuracy.end() - accuracy.start();
+  const std::string text = fmt::format("accuracy went {}", FromTo(accuracy.start(), accuracy.end()));
+  if (gain < std::max(3 * accuracy.error(), 0.02)) return Yes(text + ": no gain", model::kNoStep, accuracy.end());
+  return gain > std::max(5 * accuracy.error(), 0.1) ? No(text, model::kNoStep, accuracy.end()) : Unknown();
+}
+
+Answer WeightDecayHigh(const model::Run& run, const Incident&) {
+  const auto decay = run.FactNumber("weight_decay");
+  if (!decay) return Unknown();
+  const std::string text = fmt::format("weight decay is {}", FormatNumber(*decay));
+  return *decay > 0.1 ? Yes(text + " (0.01 to 0.1 is usual)", model::kNoStep, *decay)
+                      : No(text, model::kNoStep, *decay);
+}
+
+Answer EvalTurned(const model::Run& run, const Incident&) {
+  const Course course = LastCourse(run.Find("eval_loss"));
+  const Stretch evals = course.View();
+  if (evals.size() < 4) return Unknown();
+  std::size_t best = 0;
+  for (std::size_t i = 0; i < evals.size(); ++i) {
+    if (std::isfinite(evals.values[i]) && !(evals.values[i] >= evals.values[best])) best = i;
+  }
+  const double last = evals.values[evals.size() - 1];
+  if (!std::isfinite(last) || !std::isfinite(evals.values[best])) return Unknown();
+  const std::string text = fmt::format("eval_loss was best at step {} ({}) and is {} at the end", evals.steps[best],
+                                       FormatNumber(evals.values[best]), FormatNumber(last));
+  if (best + 1 == evals.size()) return No("eval_loss is best at the end", evals.steps[best], last);
+  if (last < 1.02 * evals.values[best]) return No(text, evals.steps[best], last);
+  const Course loss = LastCourse(run.Find("loss"));
+  const double train_then = Median(FiniteValues(loss.View().Before(evals.steps[best] + 1).Last(8)));
+  const double train_now = Median(FiniteValues(loss.View().Last(8)));
+  if (std::isnan(train_then) || std::isnan(train_now)) return Yes(text, evals.steps[best], last);
+  if (train_now > train_then)
+    return No(fmt::format("training loss rose too ({})", FromTo(train_then, train_now)), evals.steps[best], train_now);
+  return Yes(fmt::format("{}, while training loss fell {}", text, FromTo(train_then, train_now)), evals.steps[best],
+             last);
+}
+
+double EpochsSeen(const model::Run& run) {
+  const model::Series* epoch = run.Find("epoch");
+  if (epoch != nullptr && !epoch->empty()) return Quantile(FiniteValues(LastCourse(epoch).View()), 1.0);
+  return run.FactNumber("epochs").value_or(model::kNoValue);
+}
+
+Answer SeveralEpochs(const model::Run& run, const Incident&) {
+  const double epochs = EpochsSeen(run);
+  if (!std::isfinite(epochs)) return Unknown();
+  const std::string text = fmt::format("the data was seen {} times", FormatNumber(epochs));
+  if (epochs >= 2) return Yes(text, model::kNoStep, epochs);
+  return epochs <= 1.05 ? No("the data was seen once at most", model::kNoStep, epochs) : Unknown();
+}
+
+// A model that memorises knows each sample when it comes by again: the loss steps down where an epoch begins.
+Answer EpochStepsDown(const model::Run& run, const Incident&) {
+  const Course epoch = LastCourse(run.Find("epoch"));
+  const Course loss = LastCourse(run.Find("loss"));
+  if (epoch.size() < 12 || loss.size() < 24) return Unknown();
+  const Stretch epochs = epoch.View();
+  const double noise = stats::NoiseSigma(FiniteValues(loss.View()));
+  std::size_t down = 0;
+  std::size_t boundaries = 0;
+  for (std::size_t i = 1; i < epochs.size(); ++i) {
+    if (std::floor(epochs.values[i]) <= std::floor(epochs.values[i - 1]) || epochs.values[i] < 1) continue;
+    const double before = Median(FiniteValues(loss.View().Before(epochs.steps[i]).Last(4)));
+    const double after = Median(FiniteValues(loss.View().From(epochs.steps[i] + 1).First(4)));
+    if (std::isnan(before) || std::isnan(after)) continue;
+    ++boundaries;
+    if (before - after > 1.5 * noise && before - after > 0.02 * std::abs(before)) ++down;
+  }
+  if (boundaries < 2) return Unknown();
+  const std::string text = fmt::format("training loss steps down at {} of {} epoch boundaries", down, boundaries);
+  if (3 * down >= 2 * boundaries) return Yes(text);
+  return 4 * down <= boundaries ? No(text) : Unknown();
+}
+
+constexpr std::array kTests = {
+    NamedTest{"loss-never-moved", LossNeverMoved},   NamedTest{"fell-then-flat", FellThenFlat},
+    NamedTest{"still-falling", StillFalling},        NamedTest{"loss-exactly-zero", LossExactlyZero},
+    NamedTest{"grad-exactly-zero", GradExactlyZero}, NamedTest{"grads-sound", GradsSound},
+    NamedTest{"loss-at-chance", LossAtChance},       NamedTest{"accuracy-flat", AccuracyFlat},
+    NamedTest{"weight-decay-high", WeightDecayHigh}, NamedTest{"eval-turned", EvalTurned},
+    NamedTest{"several-epochs", SeveralEpochs},      NamedTest{"epoch-steps-down", EpochStepsDown},
+};
+
+}  // namespace
+
+std::span<const NamedTest> LearningTests() { return kTests; }
+
+}  // namespace vigil::diagnose

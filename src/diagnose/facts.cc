@@ -1,0 +1,158 @@
+#include "diagnose/facts.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "base/base.h"
+#include "diagnose/curve.h"
+
+namespace vigil::diagnose {
+namespace {
+
+template <std::size_t kCount>
+bool IsOneOf(std::string_view word, const std::array<std::string_view, kCount>& words) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+constexpr std::array<std::string_view, 4> kTrueWords = {"true", "1", "yes", "on"};
+constexpr std::array<std::string_view, 6> kFalseWords = {"false", "0", "no", "off", "none", "null"};
+
+bool HasWord(std::string_view text, std::string_view word) { return text.find(word) != std::string_view::npos; }
+
+Precision ParsePrecision(std::string_view stated) {
+  const std::string text = ToLower(stated);
+  if (HasWord(text, "bf16") || HasWord(text, "bfloat16")) return Precision::kBf16;
+  if (HasWord(text, "fp8") || HasWord(text, "float8")) return Precision::kFp8;
+  if (HasWord(text, "16")) return Precision::kFp16;
+  if (HasWord(text, "32") || text == "no" || text == "false") return Precision::kFp32;
+  return Precision::kUnknown;
+}
+
+struct MethodBand {
+  std::string_view regime;
+  double low;
+  double high;
+  std::string_view method;
+};
+
+// Full fine-tuning and LoRA as guides to fine-tuning give them; pretraining as in the published runs of 0.1 to 100 B
+// parameters; GRPO, PPO and DPO around the defaults of their trainers. An adapter takes about ten times more.
+constexpr std::array kBands = {
+    MethodBand{"pretrain", 1e-4, 1e-3, "pretraining"},
+    MethodBand{"sft", 1e-5, 5e-5, "full fine-tuning"},
+    MethodBand{"lora", 1e-4, 3e-4, "LoRA"},
+    MethodBand{"grpo", 1e-6, 1e-5, "GRPO"},
+    MethodBand{"ppo", 1e-6, 1e-5, "PPO"},
+    MethodBand{"dpo", 5e-7, 5e-6, "DPO"},
+};
+constexpr double kAdapterFactor = 10;
+
+bool HasAdapter(const model::Run& run) {
+  const model::Fact* fact = run.FindFact("adapter");
+  return fact != nullptr && !IsOneOf(ToLower(Trim(fact->value)), kFalseWords) && ToLower(fact->value) != "full";
+}
+
+LrBand BandOfRegime(const model::Run& run) {
+  const bool adapter = HasAdapter(run);
+  const std::string_view regime = run.regime.name == "sft" && adapter ? "lora" : std::string_view(run.regime.name);
+  for (const MethodBand& band : kBands) {
+    if (band.regime != regime) continue;
+    const double factor = adapter && regime != "lora" ? kAdapterFactor : 1;
+    return {true, true, band.low * factor, band.high * factor,
+            std::string(band.method) + (factor > 1 ? " with an adapter" : "")};
+  }
+  return {};
+}
+
+// Without a known method only what no method uses is out of range.
+constexpr double kLowestAdam = 1e-5;
+constexpr double kHighestAdam = 3e-3;
+constexpr double kHighestAny = 0.5;
+
+}  // namespace
+
+std::optional<bool> FactSwitch(const model::Run& run, std::string_view key) {
+  const model::Fact* fact = FindSetting(run, key);
+  if (fact == nullptr) return std::nullopt;
+  const std::string word = ToLower(Trim(fact->value));
+  if (IsOneOf(word, kTrueWords)) return true;
+  if (IsOneOf(word, kFalseWords)) return false;
+  return std::nullopt;
+}
+
+const model::Fact* FindSetting(const model::Run& run, std::string_view key) {
+  if (const model::Fact* fact = run.FindFact(key)) return fact;
+  const auto at =
+      std::find_if(run.facts.begin(), run.facts.end(), [&](const model::Fact& fact) { return fact.raw_key == key; });
+  return at == run.facts.end() ? nullptr : &*at;
+}
+
+Precision PrecisionOf(const model::Run& run) {
+  const auto bf16 = FactSwitch(run, "bf16");
+  const auto fp16 = FactSwitch(run, "fp16");
+  if (bf16.value_or(false)) return Precision::kBf16;
+  if (fp16.value_or(false)) return Precision::kFp16;
+  if (const model::Fact* fact = run.FindFact("precision")) {
+    if (const Precision stated = ParsePrecision(fact->value); stated != Precision::kUnknown) return stated;
+  }
+  return bf16 && fp16 ? Precision::kFp32 : Precision::kUnknown;
+}
+
+bool IsHfLike(const model::Run& run) {
+  constexpr std::array<std::string_view, 5> kBuiltOnIt = {"hf-trainer", "trl", "axolotl", "llama-factory", "ms-swift"};
+  return IsOneOf(run.framework, kBuiltOnIt);
+}
+
+bool IsReinforcement(const model::Run& run) {
+  if (run.InRegime("grpo") || run.InRegime("ppo") || run.InRegime("ebft")) return true;
+  return Logged(run, "reward") || Logged(run, "reward_of");
+}
+
+bool UsesAdam(const model::Run& run) {
+  for (const std::string_view key : {"optim", "optimizer", "optimizer_type", "optimizer.name"}) {
+    const model::Fact* fact = FindSetting(run, key);
+    if (fact != nullptr) return HasWord(ToLower(fact->value), "adam");
+  }
+  return IsHfLike(run);
+}
+
+double PeakLr(const model::Run& run) {
+  double peak = model::kNoValue;
+  if (const model::Series* series = run.Find("lr")) {
+    for (const double value : series->values) {
+      if (std::isfinite(value) && !(value <= peak)) peak = value;
+    }
+  }
+  if (!std::isnan(peak)) return peak;
+  return run.FactNumber("lr").value_or(model::kNoValue);
+}
+
+LrBand UsualLr(const model::Run& run) {
+  if (run.regime.confidence >= model::kRegimeKnown) {
+    if (LrBand band = BandOfRegime(run); band.known) return band;
+  }
+  if (UsesAdam(run)) return {true, false, kLowestAdam, kHighestAdam, "Adam"};
+  return {true, false, 0, kHighestAny, "any optimizer"};
+}
+
+Clipping ClippingOf(const model::Run& run) {
+  if (const model::Fact* fact = run.FindFact("max_grad_norm")) {
+    const std::string word = ToLower(Trim(fact->value));
+    const auto limit = ParseNumber(word);
+    if (limit && std::isfinite(*limit) && *limit > 0) return {Clip::kOn, *limit, true};
+    if (limit || IsOneOf(word, kFalseWords)) return {Clip::kOff, model::kNoValue, true};
+  }
+  if (IsHfLike(run)) return {Clip::kOn, 1.0, false};
+  return {};
+}
+
+bool MayHideNonFinite(const model::Run& run) {
+  const auto filter = FactSwitch(run, "nan_filter");
+  if (filter) return *filter;
+  const bool hider = std::any_of(run.events.begin(), run.events.end(),
+                                 [](const model::Event& event) { return event.kind == model::EventKind::kNanHider; });
+  return hider || IsHfLike(run);
+}
+
+}  // namespace vigil::diagnose

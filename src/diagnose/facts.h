@@ -1,0 +1,52 @@
+// What a run's settings say, read with care: trainers write the same thing in many ways.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "model/model.h"
+
+namespace vigil::diagnose {
+
+// True/true/1/yes/on; false/0/no/off/none; nullopt for anything else or no such fact.
+std::optional<bool> FactSwitch(const model::Run& run, std::string_view key);
+
+// A setting by its canonical key or, where the vocabulary has none, by the name in the source.
+const model::Fact* FindSetting(const model::Run& run, std::string_view key);
+
+enum class Precision : std::uint8_t { kUnknown, kFp16, kBf16, kFp32, kFp8 };
+Precision PrecisionOf(const model::Run& run);
+
+// Whether the trainer is the Hugging Face Trainer or built on it: its defaults and habits hold.
+bool IsHfLike(const model::Run& run);
+bool IsReinforcement(const model::Run& run);
+// The optimizer is of the Adam kind, by a stated setting or by the trainer's default.
+bool UsesAdam(const model::Run& run);
+
+// Highest learning rate of the run: what was logged, else what was configured; NaN when neither is known.
+double PeakLr(const model::Run& run);
+
+// The learning rates that are usual for what the run does. Known only where the regime is, or, with a wide range,
+// where at least the optimizer is.
+struct LrBand {
+  bool known = false;
+  bool exact = false;  // for the method at hand; otherwise only what no method uses is outside
+  double low = 0;
+  double high = 0;
+  std::string method;  // "LoRA", "full fine-tuning", ...
+};
+LrBand UsualLr(const model::Run& run);
+
+enum class Clip : std::uint8_t { kUnknown, kOff, kOn };
+struct Clipping {
+  Clip state = Clip::kUnknown;
+  double limit = model::kNoValue;
+  bool stated = false;  // by the run itself, not by a default
+};
+Clipping ClippingOf(const model::Run& run);
+
+// Whether the logger may have put a finite number in the place of a non-finite loss.
+bool MayHideNonFinite(const model::Run& run);
+
+}  // namespace vigil::diagnose

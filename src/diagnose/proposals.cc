@@ -1,0 +1,191 @@
+// How the proposed value of each remedy is computed from the run.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "base/base.h"
+#include "diagnose/curve.h"
+#include "diagnose/diagnose.h"
+#include "diagnose/facts.h"
+#include "diagnose/remedy.h"
+
+namespace vigil::diagnose {
+namespace {
+
+// Two digits are as precise as such advice is.
+std::string Rounded(double value) { return fmt::format("{:.2g}", value); }
+
+std::string Current(const model::Run& run, std::string_view key) {
+  const model::Fact* fact = run.FindFact(key);
+  return fact == nullptr ? std::string() : fact->value;
+}
+
+std::string LrText(double lr) { return std::isnan(lr) ? std::string() : FormatNumber(lr); }
+
+bool IsViolent(const Incident& incident) {
+  return incident.Has("grad/explosion") || incident.Has("loss/non-finite") || incident.Has("grad/non-finite");
+}
+
+std::optional<Proposal> LowerLr(const model::Run& run, const Incident& incident) {
+  const double peak = PeakLr(run);
+  if (std::isnan(peak) || peak <= 0) return Proposal{"", IsViolent(incident) ? "a tenth" : "a third"};
+  // 3-10 times less where gradients explode, 2-5 times elsewhere; never above what is usual, never below it either.
+  double proposed = peak / (IsViolent(incident) ? 10 : 3);
+  const LrBand band = UsualLr(run);
+  if (band.known && peak > band.high) proposed = std::min(proposed, band.high);
+  if (band.exact && peak > band.low) proposed = std::max(proposed, band.low);
+  return Proposal{LrText(peak), Rounded(proposed)};
+}
+
+std::optional<Proposal> RaiseLr(const model::Run& run, const Incident&) {
+  const double peak = PeakLr(run);
+  const LrBand band = UsualLr(run);
+  if (band.exact) {
+    const double proposed = std::isnan(peak) || peak < band.low ? band.low : std::min(3 * peak, band.high);
+    if (!std::isnan(peak) && proposed <= peak) return std::nullopt;
+    return Proposal{LrText(peak), Rounded(proposed)};
+  }
+  if (std::isnan(peak) || peak <= 0)
+    return Proposal{LrText(peak), band.low > 0 ? Rounded(10 * band.low) : "the usual value of the model"};
+  return Proposal{LrText(peak), Rounded(std::max(10 * peak, band.low))};
+}
+
+std::optional<Proposal> WarmupSteps(const model::Run& run, const Incident&) {
+  const std::int64_t planned = PlannedOrSeenSteps(run);
+  if (planned < 20) return std::nullopt;
+  // 5-10% of the steps; 6% leaves room on both sides.
+  const std::int64_t proposed = std::max<std::int64_t>(5, std::llround(0.06 * static_cast<double>(planned)));
+  const auto steps = run.FactNumber("warmup_steps");
+  const auto ratio = run.FactNumber("warmup_ratio");
+  const double now = steps.value_or(0) > 0 ? *steps : ratio.value_or(0) * static_cast<double>(planned);
+  if (now >= 0.05 * static_cast<double>(planned)) return std::nullopt;
+  const std::string current = steps || ratio ? FormatNumber(now) : "";
+  return Proposal{current, fmt::format("{}", proposed)};
+}
+
+std::optional<Proposal> ClipOne(const model::Run& run, const Incident&) {
+  const Clipping clipping = ClippingOf(run);
+  if (clipping.state == Clip::kOn && clipping.limit <= 1) return std::nullopt;
+  return Proposal{clipping.state == Clip::kOff ? "off" : Current(run, "max_grad_norm"), "1.0"};
+}
+
+std::optional<Proposal> UseBf16(const model::Run& run, const Incident&) {
+  const Precision precision = PrecisionOf(run);
+  if (precision == Precision::kBf16 || precision == Precision::kFp32) return std::nullopt;
+  const std::string_view word = run.framework == "lightning" ? "bf16-mixed"
+                                : run.framework == "torch"   ? "torch.bfloat16"
+                                                             : "True";
+  return Proposal{precision == Precision::kFp16 ? "fp16" : "", std::string(word)};
+}
+
+std::optional<Proposal> ShowNonFinite(const model::Run& run, const Incident&) {
+  const auto filter = FactSwitch(run, "nan_filter");
+  if (filter && !*filter) return std::nullopt;
+  return Proposal{filter ? "True" : "", "False"};
+}
+
+std::optional<Proposal> LogEveryStep(const model::Run& run, const Incident&) {
+  const model::Series* loss = run.Find("loss");
+  const double interval = run.FactNumber("logging_steps").value_or(loss == nullptr ? 1 : loss->LoggingInterval());
+  if (!(interval > 1)) return std::nullopt;
+  return Proposal{FormatNumber(interval), "1"};
+}
+
+std::optional<Proposal> EpochsToBest(const model::Run& run, const Incident&) {
+  const Course evals = LastCourse(run.Find("eval_loss"));
+  const Course epochs = LastCourse(run.Find("epoch"));
+  if (evals.size() < 2 || epochs.size() < 2) return std::nullopt;
+  std::size_t best = 0;
+  for (std::size_t i = 0; i < evals.size(); ++i) {
+    if (evals.values[i] < evals.values[best]) best = i;
+  }
+  const double at = ValueAt(epochs.View(), evals.steps[best]);
+  const double end = epochs.values.back();
+  if (!(at > 0) || !std::isfinite(end) || at >= end) return std::nullopt;
+  const std::string stated = Current(run, "epochs");
+  return Proposal{stated.empty() ? FormatNumber(end) : stated, Rounded(at)};
+}
+
+std::optional<Proposal> SwitchOn(const model::Run&, const Incident&) { return Proposal{"", "True"}; }
+
+std::optional<Proposal> SwitchOff(const model::Run&, const Incident&) { return Proposal{"", "False"}; }
+
+std::optional<Proposal> ModerateDecay(const model::Run& run, const Incident&) {
+  const auto decay = run.FactNumber("weight_decay");
+  if (decay && *decay >= 0.01 && *decay <= 0.1) return std::nullopt;
+  return Proposal{Current(run, "weight_decay"), "0.01"};
+}
+
+std::optional<Proposal> MoreGenerations(const model::Run& run, const Incident&) {
+  const auto now = run.FactNumber("num_generations");
+  if (now && *now >= 16) return std::nullopt;
+  return Proposal{Current(run, "num_generations"), "16"};
+}
+
+std::optional<Proposal> FullTemperature(const model::Run& run, const Incident&) {
+  const auto now = run.FactNumber("temperature");
+  if (now && *now >= 1) return std::nullopt;
+  return Proposal{Current(run, "temperature"), "1.0"};
+}
+
+std::optional<Proposal> AddKlPenalty(const model::Run& run, const Incident&) {
+  const auto now = run.FactNumber("kl_coefficient");
+  if (now && *now > 0.1) return std::nullopt;
+  // 0.04 was the trainer's own default while it still had a penalty by default.
+  return Proposal{Current(run, "kl_coefficient"), now && *now >= 0.04 ? Rounded(2.5 * *now) : "0.04"};
+}
+
+std::optional<Proposal> LongerCompletions(const model::Run& run, const Incident&) {
+  auto limit = run.FactNumber("max_completion_length");
+  if (!limit) {
+    const double longest = Quantile(FiniteValues(LastCourse(run.Find("completion_length_max")).View()), 1.0);
+    if (longest > 0) limit = longest;
+  }
+  if (!limit || !(*limit >= 1) || *limit > 1e7) return Proposal{"", "twice the present limit"};
+  // Nearly all are cut: the length they need is unknown, so go well beyond; otherwise double.
+  const double cut = Median(FiniteValues(LastCourse(run.Find("truncated_share")).View()));
+  return Proposal{FormatNumber(*limit), fmt::format("{}", std::llround(*limit * (cut > 0.95 ? 4 : 2)))};
+}
+
+std::optional<Proposal> CosineSchedule(const model::Run& run, const Incident&) {
+  return Proposal{Current(run, "lr_schedule"), "cosine"};
+}
+
+constexpr std::array kProposals = {
+    NamedProposal{"lower-lr", LowerLr},
+    NamedProposal{"raise-lr", RaiseLr},
+    NamedProposal{"warmup-steps", WarmupSteps},
+    NamedProposal{"clip-one", ClipOne},
+    NamedProposal{"use-bf16", UseBf16},
+    NamedProposal{"show-non-finite", ShowNonFinite},
+    NamedProposal{"log-every-step", LogEveryStep},
+    NamedProposal{"epochs-to-best", EpochsToBest},
+    NamedProposal{"switch-on", SwitchOn},
+    NamedProposal{"switch-off", SwitchOff},
+    NamedProposal{"moderate-decay", ModerateDecay},
+    NamedProposal{"more-generations", MoreGenerations},
+    NamedProposal{"full-temperature", FullTemperature},
+    NamedProposal{"add-kl-penalty", AddKlPenalty},
+    NamedProposal{"longer-completions", LongerCompletions},
+    NamedProposal{"cosine-schedule", CosineSchedule},
+};
+
+}  // namespace
+
+std::span<const NamedProposal> Proposals() { return kProposals; }
+
+Propose FindProposal(std::string_view name) {
+  const auto at = std::find_if(kProposals.begin(), kProposals.end(),
+                               [&](const NamedProposal& named) { return named.name == name; });
+  return at == kProposals.end() ? nullptr : at->propose;
+}
+
+std::vector<std::string_view> ProposalNames() {
+  std::vector<std::string_view> names;
+  for (const NamedProposal& named : kProposals) names.push_back(named.name);
+  return names;
+}
+
+}  // namespace vigil::diagnose

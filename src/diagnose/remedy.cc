@@ -1,0 +1,84 @@
+#include "diagnose/remedy.h"
+
+#include <algorithm>
+#include <array>
+
+#include "diagnose/facts.h"
+
+namespace vigil::diagnose {
+namespace {
+
+struct ConfigClass {
+  std::string_view regime;
+  std::string_view name;
+};
+
+// TRL's config classes take every setting of TrainingArguments.
+constexpr std::array kTrlClasses = {ConfigClass{"grpo", "GRPOConfig"}, ConfigClass{"sft", "SFTConfig"},
+                                    ConfigClass{"lora", "SFTConfig"}, ConfigClass{"dpo", "DPOConfig"}};
+
+std::string_view TrlClass(const model::Run& run) {
+  for (const ConfigClass& config : kTrlClasses) {
+    if (run.InRegime(config.regime)) return config.name;
+  }
+  return "TrainingArguments";
+}
+
+const catalogue::RemedySetting* SettingOf(const catalogue::RemedyRow& row, std::string_view framework) {
+  const auto at = std::find_if(row.settings.begin(), row.settings.end(),
+                               [&](const catalogue::RemedySetting& setting) { return setting.framework == framework; });
+  return at == row.settings.end() ? nullptr : &*at;
+}
+
+// The setting in the words of the run's framework: its own, those of the trainer it is built on, or anybody's.
+void FillSetting(model::Remedy& remedy, const catalogue::RemedyRow& row, const model::Run& run) {
+  remedy.framework = run.framework;
+  if (const catalogue::RemedySetting* own = SettingOf(row, run.framework)) {
+    remedy.setting = own->setting;
+    remedy.file = own->file;
+    return;
+  }
+  const catalogue::RemedySetting* base = IsHfLike(run) ? SettingOf(row, "hf-trainer") : nullptr;
+  if (base != nullptr) {
+    remedy.setting = base->setting;
+    remedy.file = run.framework == "trl"          ? TrlClass(run)
+                  : run.framework == "hf-trainer" ? base->file
+                                                  : std::string_view("config");
+    return;
+  }
+  if (const catalogue::RemedySetting* any = SettingOf(row, "*")) {
+    remedy.framework = "*";
+    remedy.setting = any->setting;
+    remedy.file = any->file;
+  }
+}
+
+std::optional<model::Remedy> Apply(const catalogue::RemedyRow& row, const model::Run& run, const Incident& incident) {
+  model::Remedy remedy;
+  remedy.id = row.id;
+  remedy.text = row.text;
+  FillSetting(remedy, row, run);
+  if (row.proposal.empty()) return remedy;
+  const Propose propose = FindProposal(row.proposal);
+  if (propose == nullptr) return remedy;
+  const auto proposal = propose(run, incident);
+  if (!proposal) return std::nullopt;
+  remedy.current = proposal->current;
+  remedy.proposed = proposal->proposed;
+  return remedy;
+}
+
+}  // namespace
+
+std::vector<model::Remedy> RemediesFor(const catalogue::CauseRow& cause, const model::Run& run,
+                                       const Incident& incident) {
+  std::vector<model::Remedy> remedies;
+  for (const std::string_view id : cause.remedies) {
+    const catalogue::RemedyRow* row = catalogue::FindRemedy(id);
+    if (row == nullptr) continue;
+    if (auto remedy = Apply(*row, run, incident)) remedies.push_back(std::move(*remedy));
+  }
+  return remedies;
+}
+
+}  // namespace vigil::diagnose

@@ -1,0 +1,172 @@
+#include "diagnose/score.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+namespace vigil::diagnose {
+namespace {
+
+// Weight of a log message whose row names the cause: the message is the failure itself, not a symptom of it.
+constexpr double kNamedByMessage = 4.5;
+constexpr double kNamedByCascade = 0.5;
+// A cause that leaves the root of the incident unexplained is hardly its cause; what else it leaves open counts less.
+constexpr double kRootUnexplained = -1.5;
+constexpr double kOtherUnexplained = -0.4;
+constexpr double kMostUnexplained = -1.2;
+// Weights are summed as if the questions were independent, which they are not: no sum of hints makes a certainty.
+constexpr double kSurestByHints = 0.95;
+constexpr double kSurestOfAll = 0.99;
+constexpr double kDecisive = 4;
+
+bool Names(catalogue::Words words, std::string_view id) {
+  return std::find(words.begin(), words.end(), id) != words.end();
+}
+
+// What a log message says about the cause: +, or nothing.
+const model::Finding* MessageNaming(const Incident& incident, std::string_view cause, double& weight) {
+  const model::Finding* naming = nullptr;
+  for (const model::Finding* finding : incident.findings) {
+    const catalogue::SignatureRow* row = catalogue::FindSignature(finding->id);
+    if (row == nullptr || row->cause != cause) continue;
+    const double heavier = row->role == "root" ? kNamedByMessage : kNamedByCascade;
+    if (naming != nullptr && heavier <= weight) continue;
+    naming = finding;
+    weight = heavier;
+  }
+  return naming;
+}
+
+bool CouldExplain(const catalogue::CauseRow& cause, const Incident& incident) {
+  const bool only_companions = std::all_of(incident.findings.begin(), incident.findings.end(),
+                                           [](const model::Finding* f) { return IsCompanion(f->id); });
+  for (const model::Finding* finding : incident.findings) {
+    if (IsCompanion(finding->id) && !only_companions) continue;
+    if (Names(cause.explains, finding->id)) return true;
+  }
+  double weight = 0;
+  return MessageNaming(incident, cause.id, weight) != nullptr;
+}
+
+double UnexplainedPenalty(const catalogue::CauseRow& cause, const Incident& incident) {
+  double others = 0;
+  std::set<std::string_view> seen;
+  for (const model::Finding* finding : incident.findings) {
+    // How a lost run was ended is no question to its cause.
+    const bool tail = finding->id.starts_with("log/") && !incident.root().id.starts_with("log/");
+    if (tail || IsCompanion(finding->id) || !seen.insert(finding->id).second) continue;
+    const catalogue::SignatureRow* message = catalogue::FindSignature(finding->id);
+    if (Names(cause.explains, finding->id) || (message != nullptr && message->cause == cause.id)) continue;
+    others += finding == &incident.root() ? kRootUnexplained : kOtherUnexplained;
+  }
+  return std::max(others, kRootUnexplained + kMostUnexplained);
+}
+
+using Answers = std::map<std::string_view, Answer, std::less<>>;
+
+const Answer& Ask(const catalogue::EvidenceRow& row, const model::Run& run, const Incident& incident,
+                  Answers& answers) {
+  const auto at = answers.find(row.id);
+  if (at != answers.end()) return at->second;
+  const EvidenceTest test = FindTest(row.test);
+  return answers.emplace(row.id, test == nullptr ? Unknown() : test(run, incident)).first->second;
+}
+
+void Weigh(Candidate& candidate, const model::Run& run, const Incident& incident, Answers& answers) {
+  for (const catalogue::EvidenceWeight& weight : candidate.cause->evidence) {
+    const catalogue::EvidenceRow* row = catalogue::FindEvidence(weight.evidence);
+    if (row == nullptr) continue;
+    const Answer& answer = Ask(*row, run, incident, answers);
+    if (answer.verdict == Verdict::kUnknown) {
+      candidate.unanswered.push_back(row);
+      candidate.unanswered_weights.push_back(weight);
+    } else {
+      candidate.answered.push_back({row, answer, answer.verdict == Verdict::kYes ? weight.if_true : weight.if_false});
+    }
+  }
+}
+
+void WeighMessage(Candidate& candidate, const Incident& incident) {
+  double weight = 0;
+  const model::Finding* finding = MessageNaming(incident, candidate.cause->id, weight);
+  if (finding == nullptr) return;
+  Weighed said{nullptr, Yes(finding->message, finding->first_step), weight};
+  if (!finding->evidence.empty()) {
+    said.answer.evidence.path = finding->evidence.front().path;
+    said.answer.evidence.line = finding->evidence.front().line;
+  }
+  candidate.answered.push_back(std::move(said));
+}
+
+void Sum(Candidate& candidate, const Incident& incident) {
+  candidate.score = candidate.cause->prior + UnexplainedPenalty(*candidate.cause, incident);
+  for (const Weighed& weighed : candidate.answered) {
+    candidate.score += weighed.weight;
+    candidate.support += std::max(0.0, weighed.weight);
+  }
+  std::stable_sort(candidate.answered.begin(), candidate.answered.end(),
+                   [](const Weighed& a, const Weighed& b) { return std::abs(a.weight) > std::abs(b.weight); });
+}
+
+bool HasDecisiveSupport(const Candidate& candidate) {
+  return std::any_of(candidate.answered.begin(), candidate.answered.end(),
+                     [](const Weighed& weighed) { return weighed.weight >= kDecisive; });
+}
+
+// Shares against each other and against "none of these", whose log odds are 0 by definition.
+void Normalise(std::vector<Candidate>& candidates) {
+  double highest = 0;
+  for (const Candidate& candidate : candidates) highest = std::max(highest, candidate.score);
+  double total = std::exp(-highest);
+  for (const Candidate& candidate : candidates) total += std::exp(candidate.score - highest);
+  for (Candidate& candidate : candidates) {
+    const double cap = HasDecisiveSupport(candidate) ? kSurestOfAll : kSurestByHints;
+    candidate.confidence = std::min(cap, std::exp(candidate.score - highest) / total);
+  }
+}
+
+double WeightSpan(const Candidate& candidate, const catalogue::EvidenceRow* row, bool if_true) {
+  for (std::size_t i = 0; i < candidate.unanswered.size(); ++i) {
+    if (candidate.unanswered[i] == row)
+      return if_true ? candidate.unanswered_weights[i].if_true : candidate.unanswered_weights[i].if_false;
+  }
+  return 0;
+}
+
+}  // namespace
+
+std::vector<Candidate> ScoreCauses(const model::Run& run, const Incident& incident) {
+  std::vector<Candidate> candidates;
+  Answers answers;
+  for (const catalogue::CauseRow& cause : catalogue::Causes()) {
+    if (!CouldExplain(cause, incident)) continue;
+    Candidate& candidate = candidates.emplace_back();
+    candidate.cause = &cause;
+    Weigh(candidate, run, incident, answers);
+    WeighMessage(candidate, incident);
+    Sum(candidate, incident);
+  }
+  Normalise(candidates);
+  std::stable_sort(candidates.begin(), candidates.end(),
+                   [](const Candidate& a, const Candidate& b) { return a.score > b.score; });
+  return candidates;
+}
+
+const catalogue::EvidenceRow* Separator(const Candidate& first, const Candidate& second) {
+  // An answer must be able to move the two apart by more than a hint does.
+  double widest = 0.9;
+  const catalogue::EvidenceRow* best = nullptr;
+  for (const Candidate* candidate : {&first, &second}) {
+    for (const catalogue::EvidenceRow* row : candidate->unanswered) {
+      const double apart = std::max(std::abs(WeightSpan(first, row, true) - WeightSpan(second, row, true)),
+                                    std::abs(WeightSpan(first, row, false) - WeightSpan(second, row, false)));
+      if (apart <= widest) continue;
+      widest = apart;
+      best = row;
+    }
+  }
+  return best;
+}
+
+}  // namespace vigil::diagnose

@@ -1,0 +1,123 @@
+// Synthetic runs with realistic noise, for the tests of diagnosis.
+#pragma once
+
+#include <cmath>
+#include <functional>
+#include <random>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "catalogue/catalogue.h"
+#include "diagnose/diagnose.h"
+#include "model/model.h"
+
+namespace vigil::diagnose {
+
+inline constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
+class RunMaker {
+ public:
+  explicit RunMaker(std::string framework = "hf-trainer", std::uint32_t seed = 1) : random_(seed) {
+    run.framework = std::move(framework);
+    run.sources.push_back({"run/train.log", "text-log", model::SourceState::kRead, ""});
+  }
+
+  // One point every `every` steps from step `every` to `steps`.
+  RunMaker& Series(std::string_view signal, int steps, const std::function<double(int)>& value, int every = 1) {
+    model::Series series;
+    series.signal = signal;
+    series.raw = signal;
+    for (int step = every; step <= steps; step += every) series.Append(step, value(step));
+    run.series.push_back(std::move(series));
+    return *this;
+  }
+
+  RunMaker& Fact(std::string_view key, std::string_view value) {
+    run.facts.push_back({std::string(key), std::string(value), std::string(key), {}});
+    return *this;
+  }
+
+  RunMaker& Regime(std::string_view name, double confidence = 0.9) {
+    run.regime = {std::string(name), confidence};
+    return *this;
+  }
+
+  RunMaker& Planned(std::int64_t steps) {
+    run.planned_steps = steps;
+    return *this;
+  }
+
+  RunMaker& Event(model::EventKind kind, std::int64_t step, std::string text = "") {
+    model::Event event;
+    event.kind = kind;
+    event.step = step;
+    event.text = std::move(text);
+    run.events.push_back(std::move(event));
+    return *this;
+  }
+
+  RunMaker& Found(std::string_view id, std::int64_t first, std::int64_t last, std::string message = "") {
+    model::Finding finding;
+    finding.id = id;
+    finding.first_step = first;
+    finding.last_step = last;
+    finding.message = message.empty() ? finding.id : std::move(message);
+    if (const catalogue::FindingRow* row = catalogue::FindFinding(id)) {
+      finding.family = row->family;
+      finding.severity = row->severity;
+    } else if (const catalogue::SignatureRow* signature = catalogue::FindSignature(id)) {
+      finding.family = signature->family;
+      finding.severity = signature->severity;
+    } else {
+      finding.severity = model::Severity::kError;
+    }
+    findings.push_back(std::move(finding));
+    return *this;
+  }
+
+  double Noise(double sigma) { return sigma * normal_(random_); }
+  // A factor of log-normal noise, as gradient norms have it.
+  double Factor(double sigma) { return std::exp(Noise(sigma)); }
+
+  // A healthy language-model loss: falls from ln(vocabulary) as a power law.
+  double HealthyLoss(int step) { return 1.5 + 3 / std::pow(1 + step / 10.0, 0.5) + Noise(0.03); }
+  double HealthyNorm() { return 0.9 * Factor(0.15); }
+
+  std::vector<model::Diagnosis> Diagnoses() const { return Diagnose(run, findings, catalogue::Settings()); }
+  // The first diagnosis; one with an empty cause when there is none.
+  model::Diagnosis First() const {
+    const auto all = Diagnoses();
+    return all.empty() ? model::Diagnosis() : all.front();
+  }
+
+  model::Run run;
+  std::vector<model::Finding> findings;
+
+ private:
+  std::mt19937 random_;
+  std::normal_distribution<double> normal_{0, 1};
+};
+
+// Linear warm-up, then a cosine to 0.
+inline double CosineLr(double peak, int step, int warmup, int total) {
+  if (step < warmup) return peak * step / warmup;
+  return peak * 0.5 * (1 + std::cos(3.14159265358979 * (step - warmup) / std::max(1, total - warmup)));
+}
+
+// A diagnosis in lines, for the message of a failing test.
+inline std::string Tell(const model::Diagnosis& diagnosis) {
+  std::string text = diagnosis.cause + " " + std::to_string(diagnosis.confidence) + "\n" + diagnosis.summary + "\n";
+  for (const auto& evidence : diagnosis.supporting) text += "  + " + evidence.text + "\n";
+  for (const auto& evidence : diagnosis.opposing) text += "  - " + evidence.text + "\n";
+  return text + "next: " + diagnosis.next + "\nrestart: " + diagnosis.restart + "\n";
+}
+
+inline const model::Remedy* FindRemedyIn(const model::Diagnosis& diagnosis, std::string_view id) {
+  for (const model::Remedy& remedy : diagnosis.remedies) {
+    if (remedy.id == id) return &remedy;
+  }
+  return nullptr;
+}
+
+}  // namespace vigil::diagnose
