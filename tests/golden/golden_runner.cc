@@ -7,10 +7,8 @@
 //
 // usage: golden_runner [--rewrite] VIGIL CASE_FOLDER...
 #include <fmt/format.h>
-#include <sys/wait.h>
 
 #include <algorithm>
-#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -18,12 +16,18 @@
 #include <iterator>
 #include <sstream>
 #include <string>
-#include <string_view>
 #include <vector>
+
+#include "support/shell.h"
 
 namespace {
 
 namespace fs = std::filesystem;
+using vigil::testing_support::Outcome;
+using vigil::testing_support::QuoteForShell;
+using vigil::testing_support::ReplaceAll;
+using vigil::testing_support::RunShell;
+using vigil::testing_support::RunVigil;
 
 std::string ReadAll(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
@@ -31,33 +35,6 @@ std::string ReadAll(const fs::path& path) {
 }
 
 void WriteAll(const fs::path& path, const std::string& text) { std::ofstream(path, std::ios::binary) << text; }
-
-std::string Replace(std::string text, std::string_view from, std::string_view to) {
-  for (std::size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size())) {
-    text.replace(at, from.size(), to);
-  }
-  return text;
-}
-
-std::string QuoteForShell(const std::string& text) { return "'" + Replace(text, "'", "'\\''") + "'"; }
-
-struct Outcome {
-  std::string output;
-  int code = 0;
-};
-
-Outcome RunShell(const std::string& command) {
-  Outcome outcome;
-  std::FILE* pipe = ::popen(command.c_str(), "r");
-  if (pipe == nullptr) return {"cannot start a shell\n", 127};
-  std::array<char, 4096> piece;
-  for (std::size_t count = 0; (count = std::fread(piece.data(), 1, piece.size(), pipe)) > 0;) {
-    outcome.output.append(piece.data(), count);
-  }
-  const int status = ::pclose(pipe);
-  outcome.code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-  return outcome;
-}
 
 // A scratch folder that goes when the case ends.
 class Scratch {
@@ -111,8 +88,8 @@ class Runner {
 
  private:
   std::string Normalise(std::string text, const Scratch& scratch) const {
-    text = Replace(std::move(text), scratch.path(), "{work}");
-    return version_.empty() ? text : Replace(std::move(text), version_, "{version}");
+    text = ReplaceAll(std::move(text), scratch.path(), "{work}");
+    return version_.empty() ? text : ReplaceAll(std::move(text), version_, "{version}");
   }
 
   // What a person at a terminal would have seen: each call, its output, its complaints, its exit code.
@@ -121,12 +98,9 @@ class Runner {
     std::string transcript;
     for (std::string call; std::getline(calls, call);) {
       if (call.empty() || call[0] == '#') continue;
-      const std::string arguments = Replace(Replace(call, "{case}", folder.string()), "{work}", scratch.path());
+      const std::string arguments = ReplaceAll(ReplaceAll(call, "{case}", folder.string()), "{work}", scratch.path());
       const std::string complaints_path = scratch.path() + "/.stderr";
-      // The environment is fixed, so that a terminal's size or colours do not reach the output.
-      const Outcome outcome =
-          RunShell(fmt::format("env -u COLUMNS -u NO_COLOR LC_ALL=C.UTF-8 TERM=dumb {} {} 2>{} </dev/null",
-                               QuoteForShell(vigil_), arguments, QuoteForShell(complaints_path)));
+      const Outcome outcome = RunVigil(vigil_, arguments + " 2>" + QuoteForShell(complaints_path));
       transcript += fmt::format("$ vigil {}\n{}", call, Normalise(outcome.output, scratch));
       if (!transcript.ends_with('\n')) transcript += "\n[no newline at the end]\n";
       const std::string complaints = Normalise(ReadAll(complaints_path), scratch);
