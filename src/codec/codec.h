@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstdint>
 #include <cstring>
+#include <string>
 #include <string_view>
 
 namespace vigil::codec {
@@ -37,6 +38,40 @@ inline constexpr std::size_t kTfRecordFooterBytes = 4;
 
 // The record at the front of `bytes`, both checksums verified.
 TfRecord ReadTfRecord(std::string_view bytes);
+
+// ---- LevelDB log framing, as .wandb files use it: blocks of 32 KiB, chunks with a plain CRC-32
+
+enum class LogState : std::uint8_t { kRecord, kEnd, kCut, kDamaged };
+
+struct LogRecord {
+  LogState state = LogState::kEnd;
+  std::string_view payload;  // of a kRecord: valid until the next call
+};
+
+// Takes records from bytes that come in pieces. After damage it goes on at the next block.
+class LogBlocks {
+ public:
+  // `offset`: where in the file the first byte of the next piece stands; blocks are counted from the start of the file.
+  explicit LogBlocks(std::uint64_t offset) : offset_(offset) {}
+
+  // The next record of `bytes`, of which taken() bytes are used up already.
+  LogRecord Next(std::string_view bytes);
+  std::size_t taken() const { return taken_; }
+  std::uint64_t offset() const { return offset_; }
+  // The next piece begins with the first byte that was not taken.
+  void NextPiece() { taken_ = 0; }
+
+ private:
+  bool Assemble(std::uint8_t type, std::string_view payload);
+  LogRecord SkipBlock(std::size_t left_in_block);
+  void Take(std::size_t count);
+
+  std::uint64_t offset_;
+  std::size_t taken_ = 0;
+  std::size_t skip_ = 0;  // bytes of a damaged block still to come
+  bool assembling_ = false;
+  std::string record_;
+};
 
 // ---- protobuf wire format
 

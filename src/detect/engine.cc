@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <limits>
+#include <tuple>
 
 #include "detect/detectors.h"
 
@@ -178,8 +179,10 @@ std::vector<model::Finding> Detect(const model::Run& run, const catalogue::Setti
   for (const model::Finding& finding : found) {
     if (!IsCovered(finding, found)) findings.push_back(finding);
   }
-  std::stable_sort(findings.begin(), findings.end(), [](const model::Finding& a, const model::Finding& b) {
-    return a.severity != b.severity ? a.severity > b.severity : a.first_step < b.first_step;
+  std::sort(findings.begin(), findings.end(), [](const model::Finding& a, const model::Finding& b) {
+    if (a.severity != b.severity) return a.severity > b.severity;
+    return a.first_step != b.first_step ? a.first_step < b.first_step
+                                        : std::tie(a.id, a.labels) < std::tie(b.id, b.labels);
   });
   return findings;
 }

@@ -2,6 +2,7 @@
 
 #include "import/import.h"
 #include "import/tfevents/tfevents.h"
+#include "import/wandb/wandb.h"
 
 namespace vigil::import {
 namespace {
@@ -10,6 +11,7 @@ namespace {
 // beside this file and a row here. Where two are equally sure, the first one wins.
 constexpr std::array kFormats = {
     Format{"tfevents", "TensorBoard event file", RecogniseTfevents, OpenTfevents},
+    Format{"wandb", "W&B transaction log", RecogniseWandb, OpenWandb},
 };
 
 }  // namespace
