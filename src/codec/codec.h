@@ -1,7 +1,9 @@
 // codec: bytes to tokens. Pure, bounded in depth and memory, fuzzed; knows nothing of runs.
 #pragma once
 
+#include <array>
 #include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <string>
@@ -162,5 +164,104 @@ static_assert(std::endian::native == std::endian::little, "fixed-width fields ar
 
 // The first number of a packed field (or of an unpacked one, whose bytes are the number itself). False when empty.
 bool FirstVarint(std::string_view packed, std::uint64_t& value);
+
+// ---- JSON, as Python's json module, orjson and their kin write it
+
+enum class JsonToken : std::uint8_t {
+  kObjectBegin,
+  kObjectEnd,
+  kArrayBegin,
+  kArrayEnd,
+  kKey,     // text()
+  kString,  // text()
+  kNumber,  // number(); NaN, Infinity and -Infinity too, and what overflows is infinite
+  kTrue,
+  kFalse,
+  kNull,
+  kNeedMore,  // the text given so far ends inside the next token
+  kEnd,       // the document is complete; what follows it is not looked at
+  kBroken,    // no JSON from here on: problem()
+};
+
+// How a key was written: all text from the end of the token before it to its colon. Writers repeat themselves, so that
+// text is likely to come again.
+struct JsonKeyText {
+  std::string text;
+  std::uint32_t lines = 0;  // line breaks in it
+  bool first = false;       // of its object
+};
+
+// Takes a JSON document apart, token by token, while its text arrives in pieces. Keeps one bit per open container and
+// copies nothing, so that depth and length of the input cost no memory. Bytes inside strings are not checked beyond
+// what finds their end: broken UTF-8 is the caller's to print safely.
+class JsonScanner {
+ public:
+  static constexpr std::size_t kMaxDepth = 512;
+
+  JsonScanner() = default;
+  // A whole document in memory.
+  explicit JsonScanner(std::string_view document) { Continue(document, true); }
+
+  // The text to go on with: what was not consumed before, and more behind it. With `last` nothing follows, and a
+  // document that does not end here is broken. The text must outlive the calls of Next.
+  void Continue(std::string_view text, bool last);
+  JsonToken Next();
+  // Passes over what is open until only `depth` containers are, and returns the token that closed the last of them; or
+  // kNeedMore (call again after Continue), or kBroken.
+  JsonToken SkipTo(std::size_t depth);
+
+  // Takes a key that stands exactly as one met earlier, at the cost of a comparison. False, and nothing taken, when the
+  // text goes on otherwise, or when no key can stand here.
+  bool TakeKey(const JsonKeyText& known);
+  // After kKey: how it was written.
+  void CopyKeyText(JsonKeyText& into) const;
+
+  // Bytes of the text given last that were taken, and lines begun in all text so far (1-based).
+  std::size_t consumed() const { return static_cast<std::size_t>(at_ - begin_); }
+  std::uint32_t line() const { return line_; }
+  // Containers open after the token.
+  std::size_t depth() const { return depth_; }
+  // What stands between the quotes, escapes as written. Borrowed from the text.
+  std::string_view text() const { return text_; }
+  double number() const { return number_; }
+  // What was expected and not found, after kBroken.
+  std::string_view problem() const { return problem_; }
+
+ private:
+  enum class Expect : std::uint8_t { kValue, kFirstKey, kKey, kFirstElement, kCommaOrClose, kNothing };
+
+  const char* SkipSpace(const char* at);
+  JsonToken Commit(const char* at, Expect next, JsonToken token);
+  JsonToken ValueDone(const char* at, JsonToken token);
+  JsonToken More();
+  JsonToken Break(const char* at, std::string_view problem);
+  JsonToken AfterValue(const char* at);
+  JsonToken Key(const char* at);
+  JsonToken Value(const char* at);
+  JsonToken Word(const char* at);
+  JsonToken Number(const char* at);
+  JsonToken Open(const char* at, bool object);
+  JsonToken Close(const char* at, bool object);
+  bool InObject() const { return ((kinds_[(depth_ - 1) / 64] >> ((depth_ - 1) % 64)) & 1U) != 0; }
+
+  const char* begin_ = nullptr;
+  const char* at_ = nullptr;
+  const char* end_ = nullptr;
+  bool last_ = false;
+  Expect expect_ = Expect::kValue;
+  std::uint32_t line_ = 1;       // where at_ is
+  std::uint32_t seen_line_ = 1;  // where the token under way is
+  std::size_t depth_ = 0;
+  std::array<std::uint64_t, kMaxDepth / 64> kinds_ = {};  // a bit per open container: object or array
+  std::string_view text_;
+  const char* key_begin_ = nullptr;  // of the text that JsonKeyText holds, and what else it says
+  std::uint32_t key_lines_ = 0;
+  bool key_first_ = false;
+  double number_ = 0;
+  std::string_view problem_;
+};
+
+// The text of a string with its escapes resolved; escapes that are none stay as they stand.
+std::string UnescapeJson(std::string_view text);
 
 }  // namespace vigil::codec

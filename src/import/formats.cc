@@ -1,7 +1,11 @@
 #include <array>
 
+#include "import/config_json/config_json.h"
 #include "import/import.h"
+#include "import/jsonl/jsonl.h"
+#include "import/metric_json/metric_json.h"
 #include "import/tfevents/tfevents.h"
+#include "import/trainer_state/trainer_state.h"
 #include "import/wandb/wandb.h"
 
 namespace vigil::import {
@@ -12,6 +16,10 @@ namespace {
 constexpr std::array kFormats = {
     Format{"tfevents", "TensorBoard event file", RecogniseTfevents, OpenTfevents},
     Format{"wandb", "W&B transaction log", RecogniseWandb, OpenWandb},
+    Format{"trainer-state", "Hugging Face trainer state", RecogniseTrainerState, OpenTrainerState},
+    Format{"jsonl", "JSON lines", RecogniseJsonLines, OpenJsonLines},
+    Format{"metric-json", "JSON metrics by name", RecogniseMetricJson, OpenMetricJson},
+    Format{"config-json", "JSON settings", RecogniseConfigJson, OpenConfigJson},
 };
 
 }  // namespace

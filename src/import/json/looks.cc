@@ -1,0 +1,96 @@
+#include "import/json/looks.h"
+
+#include <algorithm>
+
+#include "catalogue/catalogue.h"
+#include "import/json/row_sink.h"
+
+namespace vigil::import {
+namespace {
+
+using codec::JsonToken;
+
+constexpr std::size_t kTextPerRowOfMetrics = 256;  // more is prose: prompts, completions, documents
+
+bool IsKnownMetric(std::string_view name) {
+  const auto meaning = catalogue::Interpret(name);
+  return meaning && meaning->signal != "epoch";
+}
+
+bool BecomesMetric(std::string_view name) {
+  const ColumnRole role = UseOfColumn(name).role;
+  return role == ColumnRole::kMetric || role == ColumnRole::kLoss || role == ColumnRole::kLearningRate ||
+         role == ColumnRole::kMeanLoss;
+}
+
+}  // namespace
+
+std::size_t RowsProbe::See(std::string_view text) {
+  codec::JsonScanner scanner(text);
+  if (scanner.Next() != JsonToken::kObjectBegin) return 0;
+  RowReader row(columns_);
+  row.Begin();
+  if (row.Read(scanner) != JsonToken::kObjectEnd) return 0;
+  Count(row);
+  return scanner.consumed();
+}
+
+void RowsProbe::Count(const RowReader& row) {
+  bool has_step = false;
+  bool has_metric = false;
+  bool has_known = false;
+  for (const Cell& cell : row.cells()) {
+    const std::string& name = columns_.name(cell.column);
+    has_step |= UseOfColumn(name).role == ColumnRole::kStep && !cell.is_null;
+    if (!BecomesMetric(name)) continue;
+    has_metric = true;
+    has_known |= IsKnownMetric(name);
+  }
+  ++rows_;
+  rows_with_step_ += has_step ? 1 : 0;
+  rows_with_metric_ += has_metric ? 1 : 0;
+  rows_with_known_metric_ += has_known ? 1 : 0;
+  text_bytes_ += row.text_bytes();
+}
+
+int RowsProbe::Sureness() const {
+  if (rows_ == 0 || rows_with_metric_ == 0 || text_bytes_ > rows_ * kTextPerRowOfMetrics) return 0;
+  const bool steps = rows_with_step_ * 2 > rows_;
+  if (rows_with_known_metric_ != 0) return steps ? 90 : 70;
+  return steps ? 50 : 0;
+}
+
+int SureOfRowsInArray(std::string_view text) {
+  RowsProbe probe;
+  while (!probe.SeenEnough()) {
+    text = FromFirstCharacter(text);
+    if (text.starts_with(',')) text = FromFirstCharacter(text.substr(1));
+    const std::size_t used = probe.See(text);
+    if (used == 0) break;
+    text.remove_prefix(used);
+  }
+  return probe.Sureness();
+}
+
+int SureOfRowsInLines(std::string_view text) {
+  RowsProbe probe;
+  std::size_t others = 0;
+  while (!text.empty() && !probe.SeenEnough() && others < RowsProbe::kRowsToSee) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    const std::string_view line = Trim(text.substr(0, end));
+    const bool cut = end == text.size();  // by the end of what was read for recognition
+    if (!line.empty() && probe.See(line) != line.size() && !cut) ++others;
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  const int sureness = probe.Sureness();
+  // Text logs that hold a JSON line here and there are logs.
+  return others == 0 ? sureness : others <= 2 ? sureness / 2 : 0;
+}
+
+std::string_view FromFirstCharacter(std::string_view text) {
+  if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
+  const std::size_t at = text.find_first_not_of(" \t\r\n");
+  return at == std::string_view::npos ? std::string_view() : text.substr(at);
+}
+
+}  // namespace vigil::import

@@ -1,0 +1,146 @@
+#include "import/json/rows.h"
+
+#include <array>
+
+#include "base/base.h"
+
+namespace vigil::import {
+namespace {
+
+using codec::JsonToken;
+
+// Longer than any number is written; a longer string is text.
+constexpr std::size_t kLongestQuotedNumber = 40;
+
+// Wrappers that hold the metrics of a row and say nothing themselves (verl: {"step": 1, "data": {...}}).
+bool IsWrapper(std::string_view key) { return key == "data" || key == "metrics"; }
+
+std::string IndexKey(Columns::Id parent, std::string_view key) {
+  std::string index(key);
+  index += '\x1f';
+  index += std::to_string(parent);
+  return index;
+}
+
+}  // namespace
+
+Columns::Columns() { nodes_.emplace_back(); }
+
+Columns::Id Columns::TakeFollower(codec::JsonScanner& scanner, Id parent) {
+  const Node& latest = nodes_[latest_];
+  if (latest.follower == kNone || nodes_[latest.follower].parent != parent) return kNone;
+  if (!scanner.TakeKey(latest.follower_text)) return kNone;
+  return latest_ = latest.follower;
+}
+
+void Columns::LearnFollower(const codec::JsonScanner& scanner) {
+  nodes_[before_latest_].follower = latest_;
+  scanner.CopyKeyText(nodes_[before_latest_].follower_text);
+}
+
+Columns::Id Columns::Move(Id to) {
+  before_latest_ = latest_;
+  return latest_ = to;
+}
+
+Columns::Id Columns::Find(Id parent, std::string_view key) {
+  if (key.size() > kLongestKey) return kNone;
+  std::string index = IndexKey(parent, key);
+  if (const auto at = ids_.find(index); at != ids_.end()) return Move(at->second);
+  full_ = nodes_.size() >= kMostColumns;
+  if (full_) return kNone;
+  Node node;
+  node.key = std::string(key);
+  node.parent = parent;
+  node.name = nodes_[parent].name;
+  if (parent != kRoot || !IsWrapper(key)) {
+    if (!node.name.empty()) node.name += '/';
+    node.name += Printable(codec::UnescapeJson(key));
+  }
+  const auto id = static_cast<Id>(nodes_.size());
+  nodes_.push_back(std::move(node));
+  ids_.emplace(std::move(index), id);
+  return Move(id);
+}
+
+void RowReader::Begin(std::uint32_t lines_before) {
+  lines_before_ = lines_before;
+  cells_.clear();
+  path_.assign(1, Columns::kRoot);
+  skip_to_depth_ = kNotSkipping;
+  text_bytes_ = 0;
+}
+
+JsonToken RowReader::Read(codec::JsonScanner& scanner) {
+  for (;;) {
+    if (skip_to_depth_ != kNotSkipping) {
+      const JsonToken ended = scanner.SkipTo(skip_to_depth_);
+      if (ended >= JsonToken::kNeedMore) return ended;
+      skip_to_depth_ = kNotSkipping;
+    }
+    if (const Columns::Id known = columns_.TakeFollower(scanner, path_.back()); known != Columns::kNone)
+      column_ = known;
+    switch (const JsonToken token = scanner.Next()) {
+      case JsonToken::kKey:
+        FindColumn(scanner);
+        break;
+      case JsonToken::kNumber:
+        AddCell(scanner, false, scanner.number());
+        break;
+      case JsonToken::kNull:
+        AddCell(scanner, true, 0);
+        break;
+      case JsonToken::kString:
+        TakeString(scanner);
+        break;
+      case JsonToken::kObjectBegin:
+        EnterObject(scanner);
+        break;
+      case JsonToken::kArrayBegin:
+        skip_to_depth_ = scanner.depth() - 1;
+        break;
+      case JsonToken::kObjectEnd:
+        path_.pop_back();
+        if (path_.empty()) return token;
+        break;
+      case JsonToken::kNeedMore:
+      case JsonToken::kEnd:
+      case JsonToken::kBroken:
+        return token;
+      case JsonToken::kArrayEnd:
+      case JsonToken::kTrue:
+      case JsonToken::kFalse:
+        break;
+    }
+  }
+}
+
+void RowReader::FindColumn(const codec::JsonScanner& scanner) {
+  column_ = columns_.Find(path_.back(), scanner.text());
+  if (column_ != Columns::kNone) columns_.LearnFollower(scanner);
+}
+
+void RowReader::AddCell(const codec::JsonScanner& scanner, bool is_null, double value) {
+  if (column_ == Columns::kNone) return;
+  cells_.push_back({column_, lines_before_ + scanner.line(), is_null, value});
+}
+
+void RowReader::TakeString(const codec::JsonScanner& scanner) {
+  const std::string_view text = scanner.text();
+  const auto number = text.size() <= kLongestQuotedNumber ? ParseNumber(text) : std::nullopt;
+  if (number) {
+    AddCell(scanner, false, *number);
+  } else {
+    text_bytes_ += text.size();
+  }
+}
+
+void RowReader::EnterObject(const codec::JsonScanner& scanner) {
+  if (path_.size() < kMaxNesting && column_ != Columns::kNone) {
+    path_.push_back(column_);
+  } else {
+    skip_to_depth_ = scanner.depth() - 1;
+  }
+}
+
+}  // namespace vigil::import

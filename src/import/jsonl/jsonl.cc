@@ -1,0 +1,120 @@
+#include "import/jsonl/jsonl.h"
+
+#include <fmt/format.h>
+
+#include <cstring>
+
+#include "codec/codec.h"
+#include "import/json/looks.h"
+#include "import/json/row_sink.h"
+
+namespace vigil::import {
+namespace {
+
+using codec::JsonToken;
+
+constexpr std::size_t kLongestLine = std::size_t{16} << 20U;
+
+class JsonLinesReader : public Reader {
+ public:
+  explicit JsonLinesReader(PartBuilder& builder) : builder_(builder), sink_(builder, columns_), row_(columns_) {}
+
+  std::size_t Consume(std::string_view bytes, bool last) override {
+    std::size_t begin = 0;
+    while (begin < bytes.size()) {
+      const void* const newline = std::memchr(bytes.data() + begin, '\n', bytes.size() - begin);
+      if (newline == nullptr) break;
+      const auto end = static_cast<std::size_t>(static_cast<const char*>(newline) - bytes.data());
+      TakeLine(bytes.substr(begin, end - begin));
+      begin = end + 1;
+    }
+    const std::string_view rest = bytes.substr(begin);
+    if (skipping_ || rest.size() > kLongestLine) {
+      // Nothing of such a line is kept, so that it needs no memory however long it is.
+      skipping_ = !rest.empty() || skipping_;
+      begin = bytes.size();
+    } else if (last && !rest.empty()) {
+      TakeLine(rest);
+      begin = bytes.size();
+    }
+    if (last) Finish();
+    return begin;
+  }
+
+ private:
+  void TakeLine(std::string_view line) {
+    ++line_;
+    if (skipping_ || line.size() > kLongestLine) {
+      skipping_ = false;
+      if (long_lines_++ == 0) first_long_line_ = line_;
+      return;
+    }
+    std::string_view rest = FromFirstCharacter(line);
+    // A writer that was cut off and started again leaves two objects in one line.
+    while (!rest.empty()) {
+      codec::JsonScanner scanner(rest);
+      if (!TakeObject(scanner)) return;
+      rest = FromFirstCharacter(rest.substr(scanner.consumed()));
+    }
+  }
+
+  bool TakeObject(codec::JsonScanner& scanner) {
+    const JsonToken first = scanner.Next();
+    if (first != JsonToken::kObjectBegin) return CountBroken(first, scanner);
+    row_.Begin(line_ - 1);
+    const JsonToken end = row_.Read(scanner);
+    if (end != JsonToken::kObjectEnd) return CountBroken(end, scanner);
+    sink_.Add(row_.cells());
+    return true;
+  }
+
+  bool CountBroken(JsonToken token, const codec::JsonScanner& scanner) {
+    if (broken_lines_++ == 0) {
+      first_broken_ = fmt::format("line {}, column {}: {}", line_, scanner.consumed() + 1,
+                                  token == JsonToken::kBroken ? scanner.problem() : "expected an object");
+    }
+    return false;
+  }
+
+  void Finish() {
+    sink_.Finish();
+    if (broken_lines_ != 0) {
+      builder_.ReportDamage(broken_lines_ == 1 ? first_broken_
+                                               : fmt::format("{} (and {} more broken lines)", first_broken_,
+                                                             FormatCount(broken_lines_ - 1)));
+    }
+    if (skipping_) {
+      ++line_;
+      if (long_lines_++ == 0) first_long_line_ = line_;
+    }
+    if (long_lines_ != 0) {
+      builder_.AddNote(
+          fmt::format("line {}: longer than {}, skipped{}", first_long_line_, FormatBytes(kLongestLine),
+                      long_lines_ == 1 ? "" : fmt::format(" (and {} more)", FormatCount(long_lines_ - 1))));
+    }
+    broken_lines_ = 0;
+    long_lines_ = 0;
+  }
+
+  PartBuilder& builder_;
+  Columns columns_;
+  RowSink sink_;
+  RowReader row_;
+  std::uint32_t line_ = 0;
+  bool skipping_ = false;  // inside a line that is too long
+  std::uint64_t broken_lines_ = 0;
+  std::string first_broken_;
+  std::uint64_t long_lines_ = 0;
+  std::uint32_t first_long_line_ = 0;
+};
+
+}  // namespace
+
+int RecogniseJsonLines(const Probe& probe) {
+  const std::string_view text = FromFirstCharacter(probe.head);
+  return text.starts_with('{') ? SureOfRowsInLines(text) : 0;
+}
+
+std::unique_ptr<Reader> OpenJsonLines(PartBuilder& builder) { return std::make_unique<JsonLinesReader>(builder); }
+
+}  // namespace vigil::import
