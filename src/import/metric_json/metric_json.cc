@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <string>
 
 #include "catalogue/catalogue.h"
@@ -90,6 +91,8 @@ class MetricJsonReader : public Reader {
       is_open_ = true;
     }
     model::Series& series = builder_.series(open_);
+    // Steps before the metric begins are filled with NaN (the second half of a resumed run, say).
+    if (series.empty() && std::isnan(value)) return;
     if (step == model::kNoStep) series.axis = model::Axis::kRow;
     builder_.Add(open_, step == model::kNoStep ? static_cast<std::int64_t>(series.size()) + 1 : step, value,
                  model::kNoValue, scanner_.line());

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "codec/codec.h"
+#include "import/join/place.h"
 #include "import/json/looks.h"
 #include "import/json/row_sink.h"
 
@@ -119,6 +120,7 @@ class TrainerStateReader : public Reader {
   void StateNumber(double value) {
     builder_.AddFact(key_, FormatExact(value), scanner_.line());
     constexpr double kMostSteps = 1e15;
+    if (key_ == "global_step" && value >= 0 && value < kMostSteps) global_step_ = static_cast<std::int64_t>(value);
     if (key_ == "max_steps" && value >= 1 && value < kMostSteps)
       builder_.part().planned_steps = static_cast<std::int64_t>(value);
   }
@@ -160,15 +162,28 @@ class TrainerStateReader : public Reader {
       builder_.ReportDamage(fmt::format("line {} (byte {}): {}; what stands before is kept", scanner_.line(),
                                         taken_ + scanner_.consumed(), scanner_.problem()));
     }
-    sink_.Finish();
-    phase_ = Phase::kOver;
+    Finish();
     return false;
   }
 
   void Finish() {
     if (phase_ == Phase::kOver) return;
-    sink_.Finish();
     phase_ = Phase::kOver;
+    sink_.Finish();
+    StateCheckpoint();
+  }
+
+  // A state inside a checkpoint folder is a place to restart from.
+  void StateCheckpoint() {
+    const std::string_view folder = FolderOf(builder_.part().sources.front().path);
+    const auto step = CheckpointStep(FileOf(folder));
+    if (!step) return;
+    model::Event event;
+    event.kind = model::EventKind::kCheckpoint;
+    event.name = std::string(FileOf(folder));
+    event.text = std::string(folder);
+    event.step = global_step_ == model::kNoStep ? *step : global_step_;
+    builder_.AddEvent(std::move(event));
   }
 
   PartBuilder& builder_;
@@ -181,6 +196,7 @@ class TrainerStateReader : public Reader {
   Phase after_skip_ = Phase::kMember;
   std::size_t skip_to_depth_ = 0;
   std::string key_;
+  std::int64_t global_step_ = model::kNoStep;
 };
 
 }  // namespace

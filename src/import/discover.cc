@@ -1,0 +1,156 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include "import/import.h"
+#include "import/join/place.h"
+#include "import/read.h"
+#include "platform/platform.h"
+
+namespace vigil::import {
+namespace {
+
+constexpr std::size_t kMostFiles = 100'000;
+
+struct Candidate {
+  std::string path;
+  bool named = false;  // by the user: then it must be read, or said why not
+};
+
+// Names that are known to hold nothing for us, so that a folder of weights is not opened file by file.
+std::string_view WhyIgnored(std::string_view path) {
+  struct Known {
+    std::string_view extension;
+    std::string_view reason;
+  };
+  static constexpr std::array kKnown = {
+      Known{"safetensors", "weights"}, Known{"bin", "weights"},       Known{"pt", "weights or a pickle"},
+      Known{"pth", "weights"},         Known{"ckpt", "weights"},      Known{"gguf", "weights"},
+      Known{"onnx", "weights"},        Known{"h5", "weights"},        Known{"msgpack", "weights"},
+      Known{"distcp", "weights"},      Known{"npy", "array"},         Known{"npz", "array"},
+      Known{"parquet", "data set"},    Known{"arrow", "data set"},    Known{"pkl", "pickle"},
+      Known{"pickle", "pickle"},       Known{"png", "image"},         Known{"jpg", "image"},
+      Known{"jpeg", "image"},          Known{"gif", "image"},         Known{"svg", "image"},
+      Known{"pdf", "document"},        Known{"html", "document"},     Known{"md", "document"},
+      Known{"py", "source code"},      Known{"pyc", "compiled code"}, Known{"ipynb", "notebook"},
+      Known{"cc", "source code"},      Known{"cpp", "source code"},   Known{"cu", "source code"},
+      Known{"h", "source code"},       Known{"c", "source code"},     Known{"js", "source code"},
+      Known{"so", "compiled code"},    Known{"o", "compiled code"},   Known{"model", "tokenizer"},
+      Known{"mp4", "video"},           Known{"wav", "audio"},         Known{"sqlite", "database"},
+      Known{"db", "database"},         Known{"zip", "archive"},       Known{"tar", "archive"},
+      Known{"gz", "compressed"},       Known{"xz", "compressed"},     Known{"zst", "compressed"},
+      Known{"bz2", "compressed"},      Known{"lock", "lock file"},
+  };
+  const std::string_view file = FileOf(path);
+  // Event files end in anything: a host name, a process id.
+  if (file.find("tfevents") != std::string_view::npos) return {};
+  const std::size_t dot = file.rfind('.');
+  if (dot == std::string_view::npos) return {};
+  const std::string extension = ToLower(file.substr(dot + 1));
+  const auto at =
+      std::find_if(kKnown.begin(), kKnown.end(), [&](const Known& known) { return known.extension == extension; });
+  return at == kKnown.end() ? std::string_view() : at->reason;
+}
+
+std::string ReasonOf(const std::string& message, const std::string& path) {
+  const std::string prefix = path + ": ";
+  return message.starts_with(prefix) ? message.substr(prefix.size()) : message;
+}
+
+// Finds the files to read: each once, in the order of the paths given and by name within a folder.
+class Search {
+ public:
+  explicit Search(Imported& imported) : imported_(imported) {}
+
+  void Add(const std::string& path) {
+    const auto entry = platform::Stat(path);
+    if (!entry) {
+      imported_.unread.push_back({path, ReasonOf(entry.error().message, path)});
+    } else if (entry->kind == platform::EntryKind::kFolder) {
+      AddFolder(path);
+    } else {
+      AddFile(path, true);
+    }
+  }
+
+  const std::vector<Candidate>& files() const { return files_; }
+
+ private:
+  void AddFolder(const std::string& path) {
+    std::vector<std::pair<std::string, std::string>> unreadable;
+    const auto entries = platform::ListFiles(path, kMostFiles, unreadable);
+    for (auto& [where, reason] : unreadable) imported_.unread.push_back({where, reason});
+    const std::size_t before = files_.size();
+    for (const platform::Entry& entry : entries) {
+      if (entry.kind == platform::EntryKind::kOther) {
+        imported_.ignored.push_back({entry.path, "no regular file"});
+      } else if (const std::string_view reason = WhyIgnored(entry.path); !reason.empty()) {
+        imported_.ignored.push_back({entry.path, std::string(reason)});
+      } else {
+        AddFile(entry.path, false);
+      }
+    }
+    if (entries.empty() && files_.size() == before) imported_.unread.push_back({path, "holds no files"});
+  }
+
+  void AddFile(const std::string& path, bool named) {
+    if (seen_.insert(PlainPath(path)).second) files_.push_back({path, named});
+  }
+
+  Imported& imported_;
+  std::vector<Candidate> files_;
+  std::set<std::string> seen_;
+};
+
+// A file met on the way: nothing of ours, or broken.
+void ReadFound(const std::string& path, std::vector<model::Run>& parts, Imported& imported) {
+  auto opened = OpenAndRecognise(path);
+  if (!opened) {
+    const std::string reason = ReasonOf(opened.error().message, path);
+    (reason == "empty file" ? imported.ignored : imported.unread).push_back({path, reason});
+    return;
+  }
+  if (opened->format == nullptr) {
+    imported.ignored.push_back({path, "content of no kind that vigil reads"});
+    return;
+  }
+  auto part = ReadOpened(std::move(*opened));
+  if (part) {
+    parts.push_back(std::move(*part));
+    return;
+  }
+  const std::string reason = ReasonOf(part.error().message, path);
+  // A text that only looked like a log for a moment is no loss; one with damage in it is.
+  const bool sound = reason.ends_with("without any value, event or setting in it");
+  (sound ? imported.ignored : imported.unread).push_back({path, reason});
+}
+
+void ReadNamed(const std::string& path, std::vector<model::Run>& parts, Imported& imported) {
+  auto part = ReadFile(path);
+  if (part) {
+    parts.push_back(std::move(*part));
+  } else {
+    imported.unread.push_back({path, ReasonOf(part.error().message, path)});
+  }
+}
+
+}  // namespace
+
+Imported ImportPaths(const std::vector<std::string>& paths, const Progress& progress) {
+  Imported imported;
+  Search search(imported);
+  for (const std::string& path : paths) search.Add(path);
+  std::vector<model::Run> parts;
+  for (std::size_t done = 0; done < search.files().size(); ++done) {
+    const Candidate& file = search.files()[done];
+    (file.named ? ReadNamed : ReadFound)(file.path, parts, imported);
+    if (progress) progress(done + 1, search.files().size());
+  }
+  imported.runs = JoinParts(std::move(parts));
+  for (model::Run& run : imported.runs) Classify(run);
+  return imported;
+}
+
+}  // namespace vigil::import

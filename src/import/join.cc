@@ -1,0 +1,398 @@
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <tuple>
+
+#include "import/import.h"
+#include "import/join/compare.h"
+#include "import/join/merge.h"
+#include "import/join/place.h"
+
+namespace vigil::import {
+namespace {
+
+// A run in the making: one part at first, then all parts found to belong to it.
+struct Unit {
+  model::Run run;
+  std::string home;
+  std::string folder;
+  std::string file;
+  std::string format;             // of the first part
+  std::set<std::string> formats;  // of all
+  std::size_t order = 0;          // of the first part, as given
+  std::vector<Curve> curves;
+  bool has_points = false;
+  bool gone = false;  // joined into another
+};
+
+using Units = std::vector<Unit>;
+
+constexpr std::string_view kState = "trainer-state";
+constexpr std::string_view kEvents = "tfevents";
+
+Unit MakeUnit(model::Run part, std::size_t order) {
+  Unit unit;
+  const model::Source& source = part.sources.front();
+  unit.folder = std::string(FolderOf(source.path));
+  unit.home = std::string(HomeOf(unit.folder));
+  unit.file = std::string(FileOf(source.path));
+  unit.format = source.format;
+  unit.formats = {source.format};
+  unit.order = order;
+  unit.curves = TellingCurves(part);
+  unit.has_points =
+      std::any_of(part.series.begin(), part.series.end(), [](const model::Series& series) { return !series.empty(); });
+  unit.run = std::move(part);
+  return unit;
+}
+
+void Absorb(Unit& into, Unit& from) {
+  into.formats.merge(from.formats);
+  into.order = std::min(into.order, from.order);
+  into.has_points |= from.has_points;
+  into.curves = TellingCurves(into.run);
+  from.gone = true;
+  from.curves.clear();
+}
+
+void AbsorbByMerging(Unit& into, Unit& from) {
+  const bool added = MergeRun(into.run, std::move(from.run));
+  if (added) return Absorb(into, from);
+  // Nothing changed, so the curves stand: many checkpoints of one run cost no more than their own points.
+  into.formats.merge(from.formats);
+  into.order = std::min(into.order, from.order);
+  from.gone = true;
+}
+
+// Folders where trackers put their files count as the run's own when the run left something there itself.
+void FindHomes(Units& units) {
+  std::set<std::string> homes;
+  for (const Unit& unit : units) homes.insert(unit.home);
+  for (Unit& unit : units) {
+    const std::string above(TrackedFolder(unit.home));
+    if (!above.empty() && homes.contains(above)) unit.home = above;
+  }
+}
+
+// Calls `join` with the units of each group (those of equal key), in order.
+template <class Key, class Join>
+void ForGroups(Units& units, Key&& key, Join&& join) {
+  std::map<decltype(key(units.front())), std::vector<Unit*>> groups;
+  for (Unit& unit : units) {
+    if (!unit.gone) groups[key(unit)].push_back(&unit);
+  }
+  for (auto& [name, members] : groups) join(members);
+}
+
+// Event files of one folder are one run: each restart of the process opens a new one.
+void JoinEventFiles(std::vector<Unit*>& members) {
+  if (members.front()->format != kEvents || members.size() < 2) return;
+  std::sort(members.begin(), members.end(), [](const Unit* a, const Unit* b) { return a->file < b->file; });
+  for (std::size_t i = 1; i < members.size(); ++i) {
+    AppendRun(members[0]->run, std::move(members[i]->run));
+    members[i]->gone = true;
+    members[0]->has_points |= members[i]->has_points;
+    members[0]->order = std::min(members[0]->order, members[i]->order);
+  }
+  members[0]->curves = TellingCurves(members[0]->run);
+}
+
+// Logs of several ranks: what a rank tells that the first does not carries its number.
+void JoinRanks(std::vector<Unit*>& members) {
+  if (members.size() < 2 || RankIn(members.front()->file).rank < 0) return;
+  std::sort(members.begin(), members.end(),
+            [](const Unit* a, const Unit* b) { return RankIn(a->file).rank < RankIn(b->file).rank; });
+  for (Unit* const unit : members) {
+    const std::int32_t rank = RankIn(unit->file).rank;
+    for (model::Event& event : unit->run.events) {
+      if (event.rank < 0) event.rank = rank;
+    }
+    unit->run.ranks = std::max(unit->run.ranks, rank + 1);
+    if (unit == members.front()) continue;
+    if (Compare(members.front()->curves, unit->curves).likeness != Likeness::kSame) {
+      for (model::Series& series : unit->run.series) {
+        if (!model::FindLabel(series.labels, "rank").empty()) continue;
+        series.labels.emplace_back("rank", std::to_string(rank));
+        std::sort(series.labels.begin(), series.labels.end());
+      }
+    }
+    AbsorbByMerging(*members.front(), *unit);
+  }
+}
+
+std::int64_t LastStep(const Unit& unit) {
+  const auto range = RangeOf(unit.curves);
+  return range ? range->last : model::kNoStep;
+}
+
+// The states that resumed from one another, oldest first: each goes on from where it left the one before.
+void ChainForks(std::vector<Unit*>& branches) {
+  std::stable_sort(branches.begin(), branches.end(),
+                   [](const Unit* a, const Unit* b) { return LastStep(*a) < LastStep(*b); });
+  Unit& first = *branches.front();
+  std::vector<Curve> before = first.curves;
+  for (std::size_t i = 1; i < branches.size(); ++i) {
+    const Comparison comparison = Compare(before, branches[i]->curves);
+    before = branches[i]->curves;
+    AppendRun(first.run, std::move(branches[i]->run), comparison.last_common_step);
+    Absorb(first, *branches[i]);
+  }
+}
+
+// Checkpoints keep the history so far: the longest holds the others, unless a resume overwrote what they hold.
+void JoinStates(std::vector<Unit*>& members) {
+  if (members.front()->format != kState || members.size() < 2) return;
+  std::stable_sort(members.begin(), members.end(),
+                   [](const Unit* a, const Unit* b) { return LastStep(*a) > LastStep(*b); });
+  std::vector<std::vector<Unit*>> families;
+  for (Unit* const unit : members) {
+    if (!unit->has_points) continue;
+    bool placed = false;
+    for (auto& family : families) {
+      const Likeness likeness = Compare(family.front()->curves, unit->curves).likeness;
+      const bool checkpoints = unit->folder != unit->home || family.front()->folder != family.front()->home;
+      placed = likeness == Likeness::kSame || (likeness == Likeness::kForked && checkpoints);
+      if (likeness == Likeness::kSame) AbsorbByMerging(*family.front(), *unit);
+      if (placed && likeness == Likeness::kForked) family.push_back(unit);
+      if (placed) break;
+    }
+    if (!placed) families.push_back({unit});
+  }
+  for (auto& family : families) {
+    if (family.size() > 1) ChainForks(family);
+  }
+}
+
+double IntervalOf(const Unit& unit) {
+  double interval = 1;
+  for (const Curve& curve : unit.curves) {
+    if (curve.steps.size() < 2) continue;
+    const auto gaps = static_cast<double>(curve.steps.size() - 1);
+    interval = std::max(interval, static_cast<double>(curve.steps.back() - curve.steps.front()) / gaps);
+  }
+  return interval;
+}
+
+bool ShareCurve(const Unit& a, const Unit& b) {
+  return std::any_of(a.curves.begin(), a.curves.end(), [&](const Curve& mine) {
+    return std::any_of(b.curves.begin(), b.curves.end(), [&](const Curve& theirs) { return mine.key == theirs.key; });
+  });
+}
+
+// Whether `b` goes on with the training of `a`: it begins where `a` ends, or its file is the next of a numbered series
+// and begins in the later half of `a`, after a resume.
+bool Continues(const Unit& a, const Unit& b) {
+  const auto before = RangeOf(a.curves);
+  const auto after = RangeOf(b.curves);
+  if (!before || !after || !ShareCurve(a, b) || after->last <= before->last) return false;
+  const bool numbered = WithoutDigits(a.file) == WithoutDigits(b.file);
+  if (after->first > before->last) {
+    constexpr double kNear = 5;  // logging intervals
+    const auto gap = static_cast<double>(after->first - before->last);
+    return numbered || gap <= kNear * std::max(IntervalOf(a), IntervalOf(b));
+  }
+  return numbered && after->first - before->first > (before->last - before->first) / 2;
+}
+
+// Parts of one log, cut by date, size or restart.
+void JoinContinuations(std::vector<Unit*>& members) {
+  if (members.front()->format == kState || members.front()->format == kEvents || members.size() < 2) return;
+  std::vector<Unit*> parts;
+  for (Unit* const unit : members) {
+    if (RangeOf(unit->curves)) parts.push_back(unit);
+  }
+  std::stable_sort(parts.begin(), parts.end(),
+                   [](const Unit* a, const Unit* b) { return RangeOf(a->curves)->first < RangeOf(b->curves)->first; });
+  // Two that begin together are two runs, and then no other is clearly the one that goes on.
+  for (std::size_t i = 0; i + 1 < parts.size(); ++i) {
+    if (!Continues(*parts[i], *parts[i + 1])) return;
+  }
+  for (std::size_t i = 1; i < parts.size(); ++i) {
+    AppendRun(parts[0]->run, std::move(parts[i]->run));
+    parts[i]->gone = true;
+    parts[0]->order = std::min(parts[0]->order, parts[i]->order);
+  }
+  if (parts.size() > 1) parts[0]->curves = TellingCurves(parts[0]->run);
+}
+
+bool EndTogether(const Unit& a, const Unit& b) {
+  const auto mine = RangeOf(a.curves);
+  const auto theirs = RangeOf(b.curves);
+  if (!mine || !theirs) return false;
+  const double slack = 2 * std::max(IntervalOf(a), IntervalOf(b));
+  return std::abs(static_cast<double>(mine->last - theirs->last)) <= slack;
+}
+
+// Whether both have some series; a tracker that writes a file per metric leaves files that share none.
+bool ShareSeries(const Unit& a, const Unit& b) {
+  std::set<std::string_view> signals;
+  for (const model::Series& series : a.run.series) signals.insert(series.signal);
+  return std::any_of(b.run.series.begin(), b.run.series.end(),
+                     [&](const model::Series& series) { return signals.contains(series.signal); });
+}
+
+bool ShareFormat(const Unit& a, const Unit& b) {
+  return std::any_of(b.formats.begin(), b.formats.end(),
+                     [&](const std::string& format) { return a.formats.contains(format); });
+}
+
+// Joins `unit` to `run` when their numbers say that they are one training.
+bool JoinByNumbers(Unit& run, Unit& unit) {
+  const Comparison comparison = Compare(run.curves, unit.curves);
+  const bool same_format = ShareFormat(run, unit);
+  switch (comparison.likeness) {
+    case Likeness::kSame:
+      // Two logs of one kind that begin alike may be two attempts with one seed; only a copy is the same.
+      if (same_format && unit.format != kState && unit.format != kEvents && !EndTogether(run, unit)) return false;
+      AbsorbByMerging(run, unit);
+      return true;
+    case Likeness::kForked:
+      if (same_format) return false;
+      if (LastStep(unit) > LastStep(run)) {
+        AppendRun(run.run, std::move(unit.run), comparison.last_common_step);
+      } else {
+        std::swap(run.run, unit.run);
+        AppendRun(run.run, std::move(unit.run), comparison.last_common_step);
+      }
+      Absorb(run, unit);
+      return true;
+    case Likeness::kDifferent:
+      return false;
+    case Likeness::kUnknown:
+      break;
+  }
+  if (const auto match = MatchRows(unit.curves, run.curves)) {
+    PlaceRows(unit.run, *match);
+  } else if (const auto reverse = MatchRows(run.curves, unit.curves)) {
+    PlaceRows(run.run, *reverse);
+  } else {
+    return false;
+  }
+  AbsorbByMerging(run, unit);
+  return true;
+}
+
+// Files of one home, the most precise first. What numbers do not decide is decided by the folder, when it holds one
+// run: a file that has nothing in common with the others completes them.
+void JoinHome(std::vector<Unit*>& members) {
+  std::stable_sort(members.begin(), members.end(), [](const Unit* a, const Unit* b) {
+    return std::make_tuple(-PrecisionOf(a->format), a->order) < std::make_tuple(-PrecisionOf(b->format), b->order);
+  });
+  std::vector<Unit*> runs;
+  std::vector<Unit*> apart;
+  for (Unit* const unit : members) {
+    if (!unit->has_points) continue;
+    const bool joined = std::any_of(runs.begin(), runs.end(), [&](Unit* run) { return JoinByNumbers(*run, *unit); });
+    if (joined) continue;
+    const bool comparable = std::any_of(runs.begin(), runs.end(), [&](const Unit* run) {
+      return (ShareFormat(*run, *unit) && ShareSeries(*run, *unit)) ||
+             Compare(run->curves, unit->curves).likeness != Likeness::kUnknown;
+    });
+    (runs.empty() || comparable ? runs : apart).push_back(unit);
+  }
+  for (Unit* const unit : apart) {
+    if (runs.size() == 1) AbsorbByMerging(*runs.front(), *unit);
+  }
+}
+
+// A log kept apart from the run's folder: joined when it is of another kind, agrees on everything, and ends with it.
+void JoinAcrossHomes(Units& units) {
+  for (Unit& unit : units) {
+    if (unit.gone || !unit.has_points) continue;
+    for (Unit& run : units) {
+      if (&run == &unit) break;
+      if (run.gone || !run.has_points || ShareFormat(run, unit) || !EndTogether(run, unit)) continue;
+      const Comparison comparison = Compare(run.curves, unit.curves);
+      if (comparison.likeness != Likeness::kSame || !comparison.certain) continue;
+      AbsorbByMerging(run, unit);
+      break;
+    }
+  }
+}
+
+bool IsWithin(std::string_view folder, std::string_view above) {
+  return folder == above || above.empty() ||
+         (folder.starts_with(above) && (above.back() == '/' || folder[above.size()] == '/'));
+}
+
+// The one run that a file without numbers (settings, a traceback) can belong to: alone in its home, or the only one
+// below it, or the only one above it.
+Unit* OwnerOf(const Unit& unit, Units& units) {
+  const auto only = [&](auto&& fits) -> Unit* {
+    Unit* found = nullptr;
+    for (Unit& run : units) {
+      if (run.gone || !run.has_points || !fits(run)) continue;
+      if (found != nullptr) return nullptr;
+      found = &run;
+    }
+    return found;
+  };
+  const auto shares_home = [&](const Unit& run) { return run.home == unit.home; };
+  if (std::any_of(units.begin(), units.end(),
+                  [&](const Unit& run) { return !run.gone && run.has_points && shares_home(run); }))
+    return only(shares_home);
+  if (Unit* const below = only([&](const Unit& run) { return IsWithin(run.home, unit.home); })) return below;
+  return only([&](const Unit& run) { return IsWithin(unit.home, run.home); });
+}
+
+void AttachRest(Units& units) {
+  for (Unit& unit : units) {
+    if (unit.gone || unit.has_points) continue;
+    if (Unit* const owner = OwnerOf(unit, units)) AbsorbByMerging(*owner, unit);
+  }
+}
+
+// Settings that no run could be found for say nothing by themselves, while there are runs.
+void DropLoneSettings(Units& units) {
+  const bool any_run =
+      std::any_of(units.begin(), units.end(), [](const Unit& unit) { return !unit.gone && unit.has_points; });
+  for (Unit& unit : units) {
+    if (any_run && !unit.has_points && unit.run.events.empty() && unit.run.artifacts.empty()) unit.gone = true;
+  }
+}
+
+std::vector<model::Run> Finish(Units& units) {
+  std::erase_if(units, [](const Unit& unit) { return unit.gone; });
+  std::stable_sort(units.begin(), units.end(), [](const Unit& a, const Unit& b) { return a.order < b.order; });
+  std::map<std::string, int> runs_at_home;
+  for (const Unit& unit : units) ++runs_at_home[unit.home];
+  std::vector<NameHints> hints;
+  for (const Unit& unit : units) hints.push_back({unit.home, unit.file, runs_at_home[unit.home] > 1});
+  const auto names = NameRuns(hints);
+  std::vector<model::Run> runs;
+  for (std::size_t i = 0; i < units.size(); ++i) {
+    units[i].run.name = names[i];
+    runs.push_back(std::move(units[i].run));
+  }
+  return runs;
+}
+
+}  // namespace
+
+std::vector<model::Run> JoinParts(std::vector<model::Run> parts) {
+  Units units;
+  units.reserve(parts.size());
+  for (model::Run& part : parts) {
+    if (!part.sources.empty()) units.push_back(MakeUnit(std::move(part), units.size()));
+  }
+  if (units.empty()) return {};
+  FindHomes(units);
+  const auto by_folder_and_format = [](const Unit& unit) { return std::tuple(unit.folder, unit.format); };
+  const auto by_home_and_format = [](const Unit& unit) { return std::tuple(unit.home, unit.format); };
+  ForGroups(units, by_folder_and_format, JoinEventFiles);
+  ForGroups(
+      units, [](const Unit& unit) { return std::tuple(unit.folder, unit.format, RankIn(unit.file).rest); }, JoinRanks);
+  ForGroups(units, by_home_and_format, JoinStates);
+  ForGroups(
+      units, [](const Unit& unit) { return std::tuple(unit.folder, unit.format, WithoutDigits(unit.file)); },
+      JoinContinuations);
+  ForGroups(units, by_folder_and_format, JoinContinuations);
+  ForGroups(units, [](const Unit& unit) { return unit.home; }, JoinHome);
+  JoinAcrossHomes(units);
+  AttachRest(units);
+  DropLoneSettings(units);
+  return Finish(units);
+}
+
+}  // namespace vigil::import

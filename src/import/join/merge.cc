@@ -1,0 +1,270 @@
+#include "import/join/merge.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <unordered_map>
+
+namespace vigil::import {
+namespace {
+
+std::string KeyOf(const model::Series& series) {
+  std::string key = series.signal + '\x1f' + std::to_string(static_cast<int>(series.axis));
+  for (const auto& [name, value] : series.labels) key += '\x1f' + name + '=' + value;
+  return key;
+}
+
+double TimeAt(const model::Series& series, std::size_t i) {
+  return series.times.empty() ? model::kNoValue : series.times[i];
+}
+std::uint32_t LineAt(const model::Series& series, std::size_t i) { return series.lines.empty() ? 0 : series.lines[i]; }
+
+// Everything but the series, with places moved behind the sources that are already there.
+std::uint32_t MoveRest(model::Run& into, model::Run& from) {
+  const auto offset = static_cast<std::uint32_t>(into.sources.size());
+  for (model::Source& source : from.sources) into.sources.push_back(std::move(source));
+  for (model::Event& event : from.events) {
+    event.place.source += offset;
+    into.events.push_back(std::move(event));
+  }
+  for (model::Fact& fact : from.facts) {
+    fact.place.source += offset;
+    into.facts.push_back(std::move(fact));
+  }
+  for (model::Artifact& artifact : from.artifacts) into.artifacts.push_back(std::move(artifact));
+  into.batches.steps.insert(into.batches.steps.end(), from.batches.steps.begin(), from.batches.steps.end());
+  into.batches.hashes.insert(into.batches.hashes.end(), from.batches.hashes.begin(), from.batches.hashes.end());
+  if (into.framework.empty()) into.framework = from.framework;
+  into.ranks = std::max(into.ranks, from.ranks);
+  into.planned_steps = std::max(into.planned_steps, from.planned_steps);
+  return offset;
+}
+
+// Facts of `from` that `into` does not state yet.
+void KeepNewFacts(const model::Run& into, model::Run& from) {
+  std::erase_if(from.facts, [&](const model::Fact& fact) {
+    return std::any_of(into.facts.begin(), into.facts.end(),
+                       [&](const model::Fact& known) { return known.key == fact.key && known.value == fact.value; });
+  });
+}
+
+// Index of the series that tells the same as `like`: of that key, the raw name deciding among several.
+class SeriesIndex {
+ public:
+  explicit SeriesIndex(const model::Run& run) {
+    for (std::size_t i = 0; i < run.series.size(); ++i) {
+      by_key_.try_emplace(KeyOf(run.series[i]), i);
+      by_name_.try_emplace(KeyOf(run.series[i]) + '\x1f' + run.series[i].raw, i);
+    }
+  }
+  std::optional<std::size_t> Find(const model::Series& like) const {
+    if (const auto at = by_name_.find(KeyOf(like) + '\x1f' + like.raw); at != by_name_.end()) return at->second;
+    const auto at = by_key_.find(KeyOf(like));
+    return at == by_key_.end() ? std::nullopt : std::optional(at->second);
+  }
+
+ private:
+  std::unordered_map<std::string, std::size_t> by_key_;
+  std::unordered_map<std::string, std::size_t> by_name_;
+};
+
+// The points that no restart overwrote, as indices by rising step.
+std::vector<std::size_t> StandingPoints(const model::Series& series) {
+  std::vector<std::size_t> standing;
+  std::int64_t overwritten_from = std::numeric_limits<std::int64_t>::max();
+  std::size_t segment = series.segment_starts.size();
+  std::size_t end = series.size();
+  while (segment-- > 0) {
+    const std::size_t begin = series.segment_starts[segment];
+    for (std::size_t i = end; i-- > begin;) {
+      if (series.steps[i] < overwritten_from) standing.push_back(i);
+    }
+    overwritten_from = std::min(overwritten_from, series.steps[begin]);
+    end = begin;
+  }
+  std::reverse(standing.begin(), standing.end());
+  return standing;
+}
+
+// Takes digits and times from `other` where it has the same point.
+bool Refine(model::Series& series, const model::Series& other, bool other_is_finer) {
+  bool changed = false;
+  const bool wants_times = series.times.empty() && !other.times.empty();
+  if (wants_times) series.times.assign(series.size(), model::kNoValue);
+  const auto theirs = StandingPoints(other);
+  std::size_t j = 0;
+  for (const std::size_t i : StandingPoints(series)) {
+    while (j < theirs.size() && other.steps[theirs[j]] < series.steps[i]) ++j;
+    if (j == theirs.size()) break;
+    const std::size_t at = theirs[j];
+    if (other.steps[at] != series.steps[i] || !SameWithinPrinting(series.values[i], other.values[at])) continue;
+    if (other_is_finer && series.values[i] != other.values[at]) {
+      series.values[i] = other.values[at];
+      changed = true;
+    }
+    if (wants_times) {
+      series.times[i] = other.times[at];
+      changed = true;
+    }
+  }
+  return changed;
+}
+
+// Adds the standing points of `other` at steps that `series` does not have. In a series with restarts only those above
+// its last step have a place.
+bool AddMissing(model::Series& series, const model::Series& other) {
+  model::Series merged;
+  const auto theirs = StandingPoints(other);
+  const bool restarted = series.segment_starts.size() > 1;
+  const std::int64_t last = *std::max_element(series.steps.begin(), series.steps.end());
+  std::size_t j = 0;
+  bool added = false;
+  const auto take_until = [&](std::int64_t step) {
+    for (; j < theirs.size() && other.steps[theirs[j]] < step; ++j) {
+      const std::size_t at = theirs[j];
+      if (restarted && other.steps[at] <= last) continue;
+      merged.Append(other.steps[at], other.values[at], TimeAt(other, at));
+      added = true;
+    }
+  };
+  for (std::size_t i = 0; i < series.size(); ++i) {
+    if (!restarted) take_until(series.steps[i]);
+    if (!restarted && j < theirs.size() && other.steps[theirs[j]] == series.steps[i]) ++j;
+    merged.Append(series.steps[i], series.values[i], TimeAt(series, i), LineAt(series, i));
+  }
+  take_until(std::numeric_limits<std::int64_t>::max());
+  if (!added) return false;
+  series.steps = std::move(merged.steps);
+  series.values = std::move(merged.values);
+  series.times = std::move(merged.times);
+  series.lines = std::move(merged.lines);
+  series.segment_starts = std::move(merged.segment_starts);
+  return true;
+}
+
+// Whether two series of one signal hold the same quantity: a run may log a mean beside the value.
+bool IsSameQuantity(const model::Series& a, const model::Series& b) {
+  const auto mine = StandingPoints(a);
+  const auto theirs = StandingPoints(b);
+  std::size_t common = 0;
+  std::size_t agree = 0;
+  std::size_t j = 0;
+  for (const std::size_t i : mine) {
+    while (j < theirs.size() && b.steps[theirs[j]] < a.steps[i]) ++j;
+    if (j == theirs.size()) break;
+    if (b.steps[theirs[j]] != a.steps[i]) continue;
+    ++common;
+    agree += SameWithinPrinting(a.values[i], b.values[theirs[j]]) ? 1 : 0;
+  }
+  return agree * 2 >= common;
+}
+
+// True when the series of `into` changed.
+bool Unite(model::Series& mine, model::Series& theirs, bool theirs_is_finer) {
+  if (theirs.empty()) return false;
+  if (mine.aggregation == model::Aggregation::kUnknown) mine.aggregation = theirs.aggregation;
+  if (mine.clipping == model::Clipping::kUnknown) mine.clipping = theirs.clipping;
+  const bool saw_more_restarts = theirs.segment_starts.size() > mine.segment_starts.size();
+  if (mine.empty() || saw_more_restarts) {
+    std::swap(mine, theirs);
+    Refine(mine, theirs, !theirs_is_finer);
+    if (!theirs.empty()) AddMissing(mine, theirs);
+    return true;
+  }
+  const bool refined = Refine(mine, theirs, theirs_is_finer);
+  return AddMissing(mine, theirs) || refined;
+}
+
+// The series that `from` and `into` share become one; those that only `from` has are moved. True when anything changed.
+bool UniteSeries(model::Run& into, model::Run& from, std::uint32_t offset) {
+  const SeriesIndex index(into);
+  bool added = false;
+  std::vector<model::Series> moved;
+  for (model::Series& series : from.series) {
+    const auto at = index.Find(series);
+    const int mine = at ? PrecisionOf(into.sources[into.series[*at].source].format) : 0;
+    series.source += offset;
+    if (at && IsSameQuantity(into.series[*at], series)) {
+      added |= Unite(into.series[*at], series, PrecisionOf(into.sources[series.source].format) > mine);
+    } else if (!series.empty()) {
+      added = true;
+      moved.push_back(std::move(series));
+    }
+  }
+  for (model::Series& series : moved) into.series.push_back(std::move(series));
+  return added;
+}
+
+}  // namespace
+
+int PrecisionOf(std::string_view format) {
+  struct Precision {
+    std::string_view format;
+    int digits;
+  };
+  constexpr std::array<Precision, 5> kKnown = {
+      {{"trainer-state", 17}, {"jsonl", 16}, {"metric-json", 15}, {"csv", 14}, {"tfevents", 7}}};
+  for (const Precision& known : kKnown) {
+    if (known.format == format) return known.digits;
+  }
+  return 4;
+}
+
+void AppendRun(model::Run& into, model::Run from, std::int64_t after) {
+  KeepNewFacts(into, from);
+  const std::uint32_t offset = MoveRest(into, from);
+  const SeriesIndex index(into);
+  for (model::Series& series : from.series) {
+    series.source += offset;
+    const auto at = index.Find(series);
+    if (!at) {
+      into.series.push_back(std::move(series));
+      continue;
+    }
+    model::Series& mine = into.series[*at];
+    for (std::size_t i = 0; i < series.size(); ++i) {
+      // A line is one of the series' first source: those of other files are not kept.
+      if (series.steps[i] > after) mine.Append(series.steps[i], series.values[i], TimeAt(series, i));
+    }
+  }
+}
+
+bool MergeRun(model::Run& into, model::Run from) {
+  KeepNewFacts(into, from);
+  const bool told_more = !from.facts.empty() || !from.artifacts.empty() || !from.batches.steps.empty() ||
+                         std::any_of(from.events.begin(), from.events.end(), [](const model::Event& event) {
+                           return event.kind != model::EventKind::kCheckpoint;
+                         });
+  const std::string like = into.sources.front().path;
+  const std::uint32_t offset = MoveRest(into, from);
+  const bool added = UniteSeries(into, from, offset) || told_more;
+  if (added) return true;
+  for (std::size_t i = offset; i < into.sources.size(); ++i) {
+    model::Source& source = into.sources[i];
+    source.state = model::SourceState::kDuplicate;
+    source.note += (source.note.empty() ? "" : "; ") + ("holds nothing that is not in " + like);
+  }
+  return false;
+}
+
+void PlaceRows(model::Run& part, const RowMatch& match) {
+  for (model::Series& series : part.series) {
+    if (series.axis != model::Axis::kRow) continue;
+    model::Series placed = series;
+    placed.axis = model::Axis::kStep;
+    placed.steps.clear();
+    placed.values.clear();
+    placed.times.clear();
+    placed.lines.clear();
+    placed.segment_starts.clear();
+    for (std::size_t i = 0; i < series.size(); ++i) {
+      const auto next = std::upper_bound(match.rows.begin(), match.rows.end(), series.steps[i]);
+      const std::size_t row = next == match.rows.begin() ? 0 : static_cast<std::size_t>(next - match.rows.begin()) - 1;
+      if (!placed.steps.empty() && placed.steps.back() == match.steps[row]) continue;
+      placed.Append(match.steps[row], series.values[i], TimeAt(series, i), LineAt(series, i));
+    }
+    series = std::move(placed);
+  }
+}
+
+}  // namespace vigil::import

@@ -1,0 +1,147 @@
+#include "import/join/place.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+
+#include "base/base.h"
+
+namespace vigil::import {
+namespace {
+
+bool IsDigit(char c) { return c >= '0' && c <= '9'; }
+
+bool IsOneOf(std::string_view name, std::initializer_list<std::string_view> names) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+bool HoldsTrackers(std::string_view folder_name) {
+  return IsOneOf(ToLower(folder_name),
+                 {"runs", "logs", "log", "tensorboard", "tensorboard_logs", "tb", "tb_logs", "events"});
+}
+
+// Names that trainers and trackers give every run's file: the folder says more.
+bool IsGenericStem(std::string_view stem) {
+  return stem.starts_with("events.out.tfevents") ||
+         IsOneOf(ToLower(stem),
+                 {"trainer_state", "trainer_log",   "train",   "training",       "log",          "logs",     "output",
+                  "out",           "stdout",        "metrics", "results",        "history",      "progress", "monitor",
+                  "nohup",         "running_log",   "main",    "console",        "error",        "err",      "stderr",
+                  "log_history",   "training_logs", "config",  "adapter_config", "training_args"});
+}
+
+// Above `runs` and `logs`, which are called so everywhere.
+std::string_view NamingFolder(std::string_view home) {
+  while (HoldsTrackers(FileOf(home))) home = FolderOf(home);
+  return home;
+}
+
+std::string NameOf(const NameHints& hints) {
+  const std::string_view folder = FileOf(NamingFolder(hints.home));
+  const std::string_view stem = StemOf(hints.file);
+  const bool nameless_folder = folder.empty() || folder == "." || folder == "..";
+  if (nameless_folder) return std::string(stem);
+  if (hints.shares_home || !IsGenericStem(stem)) return std::string(stem);
+  return std::string(folder);
+}
+
+// The name with as much of the path above it as tells it from others.
+std::string LongerName(const NameHints& hints, const std::string& name) {
+  const std::string_view home = NamingFolder(hints.home);
+  const std::string_view above = FileOf(FileOf(home) == name ? FolderOf(home) : home);
+  return above.empty() || above == "." ? name : std::string(above) + "/" + name;
+}
+
+}  // namespace
+
+std::string_view FolderOf(std::string_view path) {
+  const std::size_t slash = path.rfind('/');
+  if (slash == std::string_view::npos) return {};
+  return slash == 0 ? path.substr(0, 1) : path.substr(0, slash);
+}
+
+std::string_view FileOf(std::string_view path) {
+  const std::size_t slash = path.rfind('/');
+  return slash == std::string_view::npos ? path : path.substr(slash + 1);
+}
+
+std::string PlainPath(std::string_view path) {
+  std::vector<std::string> kept;
+  for (const std::string_view step : Split(path, '/')) {
+    if (step.empty() || step == ".") continue;
+    if (step == ".." && !kept.empty() && kept.back() != "..") {
+      kept.pop_back();
+    } else {
+      kept.emplace_back(step);
+    }
+  }
+  return (path.starts_with('/') ? "/" : "") + Join(kept, "/");
+}
+
+std::string_view StemOf(std::string_view file) {
+  const std::size_t dot = file.rfind('.');
+  return dot == std::string_view::npos || dot == 0 ? file : file.substr(0, dot);
+}
+
+std::optional<std::int64_t> CheckpointStep(std::string_view folder_name) {
+  constexpr std::array<std::string_view, 5> kPrefixes = {"checkpoint-", "checkpoint_", "global_step", "step_", "step-"};
+  for (const std::string_view prefix : kPrefixes) {
+    if (!folder_name.starts_with(prefix)) continue;
+    std::string_view digits = folder_name.substr(prefix.size());
+    if (digits.starts_with('_')) digits.remove_prefix(1);
+    if (const auto step = ParseInteger(digits); step && *step >= 0) return step;
+  }
+  return std::nullopt;
+}
+
+std::string_view HomeOf(std::string_view folder) {
+  while (CheckpointStep(FileOf(folder)) ||
+         (FileOf(folder) == "files" && FileOf(FolderOf(folder)).find("run-") != std::string_view::npos)) {
+    folder = FolderOf(folder);
+  }
+  return folder;
+}
+
+std::string_view TrackedFolder(std::string_view folder) {
+  const std::string_view parent = FolderOf(folder);
+  if (HoldsTrackers(FileOf(folder))) return parent;
+  return HoldsTrackers(FileOf(parent)) ? FolderOf(parent) : std::string_view();
+}
+
+RankedName RankIn(std::string_view file) {
+  const std::string lower = ToLower(file);
+  const std::size_t word = lower.rfind("rank");
+  if (word == std::string::npos) return {-1, std::string(file)};
+  std::size_t begin = word + 4;
+  if (begin < file.size() && (file[begin] == '_' || file[begin] == '-')) ++begin;
+  std::size_t end = begin;
+  while (end < file.size() && IsDigit(file[end])) ++end;
+  const auto rank = ParseInteger(file.substr(begin, end - begin));
+  if (!rank || *rank > 10'000'000) return {-1, std::string(file)};
+  return {static_cast<std::int32_t>(*rank), std::string(file.substr(0, begin)) + "*" + std::string(file.substr(end))};
+}
+
+std::string WithoutDigits(std::string_view name) {
+  std::string rest;
+  for (const char c : name) {
+    if (!IsDigit(c)) rest += c;
+  }
+  return rest;
+}
+
+std::vector<std::string> NameRuns(const std::vector<NameHints>& hints) {
+  std::vector<std::string> names;
+  std::map<std::string, int> counts;
+  for (const NameHints& hint : hints) ++counts[names.emplace_back(NameOf(hint))];
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (counts[names[i]] > 1) names[i] = LongerName(hints[i], names[i]);
+  }
+  std::map<std::string, int> used;
+  for (std::string& name : names) {
+    const int times = ++used[name];
+    if (times > 1) name += "-" + std::to_string(times);
+  }
+  return names;
+}
+
+}  // namespace vigil::import

@@ -1,0 +1,47 @@
+// What a file's path says about the run it belongs to. Text only: nothing is looked up on disk.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace vigil::import {
+
+// Folder and name of a path; the folder is empty for a bare name.
+std::string_view FolderOf(std::string_view path);
+std::string_view FileOf(std::string_view path);
+// The path without "." and repeated slashes, and with ".." taken back: equal for two ways to write one place.
+std::string PlainPath(std::string_view path);
+// The name without its last extension: "train.log" -> "train".
+std::string_view StemOf(std::string_view file);
+
+// The step of a checkpoint folder's name ("checkpoint-500", "global_step_40", "step-10").
+std::optional<std::int64_t> CheckpointStep(std::string_view folder_name);
+
+// The folder of the run that a file in `folder` belongs to: above checkpoint folders and W&B's `files`.
+std::string_view HomeOf(std::string_view folder);
+// For a folder where trackers put their files below a run's own (X/runs/<name>, X/logs, X/tensorboard/<name>): X, else
+// empty.
+std::string_view TrackedFolder(std::string_view folder);
+
+// The rank in a file's name ("rank_3.log", "stderr-rank12.txt"), and the name without it.
+struct RankedName {
+  std::int32_t rank = -1;
+  std::string rest;
+};
+RankedName RankIn(std::string_view file);
+
+// The name with every run of digits taken out: equal for parts of one series of files.
+std::string WithoutDigits(std::string_view name);
+
+// A name for each run: the folder's, or the file's where that says more; made unique.
+struct NameHints {
+  std::string home;
+  std::string file;          // of the run's first source
+  bool shares_home = false;  // other runs have the same home
+};
+std::vector<std::string> NameRuns(const std::vector<NameHints>& hints);
+
+}  // namespace vigil::import
