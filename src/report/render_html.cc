@@ -94,9 +94,8 @@ void AddReason(Page& page, std::string_view kind, std::string_view label, const 
 }
 
 void AddReasons(Page& page, const model::Diagnosis& diagnosis) {
-  if (diagnosis.supporting.empty() && diagnosis.opposing.empty() && diagnosis.missing.empty()) return;
-  page.Add("<h3>Evidence: {}</h3>\n<div class=\"card\"><ul class=\"reasons\">",
-           EscapeHtml(CauseTitle(diagnosis.cause)));
+  if (!HasReasons(diagnosis)) return;
+  page.Add("<h3>Evidence</h3>\n<div class=\"card\"><p>{}</p><ul class=\"reasons\">", EscapeHtml(diagnosis.summary));
   for (const model::Evidence& evidence : diagnosis.supporting) AddReason(page, "for", "for", WithPlace(evidence));
   for (const model::Evidence& evidence : diagnosis.opposing) AddReason(page, "against", "against", WithPlace(evidence));
   for (const std::string& missing : diagnosis.missing) AddReason(page, "missing", "missing", EscapeHtml(missing));

@@ -134,9 +134,10 @@ void DrawFindings(Screen& screen, const model::RunReport& run, bool verbose) {
 }
 
 void DrawReasons(Screen& screen, const model::Diagnosis& diagnosis, bool verbose) {
-  if (diagnosis.supporting.empty() && diagnosis.opposing.empty() && diagnosis.missing.empty()) return;
+  if (!HasReasons(diagnosis)) return;
   const std::size_t most = verbose ? std::string::npos : kEvidenceShown;
-  screen.Heading("evidence: " + CauseTitle(diagnosis.cause));
+  screen.Heading("evidence");
+  if (!diagnosis.summary.empty()) screen.Item(2, "", diagnosis.summary);
   for (std::size_t i = 0; i < std::min(diagnosis.supporting.size(), most); ++i)
     DrawEvidence(screen, 2, "+ ", diagnosis.supporting[i]);
   for (std::size_t i = 0; i < std::min(diagnosis.opposing.size(), most); ++i)

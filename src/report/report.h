@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/base.h"
 #include "model/model.h"
@@ -27,11 +28,15 @@ std::string RenderJson(const model::Report& report, std::string_view version);
 // One self-contained page: no network, light and dark, printable, plots with findings marked and values on hover.
 std::string RenderHtml(const model::Report& report, std::string_view version);
 
-// The page of a finding, cause, remedy, config rule, signature or signal. An unknown id is an error that offers the
-// nearest.
+// The page of a finding, cause, evidence, remedy, config rule, signature or signal (also by a name it is logged under).
+// An unknown id is an error that offers the nearest.
 Result<std::string> ExplainText(std::string_view id, const TextOptions& options);
 Result<std::string> ExplainJson(std::string_view id);
-// The same rows as Markdown, one page per kind, for doc/guide/reference.
-std::string ReferenceMarkdown(std::string_view kind);
+// Every id with its title, by kind.
+std::string ListText(const TextOptions& options);
+std::string ListJson();
+// The same rows as Markdown, one page per kind (findings, causes, ...), for doc/guide/reference.
+std::vector<std::string> ReferenceKinds();
+Result<std::string> ReferenceMarkdown(std::string_view kind);
 
 }  // namespace vigil::report

@@ -45,9 +45,7 @@ void AddLine(std::vector<VerdictLine>& lines, std::string_view label, std::strin
 std::string CauseLine(const model::Diagnosis& diagnosis) {
   const std::string title = CauseTitle(diagnosis.cause);
   if (diagnosis.cause != kUndecided) return fmt::format("{} (confidence {})", title, Percent(diagnosis.confidence));
-  const std::string summary = OneLine(diagnosis.summary);
-  if (summary.empty()) return title;
-  return StartsWithIgnoringCase(summary, "cannot tell") ? summary : fmt::format("{}: {}", title, summary);
+  return diagnosis.summary.empty() ? title : OneLine(diagnosis.summary);
 }
 
 bool WasJudged(const model::RunReport& run) {
@@ -134,6 +132,10 @@ Verdict VerdictOf(const model::RunReport& run) {
   if (worst == model::Severity::kWarning || (worst == model::Severity::kInfo && !run.diagnoses.empty()))
     verdict.outlook = Outlook::kSuspect;
   return verdict;
+}
+
+bool HasReasons(const model::Diagnosis& diagnosis) {
+  return !diagnosis.supporting.empty() || !diagnosis.opposing.empty() || !diagnosis.missing.empty();
 }
 
 StepSpan SpanOf(const model::Run& run) {

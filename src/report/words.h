@@ -40,6 +40,8 @@ Verdict VerdictOf(const model::RunReport& run);
 std::vector<VerdictLine> LinesOf(const model::Diagnosis& diagnosis);
 // What the diagnosis is about: the message of its root finding.
 std::string HeadlineOf(const model::RunReport& run, const model::Diagnosis& diagnosis);
+// Whether anything speaks for or against it, or was missed.
+bool HasReasons(const model::Diagnosis& diagnosis);
 StepSpan SpanOf(const model::Run& run);
 model::Severity WorstOf(const model::RunReport& run);
 
