@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -166,6 +167,14 @@ class Settings {
   bool Enabled(std::string_view id) const;
 
  private:
+  // A value of the file: what it is, read as each type it may have.
+  struct Value {
+    std::optional<std::string> text;
+    std::optional<bool> truth;
+    std::optional<double> number;
+  };
+  Status Set(std::string_view id, std::string_view name, const Value& value, std::string_view place);
+
   std::map<std::string, double, std::less<>> thresholds_;  // "id name"
   std::map<std::string, model::Severity, std::less<>> severities_;
   std::map<std::string, bool, std::less<>> enabled_;

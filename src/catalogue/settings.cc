@@ -1,7 +1,9 @@
 #include <fmt/format.h>
 #include <toml++/toml.h>
 
+#include <algorithm>
 #include <cassert>
+#include <cmath>
 
 #include "catalogue/catalogue.h"
 
@@ -17,21 +19,37 @@ const ThresholdRow* FindThreshold(const FindingRow& row, std::string_view name) 
   return nullptr;
 }
 
-std::string Offer(std::string_view wanted, const std::vector<std::string>& candidates) {
-  const auto nearest = NearestNames(wanted, candidates);
-  return nearest.empty() ? std::string() : fmt::format("; did you mean {}?", vigil::Join(nearest, ", "));
-}
-
-bool IsKnownId(std::string_view id) {
-  if (FindFinding(id) != nullptr || FindSignature(id) != nullptr) return true;
-  for (const ConfigRuleRow& rule : ConfigRules()) {
-    if (rule.id == id) return true;
-  }
-  return false;
+// Only what can be found in a run can be set: findings, config rules and signatures.
+std::vector<std::string> SettableIds() {
+  std::vector<std::string> ids;
+  for (const FindingRow& row : Findings()) ids.emplace_back(row.id);
+  for (const ConfigRuleRow& row : ConfigRules()) ids.emplace_back(row.id);
+  for (const SignatureRow& row : Signatures()) ids.emplace_back(row.id);
+  return ids;
 }
 
 std::string PlaceOf(std::string_view origin, const toml::node& node) {
   return fmt::format("{}:{}", origin, node.source().begin.line);
+}
+
+// The table of thresholds and switches of one id, or why there is none.
+Result<const toml::table*> TableOf(std::string_view id, const toml::node& node, std::string_view origin) {
+  const std::vector<std::string> known = SettableIds();
+  const toml::table* table = node.as_table();
+  if (table == nullptr)
+    return Fail(fmt::format("{0}: '{1}' is no table; write [\"{1}\"] and its thresholds below", PlaceOf(origin, node), id));
+  if (std::find(known.begin(), known.end(), id) != known.end()) return table;
+  const auto nearest = NearestNames(id, known);
+  const std::string offer = nearest.empty() ? std::string() : fmt::format("; did you mean {}?", Join(nearest, ", "));
+  return Fail(fmt::format("{}: unknown id '{}'{}", PlaceOf(origin, node), id, offer));
+}
+
+std::string NoSuchSetting(std::string_view place, std::string_view id, std::string_view name) {
+  std::vector<std::string> known = {"severity", "enabled"};
+  if (const FindingRow* row = FindFinding(id)) {
+    for (const ThresholdRow& threshold : row->thresholds) known.emplace_back(threshold.name);
+  }
+  return fmt::format("{}: '{}' of '{}' is no setting of that type; known: {}", place, name, id, Join(known, ", "));
 }
 
 }  // namespace
@@ -44,38 +62,36 @@ Result<Settings> Settings::Parse(std::string_view toml, std::string_view origin)
     return Fail(fmt::format("{}:{}: {}", origin, problem.source().begin.line, std::string(problem.description())));
   }
   Settings settings;
-  for (const auto& [id_key, node] : content) {
-    const std::string_view id = id_key.str();
-    const toml::table* table = node.as_table();
-    if (table == nullptr)
-      return Fail(
-          fmt::format("{}: '{}' is no table; write [\"{}\"] and its thresholds below", PlaceOf(origin, node), id, id));
-    if (!IsKnownId(id))
-      return Fail(fmt::format("{}: unknown id '{}'{}", PlaceOf(origin, node), id, Offer(id, AllIds())));
-    const FindingRow* row = FindFinding(id);
-    for (const auto& [name_key, value] : *table) {
-      const std::string_view name = name_key.str();
-      if (name == "severity") {
-        const auto severity = model::ParseSeverity(value.value_or(std::string()));
-        if (!severity)
-          return Fail(
-              fmt::format("{}: severity of '{}' must be info, warning, error or fatal", PlaceOf(origin, value), id));
-        settings.severities_[std::string(id)] = *severity;
-      } else if (name == "enabled" && value.is_boolean()) {
-        settings.enabled_[std::string(id)] = value.value_or(true);
-      } else if (row != nullptr && FindThreshold(*row, name) != nullptr && value.is_number()) {
-        settings.thresholds_[ThresholdKey(id, name)] = value.value_or(0.0);
-      } else {
-        std::vector<std::string> known = {"severity", "enabled"};
-        if (row != nullptr) {
-          for (const ThresholdRow& threshold : row->thresholds) known.emplace_back(threshold.name);
-        }
-        return Fail(fmt::format("{}: '{}' of '{}' is no setting of that type; known: {}", PlaceOf(origin, value), name,
-                                id, vigil::Join(known, ", ")));
-      }
+  for (const auto& [id, node] : content) {
+    const auto table = TableOf(id.str(), node, origin);
+    if (!table) return tl::unexpected(table.error());
+    for (const auto& [name, value] : **table) {
+      const auto number = value.is_number() ? value.value<double>() : std::nullopt;
+      const Value given = {value.value<std::string>(), value.is_boolean() ? value.value<bool>() : std::nullopt, number};
+      if (Status taken = settings.Set(id.str(), name.str(), given, PlaceOf(origin, value)); !taken)
+        return tl::unexpected(taken.error());
     }
   }
   return settings;
+}
+
+Status Settings::Set(std::string_view id, std::string_view name, const Value& value, std::string_view place) {
+  if (name == "severity") {
+    const auto severity = model::ParseSeverity(value.text.value_or(""));
+    if (!severity) return Fail(fmt::format("{}: severity of '{}' must be info, warning, error or fatal", place, id));
+    severities_[std::string(id)] = *severity;
+    return {};
+  }
+  if (name == "enabled" && value.truth) {
+    enabled_[std::string(id)] = *value.truth;
+    return {};
+  }
+  const FindingRow* row = FindFinding(id);
+  if (row == nullptr || FindThreshold(*row, name) == nullptr || !value.number)
+    return Fail(NoSuchSetting(place, id, name));
+  if (!std::isfinite(*value.number)) return Fail(fmt::format("{}: '{}' of '{}' must be a finite number", place, name, id));
+  thresholds_[ThresholdKey(id, name)] = *value.number;
+  return {};
 }
 
 double Settings::Threshold(std::string_view id, std::string_view name) const {

@@ -60,4 +60,12 @@ bool IsTerminal(int descriptor);
 // Columns of the terminal behind `descriptor`, COLUMNS, or `otherwise`.
 int TerminalWidth(int descriptor, int otherwise);
 
+// Writes all of `text`. False when nobody reads any more (a closed pipe): no error, but there is no use in going on.
+// Call IgnoreClosedPipes first, or the signal ends the process.
+Result<bool> WriteText(int descriptor, std::string_view text);
+void IgnoreClosedPipes();
+// From now on an interrupt (SIGINT, SIGTERM) first clears the current line of that terminal, then ends the process as
+// it would have.
+void ClearLineOnInterrupt(int descriptor);
+
 }  // namespace vigil::platform

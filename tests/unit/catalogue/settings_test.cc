@@ -62,6 +62,15 @@ TEST(Settings, AValueOfTheWrongTypeIsRefused) {
   EXPECT_THAT(Complaint("\"loss/spike\" = 3\n"), HasSubstr("is no table"));
 }
 
+TEST(Settings, AThresholdIsAFiniteNumber) {
+  EXPECT_THAT(Complaint("[\"loss/spike\"]\nz = nan\n"), HasSubstr("must be a finite number"));
+  EXPECT_THAT(Complaint("[\"loss/spike\"]\nz = -inf\n"), HasSubstr("must be a finite number"));
+}
+
+TEST(Settings, OnlyWhatARunCanShowIsOffered) {
+  EXPECT_THAT(Complaint("[\"grad_norm\"]\n"), AllOf(HasSubstr("unknown id 'grad_norm'"), testing::Not(HasSubstr("grad_norm,"))));
+}
+
 TEST(Settings, ABrokenFileIsRefusedWithItsLine) {
   EXPECT_THAT(Complaint("[\"loss/spike\"]\nz = = 3\n"), HasSubstr("vigil.toml:2"));
 }

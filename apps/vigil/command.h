@@ -1,0 +1,60 @@
+// What every subcommand of the program shares: how it is added, how it talks to the terminal, how it ends.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "base/base.h"
+#include "report/report.h"
+
+namespace vigil::app {
+
+// Exit codes, the same for every command.
+inline constexpr int kFine = 0;     // nothing at or above --fail-on
+inline constexpr int kFound = 1;    // something is
+inline constexpr int kFailure = 2;  // wrong usage, or nothing could be read
+
+struct Command {
+  CLI::App* app = nullptr;
+  std::function<int()> run;
+};
+Command AddDiagnose(CLI::App& program);
+Command AddExplain(CLI::App& program);
+
+// How text is laid out; the options --width, --color and --ascii.
+struct Layout {
+  int width = 0;  // 0: that of the terminal
+  std::string colour = "auto";
+  bool ascii = false;
+};
+void AddLayoutOptions(CLI::App& command, Layout& layout);
+// What the terminal and the environment say, where the options leave it to them.
+report::TextOptions TextOptionsFor(const Layout& layout);
+
+// "vigil: message" on stderr.
+void Complain(std::string_view message);
+// Complains and hands back kFailure.
+int Refuse(std::string_view message);
+// Text to stdout; `code` when that worked or when nobody reads any more, kFailure otherwise.
+int Print(std::string_view text, int code);
+// "; did you mean a, b?", or nothing.
+std::string Offer(std::string_view wanted, const std::vector<std::string>& known);
+
+// A bar on stderr while files are read. Draws nothing unless stderr is a terminal, and leaves nothing behind.
+class ProgressBar {
+ public:
+  explicit ProgressBar(bool wanted);
+  ~ProgressBar();
+  ProgressBar(const ProgressBar&) = delete;
+  ProgressBar& operator=(const ProgressBar&) = delete;
+  void Show(std::size_t done, std::size_t total);
+
+ private:
+  bool active_;
+  bool drawn_ = false;
+  std::size_t percent_ = 0;
+};
+
+}  // namespace vigil::app

@@ -1,0 +1,120 @@
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "model/model.h"
+#include "platform/platform.h"
+#include "vigil/command.h"
+#include "vigil/pipeline.h"
+
+namespace vigil::app {
+namespace {
+
+constexpr std::uint64_t kMostSettingsBytes = 1U << 20U;
+
+constexpr std::string_view kExamples = R"(
+examples:
+  vigil diagnose out/my-run                      a run folder: everything in it that can be read
+  vigil diagnose train.log checkpoint-500        any mix of files and folders
+  vigil diagnose runs/ --html report.html        many runs, and a page with plots
+  vigil diagnose out/my-run --json | jq '.runs[0].diagnoses[0].cause'
+  vigil diagnose out/my-run --fail-on warning    stricter exit code, for scripts
+
+exit codes: 0 nothing at or above --fail-on, 1 something is, 2 wrong usage or nothing could be read)";
+
+struct DiagnoseOptions {
+  std::vector<std::string> paths;
+  bool json = false;
+  std::string html;
+  bool verbose = false;
+  bool quiet = false;
+  std::string fail_on = "error";
+  std::string settings;
+  Layout layout;
+};
+
+Result<catalogue::Settings> LoadSettings(const std::string& path) {
+  if (path.empty()) return catalogue::Settings();
+  const auto text = platform::ReadWholeFile(path, kMostSettingsBytes);
+  if (!text) return tl::unexpected(text.error());
+  return catalogue::Settings::Parse(*text, path);
+}
+
+int ExitCode(const model::Report& report, const std::string& fail_on) {
+  const auto limit = model::ParseSeverity(fail_on);
+  const auto worst = model::WorstSeverity(report);
+  return limit && worst && *worst >= *limit ? kFound : kFine;
+}
+
+// Nothing was read: every reason is named, or it is said that there was nothing of ours.
+int ComplainOfNothing(const Outcome& outcome, const DiagnoseOptions& options) {
+  constexpr std::size_t kMostReasons = 10;
+  const auto& unread = outcome.report.unread;
+  for (std::size_t i = 0; i < unread.size() && i < kMostReasons; ++i)
+    Complain(fmt::format("{}: {}", unread[i].path, unread[i].reason));
+  if (unread.size() > kMostReasons) Complain(fmt::format("and {} files more", unread.size() - kMostReasons));
+  if (unread.empty())
+    Complain(
+        fmt::format("{}: nothing that vigil can read ({} files looked at); logs, trainer_state.json, event files, "
+                    "JSON lines and CSV are",
+                    Join(options.paths, ", "), outcome.ignored));
+  return kFailure;
+}
+
+Status WriteHtml(const DiagnoseOptions& options, const model::Report& report) {
+  if (options.html.empty()) return {};
+  if (Status written = platform::WriteFileAtomically(options.html, report::RenderHtml(report, VIGIL_VERSION)); !written)
+    return written;
+  if (!options.quiet) Complain(fmt::format("wrote {}", options.html));
+  return {};
+}
+
+std::string Rendered(const DiagnoseOptions& options, const model::Report& report) {
+  if (options.json) return report::RenderJson(report, VIGIL_VERSION);
+  report::TextOptions text = TextOptionsFor(options.layout);
+  text.verbose = options.verbose;
+  text.brief = options.quiet;
+  return report::RenderText(report, text);
+}
+
+int RunDiagnose(const DiagnoseOptions& options) {
+  const auto settings = LoadSettings(options.settings);
+  if (!settings) return Refuse(settings.error().message);
+  Outcome outcome;
+  {
+    ProgressBar bar(!options.quiet);
+    outcome = DiagnosePaths(options.paths, *settings, [&](std::size_t done, std::size_t all) { bar.Show(done, all); });
+  }
+  const bool nothing = outcome.report.runs.empty();
+  const int code = nothing ? ComplainOfNothing(outcome, options) : ExitCode(outcome.report, options.fail_on);
+  if (nothing && !options.json) return code;
+  if (const Status html = WriteHtml(options, outcome.report); !html) return Refuse(html.error().message);
+  return Print(Rendered(options, outcome.report), code);
+}
+
+}  // namespace
+
+Command AddDiagnose(CLI::App& program) {
+  CLI::App* command = program.add_subcommand("diagnose", "say what happened in a run, why, and what to do");
+  auto options = std::make_shared<DiagnoseOptions>();
+  command->add_option("PATH", options->paths, "run folders, logs, event files, trainer states, in any mix")->required();
+  command->add_flag("--json", options->json, "JSON (schema vigil.diagnosis/1) instead of text");
+  command->add_option("--html", options->html, "also write one self-contained page with plots")->type_name("FILE");
+  CLI::Option* verbose = command->add_flag("-v,--verbose", options->verbose, "every finding, all evidence, files read");
+  command->add_flag("-q,--quiet", options->quiet, "only the verdict of each run")->excludes(verbose);
+  command
+      ->add_option("--fail-on", options->fail_on,
+                   "exit with 1 from this severity on: info, warning, error (default), fatal; or never")
+      ->type_name("LEVEL")
+      ->check(CLI::IsMember({"info", "warning", "error", "fatal", "never"}));
+  command
+      ->add_option("--settings", options->settings,
+                   "thresholds and severities of your own (TOML); default: the file named by VIGIL_SETTINGS")
+      ->type_name("FILE")
+      ->envname("VIGIL_SETTINGS");
+  AddLayoutOptions(*command, options->layout);
+  command->footer(std::string(kExamples));
+  return {command, [options] { return RunDiagnose(*options); }};
+}
+
+}  // namespace vigil::app

@@ -1,0 +1,26 @@
+// The whole line in one call: files to runs, runs to findings, findings to causes. The program and the accuracy table
+// use the same one.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "catalogue/catalogue.h"
+#include "import/import.h"
+#include "model/model.h"
+
+namespace vigil::app {
+
+// What is said about one run.
+model::RunReport DiagnoseRun(model::Run run, const catalogue::Settings& settings);
+
+struct Outcome {
+  model::Report report;
+  std::size_t ignored = 0;  // files that are nothing of ours
+};
+// Everything at the paths. Never fails: what could not be read stands in the report.
+Outcome DiagnosePaths(const std::vector<std::string>& paths, const catalogue::Settings& settings,
+                      const import::Progress& progress = {});
+
+}  // namespace vigil::app

@@ -1,0 +1,110 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <rapidjson/document.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+
+#include "base/base.h"
+#include "catalogue/catalogue.h"
+#include "report/report.h"
+
+namespace vigil::report {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+std::string Page(std::string_view id) {
+  const auto text = ExplainText(id, {});
+  EXPECT_TRUE(text) << id;
+  return text ? *text : std::string();
+}
+
+TEST(Explain, HasAPageForEveryIdInTextAndJson) {
+  for (const std::string& id : catalogue::AllIds()) {
+    EXPECT_THAT(Page(id), HasSubstr(id));
+    const auto json = ExplainJson(id);
+    ASSERT_TRUE(json) << id;
+    rapidjson::Document document;
+    document.Parse<rapidjson::kParseValidateEncodingFlag>(json->c_str());
+    ASSERT_FALSE(document.HasParseError()) << id;
+    EXPECT_EQ(document["pages"][0]["id"].GetString(), id);
+  }
+}
+
+TEST(Explain, FitsTheWidth) {
+  TextOptions options;
+  options.width = 50;
+  for (const std::string& id : catalogue::AllIds()) {
+    for (const std::string_view line : Split(*ExplainText(id, options), '\n')) EXPECT_LE(DisplayWidth(line), 50U) << line;
+  }
+  for (const std::string_view line : Split(ListText(options), '\n')) EXPECT_LE(DisplayWidth(line), 50U) << line;
+}
+
+TEST(Explain, TellsOfAFindingWhenItFiresWhyAndItsThresholds) {
+  const catalogue::FindingRow* row = catalogue::FindFinding("loss/spike");
+  const std::string page = Page("loss/spike");
+  EXPECT_THAT(page, AllOf(HasSubstr("severity warning"), HasSubstr("Fires when"), HasSubstr("Why it matters"),
+                          HasSubstr("origin: "), HasSubstr("grad_norm (gradient norm")));
+  for (const catalogue::ThresholdRow& threshold : row->thresholds)
+    EXPECT_THAT(page, HasSubstr(std::string(threshold.name) + " = " + FormatNumber(threshold.value)));
+}
+
+TEST(Explain, TellsOfACauseItsEvidenceInWordsAndItsRemedies) {
+  const std::string page = Page("lr-too-high");
+  EXPECT_THAT(page, AllOf(HasSubstr("if it holds: good for"), HasSubstr("rules it out"), HasSubstr("Remedies"),
+                          HasSubstr("loss/divergence")));
+}
+
+TEST(Explain, NamesTheCausesOfAFinding) { EXPECT_THAT(Page("loss/divergence"), HasSubstr("lr-too-high - ")); }
+
+TEST(Explain, FindsASignalByAnyNameItIsLoggedUnder) {
+  EXPECT_EQ(Page("train/grad_norm"), Page("grad_norm"));
+  EXPECT_THAT(Page("rewards/accuracy/mean"), HasSubstr("reward_of"));
+}
+
+TEST(Explain, OffersTheNearestNamesForAnUnknownId) {
+  const auto text = ExplainText("loss/spkie\x1b[2J", {});
+  ASSERT_FALSE(text);
+  EXPECT_THAT(text.error().message, AllOf(HasSubstr("did you mean"), HasSubstr("loss/spike"), Not(HasSubstr("\x1b"))));
+}
+
+TEST(Explain, ListsEveryId) {
+  TextOptions wide;
+  wide.width = 200;
+  const std::string text = ListText(wide);
+  const std::string json = ListJson();
+  for (const std::string& id : catalogue::AllIds()) {
+    EXPECT_THAT(text, HasSubstr("  " + id + " "));
+    EXPECT_THAT(json, HasSubstr("\"id\": \"" + id + "\""));
+  }
+}
+
+TEST(Reference, RefusesAKindThatIsNone) {
+  const auto page = ReferenceMarkdown("finding");
+  ASSERT_FALSE(page);
+  EXPECT_THAT(page.error().message, HasSubstr("known: findings, causes"));
+}
+
+TEST(Reference, ThePagesInTheGuideAreThoseOfTheRows) {
+  for (const std::string& kind : ReferenceKinds()) {
+    const std::string path = std::string(VIGIL_SOURCE_DIR) + "/doc/guide/reference/" + kind + ".md";
+    const auto page = ReferenceMarkdown(kind);
+    ASSERT_TRUE(page);
+    if (std::getenv("VIGIL_REWRITE") != nullptr) {
+      std::ofstream(path, std::ios::binary) << *page;
+      continue;
+    }
+    std::ifstream file(path, std::ios::binary);
+    std::stringstream kept;
+    kept << file.rdbuf();
+    EXPECT_TRUE(kept.str() == *page) << path << " is not what the rows say; `make golden` rewrites it";
+  }
+}
+
+}  // namespace
+}  // namespace vigil::report
