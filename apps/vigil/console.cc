@@ -2,8 +2,8 @@
 
 #include <cstdlib>
 
+#include "command.h"
 #include "platform/platform.h"
-#include "vigil/command.h"
 
 namespace vigil::app {
 namespace {

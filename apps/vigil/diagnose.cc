@@ -2,10 +2,10 @@
 
 #include <memory>
 
+#include "command.h"
 #include "model/model.h"
+#include "pipeline.h"
 #include "platform/platform.h"
-#include "vigil/command.h"
-#include "vigil/pipeline.h"
 
 namespace vigil::app {
 namespace {

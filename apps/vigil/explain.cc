@@ -2,7 +2,7 @@
 
 #include <memory>
 
-#include "vigil/command.h"
+#include "command.h"
 
 namespace vigil::app {
 namespace {

@@ -4,8 +4,8 @@
 #include <exception>
 #include <memory>
 
+#include "command.h"
 #include "platform/platform.h"
-#include "vigil/command.h"
 
 namespace vigil::app {
 namespace {

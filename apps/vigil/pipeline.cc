@@ -1,4 +1,4 @@
-#include "vigil/pipeline.h"
+#include "pipeline.h"
 
 #include <utility>
 

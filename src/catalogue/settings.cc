@@ -37,7 +37,8 @@ Result<const toml::table*> TableOf(std::string_view id, const toml::node& node, 
   const std::vector<std::string> known = SettableIds();
   const toml::table* table = node.as_table();
   if (table == nullptr)
-    return Fail(fmt::format("{0}: '{1}' is no table; write [\"{1}\"] and its thresholds below", PlaceOf(origin, node), id));
+    return Fail(
+        fmt::format("{0}: '{1}' is no table; write [\"{1}\"] and its thresholds below", PlaceOf(origin, node), id));
   if (std::find(known.begin(), known.end(), id) != known.end()) return table;
   const auto nearest = NearestNames(id, known);
   const std::string offer = nearest.empty() ? std::string() : fmt::format("; did you mean {}?", Join(nearest, ", "));
@@ -89,7 +90,8 @@ Status Settings::Set(std::string_view id, std::string_view name, const Value& va
   const FindingRow* row = FindFinding(id);
   if (row == nullptr || FindThreshold(*row, name) == nullptr || !value.number)
     return Fail(NoSuchSetting(place, id, name));
-  if (!std::isfinite(*value.number)) return Fail(fmt::format("{}: '{}' of '{}' must be a finite number", place, name, id));
+  if (!std::isfinite(*value.number))
+    return Fail(fmt::format("{}: '{}' of '{}' must be a finite number", place, name, id));
   thresholds_[ThresholdKey(id, name)] = *value.number;
   return {};
 }

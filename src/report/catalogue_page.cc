@@ -70,7 +70,7 @@ std::string HowLogged(std::string_view signal) {
 // The steps are those by which the rows were written: 0.5 a hint, 1.5 good, 2.5 strong, 4 decides alone.
 std::string_view Strength(double weight) {
   const double size = std::abs(weight);
-  return size >= 4 ? "decisive" : size >= 2 ? "strong" : size >= 1 ? "good" : "a hint";
+  return size >= 4 ? "decisive evidence" : size >= 2 ? "strong evidence" : size >= 1 ? "good evidence" : "a hint";
 }
 
 std::string WeightText(double weight) {

@@ -29,17 +29,25 @@ void DrawTable(Screen& screen, const Section& section) {
   for (const std::vector<Cell>& row : section.rows) {
     std::string head = row[0].text;
     if (row.size() > 1 && !row[1].text.empty()) head += fmt::format(" {} {}", row[1].number ? "=" : "-", row[1].text);
-    screen.Item(2, "", head);
+    screen.Item(2, "- ", head);
     for (std::size_t i = 2; i < row.size(); ++i) {
       if (!row[i].text.empty()) screen.Item(6, fmt::format("{}: ", section.columns[i]), row[i].text, Ink::kDim);
     }
   }
 }
 
+// Words stand in one paragraph, sentences one below the other.
+void DrawList(Screen& screen, const std::vector<std::string>& items) {
+  const bool words = std::all_of(items.begin(), items.end(),
+                                 [](const std::string& item) { return item.find(' ') == std::string::npos; });
+  if (words && !items.empty()) return screen.Item(2, "", Join(items, ", "));
+  for (const std::string& item : items) screen.Item(2, "- ", item);
+}
+
 void DrawSection(Screen& screen, const Section& section) {
   screen.Heading(section.heading);
   if (!section.text.empty()) screen.Item(2, "", section.text);
-  for (const std::string& item : section.items) screen.Item(2, "- ", item);
+  DrawList(screen, section.items);
   DrawTable(screen, section);
 }
 

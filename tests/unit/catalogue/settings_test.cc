@@ -68,7 +68,8 @@ TEST(Settings, AThresholdIsAFiniteNumber) {
 }
 
 TEST(Settings, OnlyWhatARunCanShowIsOffered) {
-  EXPECT_THAT(Complaint("[\"grad_norm\"]\n"), AllOf(HasSubstr("unknown id 'grad_norm'"), testing::Not(HasSubstr("grad_norm,"))));
+  EXPECT_THAT(Complaint("[\"grad_norm\"]\n"),
+              AllOf(HasSubstr("unknown id 'grad_norm'"), testing::Not(HasSubstr("grad_norm,"))));
 }
 
 TEST(Settings, ABrokenFileIsRefusedWithItsLine) {

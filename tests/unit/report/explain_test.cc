@@ -40,7 +40,8 @@ TEST(Explain, FitsTheWidth) {
   TextOptions options;
   options.width = 50;
   for (const std::string& id : catalogue::AllIds()) {
-    for (const std::string_view line : Split(*ExplainText(id, options), '\n')) EXPECT_LE(DisplayWidth(line), 50U) << line;
+    for (const std::string_view line : Split(*ExplainText(id, options), '\n'))
+      EXPECT_LE(DisplayWidth(line), 50U) << line;
   }
   for (const std::string_view line : Split(ListText(options), '\n')) EXPECT_LE(DisplayWidth(line), 50U) << line;
 }
@@ -56,7 +57,7 @@ TEST(Explain, TellsOfAFindingWhenItFiresWhyAndItsThresholds) {
 
 TEST(Explain, TellsOfACauseItsEvidenceInWordsAndItsRemedies) {
   const std::string page = Page("lr-too-high");
-  EXPECT_THAT(page, AllOf(HasSubstr("if it holds: good for"), HasSubstr("rules it out"), HasSubstr("Remedies"),
+  EXPECT_THAT(page, AllOf(HasSubstr("if it holds: good evidence for"), HasSubstr("rules it out"), HasSubstr("Remedies"),
                           HasSubstr("loss/divergence")));
 }
 
