@@ -50,7 +50,7 @@ void AddLines(Page& page, const std::vector<VerdictLine>& lines) {
   if (lines.empty()) return;
   page.Add("<dl class=\"lines\">");
   for (const VerdictLine& line : lines) {
-    const bool act = line.label == "change" || line.label == "restart" || line.label == "cause";
+    const bool act = line.label == "change" || line.label == "do" || line.label == "restart" || line.label == "cause";
     page.Add("<dt>{}</dt><dd{}>{}</dd>", line.label, act ? " class=\"act\"" : "", EscapeHtml(line.text));
   }
   page.Add("</dl>\n");
@@ -96,10 +96,14 @@ void AddReason(Page& page, std::string_view kind, std::string_view label, const 
 void AddReasons(Page& page, const model::Diagnosis& diagnosis) {
   if (!HasReasons(diagnosis)) return;
   page.Add("<h3>Evidence</h3>\n<div class=\"card\"><p>{}</p><ul class=\"reasons\">", EscapeHtml(diagnosis.summary));
-  for (const model::Evidence& evidence : diagnosis.supporting) AddReason(page, "for", "for", WithPlace(evidence));
-  for (const model::Evidence& evidence : diagnosis.opposing) AddReason(page, "against", "against", WithPlace(evidence));
+  for (const model::Evidence& evidence : WithoutRepeats(diagnosis.supporting))
+    AddReason(page, "for", "for", WithPlace(evidence));
+  for (const model::Evidence& evidence : WithoutRepeats(diagnosis.opposing))
+    AddReason(page, "against", "against", WithPlace(evidence));
   for (const std::string& missing : diagnosis.missing) AddReason(page, "missing", "missing", EscapeHtml(missing));
-  page.Add("</ul></div>\n");
+  page.Add("</ul>");
+  if (const std::string remark = RemarkOf(diagnosis); !remark.empty()) page.Add("<p>{}</p>", EscapeHtml(remark));
+  page.Add("</div>\n");
 }
 
 std::string CodeOrNothing(const std::string& text) {

@@ -17,6 +17,7 @@ constexpr std::size_t kEvidenceShown = 4;
 constexpr std::size_t kRunsInDetail = 4;  // with more, the table would scroll away
 constexpr std::size_t kVerdictIndent = 2;
 constexpr std::size_t kLabelWidth = 9;
+constexpr std::size_t kFamilyWidth = 11;
 
 Ink InkOf(Outlook outlook) {
   constexpr std::array<Ink, 4> kInks = {Ink::kGreen, Ink::kCyan, Ink::kYellow, Ink::kRed};
@@ -47,7 +48,7 @@ bool MayBeCut(std::string_view label) { return label == "because" || label == "u
 void DrawVerdictLines(Screen& screen, const std::vector<VerdictLine>& lines, bool whole) {
   for (const VerdictLine& line : lines) {
     const std::string label = PadRight(line.label, kLabelWidth);
-    const Ink ink = line.label == "change" || line.label == "restart" ? Ink::kCyan : Ink::kPlain;
+    const Ink ink = line.label == "change" || line.label == "do" || line.label == "restart" ? Ink::kCyan : Ink::kPlain;
     if (MayBeCut(line.label) && !whole) {
       screen.Short(kVerdictIndent, label, line.text, Ink::kDim, ink);
     } else {
@@ -137,19 +138,20 @@ void DrawReasons(Screen& screen, const model::Diagnosis& diagnosis, bool verbose
   if (!HasReasons(diagnosis)) return;
   const std::size_t most = verbose ? std::string::npos : kEvidenceShown;
   screen.Heading("evidence");
-  if (!diagnosis.summary.empty()) screen.Item(2, "", diagnosis.summary);
-  for (std::size_t i = 0; i < std::min(diagnosis.supporting.size(), most); ++i)
-    DrawEvidence(screen, 2, "+ ", diagnosis.supporting[i]);
-  for (std::size_t i = 0; i < std::min(diagnosis.opposing.size(), most); ++i)
-    DrawEvidence(screen, 2, "- ", diagnosis.opposing[i]);
+  const auto draw = [&](std::string_view lead, const std::vector<model::Evidence>& evidence) {
+    for (std::size_t i = 0; i < std::min(evidence.size(), most); ++i) DrawEvidence(screen, 2, lead, evidence[i]);
+  };
+  draw("+ ", WithoutRepeats(diagnosis.supporting));
+  draw("- ", WithoutRepeats(diagnosis.opposing));
   for (std::size_t i = 0; i < std::min(diagnosis.missing.size(), most); ++i)
     screen.Item(2, "? ", "not available: " + OneLine(diagnosis.missing[i]));
+  if (const std::string remark = RemarkOf(diagnosis); !remark.empty()) screen.Item(2, "", remark);
 }
 
 std::string RemedyText(const model::Remedy& remedy) {
   const std::string text = OneLine(remedy.text);
   const std::string change = ChangeText(remedy);
-  return remedy.setting.empty() || text.empty() ? change : fmt::format("{}: {}", change, text);
+  return text.empty() || text == change ? change : fmt::format("{}: {}", change, text);
 }
 
 void DrawRemedies(Screen& screen, const model::Diagnosis& diagnosis) {
@@ -160,7 +162,8 @@ void DrawRemedies(Screen& screen, const model::Diagnosis& diagnosis) {
 }
 
 void DrawNext(Screen& screen, const model::Diagnosis& diagnosis) {
-  if (diagnosis.next.empty()) return;
+  // What would decide is already among the first lines when nothing is decided.
+  if (diagnosis.next.empty() || diagnosis.cause == "unknown") return;
   screen.Heading("to be sure");
   screen.Item(2, "", diagnosis.next);
 }
@@ -182,17 +185,25 @@ void DrawFurther(Screen& screen, const model::RunReport& run, bool verbose) {
 
 // ---- what could be seen at all
 
-void DrawCoverage(Screen& screen, const model::RunReport& run, bool verbose) {
+// In short: what to log, one line each. In full: every family, and why.
+void DrawBlindSpots(Screen& screen, const model::RunReport& run) {
   bool headed = false;
   for (const model::Coverage& coverage : run.coverage) {
-    if (!verbose && coverage.state != model::CoverageState::kBlind) continue;
-    if (!headed) screen.Heading(verbose ? "what could be checked" : "not checked");
+    if (coverage.state != model::CoverageState::kBlind) continue;
+    if (!headed) screen.Heading("not checked for want of data; to enable");
     headed = true;
+    screen.Short(2, PadRight(model::Name(coverage.family), kFamilyWidth),
+                 coverage.enable.empty() ? coverage.reason : coverage.enable);
+  }
+}
+
+void DrawCoverage(Screen& screen, const model::RunReport& run) {
+  if (run.coverage.empty()) return;
+  screen.Heading("what could be checked");
+  for (const model::Coverage& coverage : run.coverage) {
     std::string text = OneLine(coverage.reason);
     if (!coverage.enable.empty()) text += fmt::format("{}to enable: {}", text.empty() ? "" : "; ", coverage.enable);
-    std::string lead = fmt::format("{:<11}", model::Name(coverage.family));
-    if (verbose) lead += fmt::format("{:<9}", Name(coverage.state));
-    screen.Item(2, lead, text);
+    screen.Item(2, PadRight(model::Name(coverage.family), kFamilyWidth) + PadRight(Name(coverage.state), 9), text);
   }
 }
 
@@ -232,7 +243,11 @@ void DrawDetails(Screen& screen, const model::RunReport& run, bool verbose) {
   DrawFindings(screen, run, verbose);
   if (!run.diagnoses.empty()) DrawDiagnosis(screen, run.diagnoses.front(), verbose);
   DrawFurther(screen, run, verbose);
-  if (verbose || !run.diagnoses.empty()) DrawCoverage(screen, run, verbose);
+  if (verbose) {
+    DrawCoverage(screen, run);
+  } else if (!run.diagnoses.empty()) {
+    DrawBlindSpots(screen, run);
+  }
   DrawSources(screen, run.run, verbose);
   if (verbose) DrawRunFacts(screen, run.run);
 }

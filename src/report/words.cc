@@ -31,13 +31,6 @@ std::string FindingHeadline(const model::Finding& finding) {
   return WithSteps(message, finding.first_step, finding.last_step);
 }
 
-const model::Remedy* RemedyToTry(const model::Diagnosis& diagnosis) {
-  for (const model::Remedy& remedy : diagnosis.remedies) {
-    if (!remedy.setting.empty() && !remedy.proposed.empty()) return &remedy;
-  }
-  return diagnosis.remedies.empty() ? nullptr : &diagnosis.remedies.front();
-}
-
 void AddLine(std::vector<VerdictLine>& lines, std::string_view label, std::string text) {
   if (!text.empty()) lines.push_back({label, std::move(text)});
 }
@@ -110,7 +103,10 @@ std::vector<VerdictLine> LinesOf(const model::Diagnosis& diagnosis) {
   AddLine(lines, "cause", CauseLine(diagnosis));
   if (!diagnosis.supporting.empty()) AddLine(lines, "because", OneLine(diagnosis.supporting.front().text));
   if (diagnosis.cause == kUndecided) AddLine(lines, "decide", OneLine(diagnosis.next));
-  if (const model::Remedy* remedy = RemedyToTry(diagnosis)) AddLine(lines, "change", ChangeText(*remedy));
+  if (!diagnosis.remedies.empty()) {
+    const model::Remedy& first = diagnosis.remedies.front();
+    AddLine(lines, first.setting.empty() ? "do" : "change", ChangeText(first));
+  }
   AddLine(lines, "restart", OneLine(diagnosis.restart));
   return lines;
 }
@@ -172,7 +168,8 @@ std::string StepText(std::int64_t first, std::int64_t last) {
 }
 
 std::string ChangeText(const model::Remedy& remedy) {
-  if (remedy.setting.empty()) return OneLine(remedy.text);
+  const catalogue::RemedyRow* row = catalogue::FindRemedy(remedy.id);
+  if (remedy.setting.empty()) return OneLine(row == nullptr ? remedy.text : row->title);
   const std::string setting = OneLine(remedy.setting);
   const std::string current = OneLine(remedy.current);
   const std::string proposed = OneLine(remedy.proposed);
@@ -196,7 +193,9 @@ std::string ProgressText(const model::Run& run) {
 
 std::string PlaceText(const model::Evidence& evidence) {
   std::vector<std::string> parts;
-  if (evidence.step != model::kNoStep) parts.push_back(fmt::format("step {}", evidence.step));
+  const std::string step = fmt::format("{}", evidence.step);
+  // Most texts name their step themselves.
+  if (evidence.step != model::kNoStep && evidence.text.find(step) == std::string::npos) parts.push_back("step " + step);
   if (!evidence.path.empty()) {
     const std::string path = OneLine(evidence.path);
     parts.push_back(evidence.line == 0 ? path : fmt::format("{}:{}", path, evidence.line));
@@ -205,14 +204,33 @@ std::string PlaceText(const model::Evidence& evidence) {
 }
 
 std::string BlindText(const model::RunReport& run) {
-  std::vector<std::string> parts;
+  std::vector<std::string> families;
   for (const model::Coverage& coverage : run.coverage) {
-    if (coverage.state != model::CoverageState::kBlind) continue;
-    const std::string reason = OneLine(coverage.reason);
-    parts.push_back(reason.empty() ? std::string(model::Name(coverage.family))
-                                   : fmt::format("{} ({})", model::Name(coverage.family), reason));
+    if (coverage.state == model::CoverageState::kBlind) families.emplace_back(model::Name(coverage.family));
   }
-  return Join(parts, ", ");
+  return families.empty() ? std::string() : "not checked for want of data: " + Join(families, ", ");
+}
+
+std::string RemarkOf(const model::Diagnosis& diagnosis) {
+  if (diagnosis.cause == kUndecided) return {};
+  std::string_view rest = diagnosis.summary;
+  const auto drop = [&](std::string_view known) {
+    if (known.empty() || !rest.starts_with(known)) return;
+    rest.remove_prefix(known.size());
+    while (!rest.empty() && (rest.front() == ' ' || rest.front() == ':' || rest.front() == '.')) rest.remove_prefix(1);
+  };
+  drop(CauseTitle(diagnosis.cause));
+  if (!diagnosis.supporting.empty()) drop(diagnosis.supporting.front().text);
+  return OneLine(rest);
+}
+
+std::vector<model::Evidence> WithoutRepeats(const std::vector<model::Evidence>& evidence) {
+  std::vector<model::Evidence> kept;
+  for (const model::Evidence& one : evidence) {
+    const bool said = std::any_of(kept.begin(), kept.end(), [&](const auto& other) { return other.text == one.text; });
+    if (!said) kept.push_back(one);
+  }
+  return kept;
 }
 
 std::string LabelText(const model::Labels& labels) {

@@ -14,7 +14,7 @@ namespace vigil::report {
 enum class Outlook : std::uint8_t { kHealthy, kUnjudged, kSuspect, kSick };
 
 struct VerdictLine {
-  std::string_view label;  // cause, because, decide, change, restart; means, unseen
+  std::string_view label;  // cause, because, decide, change or do, restart; means, unseen
   std::string text;
 };
 
@@ -50,13 +50,17 @@ std::string CauseTitle(std::string_view cause);
 std::string Percent(double share);
 // "step 412", "steps 398-411", empty without a step.
 std::string StepText(std::int64_t first, std::int64_t last);
-// "learning_rate: 0.003 -> 0.001 (TrainingArguments)", or the remedy's text when it names no setting.
+// "learning_rate: 0.003 -> 0.001 (TrainingArguments)", or the remedy's title when it names no setting.
 std::string ChangeText(const model::Remedy& remedy);
 // "loss 3.2 -> 1.1", from the first signal of progress that was logged; empty when there is none.
 std::string ProgressText(const model::Run& run);
-// "step 412, train.log:88", what is known of it; empty when nothing is.
+// "step 412, train.log:88", what is known of it and not said in its text; empty when nothing is.
 std::string PlaceText(const model::Evidence& evidence);
-// "memory (reason)" of each blind family, joined; empty when everything was checked.
+// What the summary says beyond the cause and the first piece of evidence, which stand elsewhere; empty when nothing.
+std::string RemarkOf(const model::Diagnosis& diagnosis);
+// Two tests may rest on one observation: it is said once.
+std::vector<model::Evidence> WithoutRepeats(const std::vector<model::Evidence>& evidence);
+// The families that could not be checked, in a line; empty when everything was.
 std::string BlindText(const model::RunReport& run);
 // "layer=12 rank=0", empty without labels.
 std::string LabelText(const model::Labels& labels);

@@ -64,7 +64,10 @@ model::Diagnosis LrTooHigh(std::int64_t first, std::int64_t last) {
   model::Diagnosis diagnosis;
   diagnosis.cause = "sample-lr-too-high";
   diagnosis.confidence = 0.8612345;
-  diagnosis.summary = "The learning rate is too high for this model";
+  diagnosis.summary =
+      "sample-lr-too-high: grad_norm climbed 1.2 -> 840 over steps 398-411 before the loss. Cannot be told apart for "
+      "sure "
+      "from \"there is no warm-up\"; the first steps would tell";
   diagnosis.first_step = first;
   diagnosis.last_step = last;
   diagnosis.findings = {0, 1};
@@ -75,10 +78,11 @@ model::Diagnosis LrTooHigh(std::int64_t first, std::int64_t last) {
   diagnosis.missing = {"fingerprints of the batches"};
   diagnosis.next = "Train 50 steps from checkpoint-300 with a third of the learning rate";
   diagnosis.restart = "checkpoint-300, the last clean one before step 398";
-  diagnosis.remedies = {
-      {"lower-lr", "Lower the learning rate", "hf-trainer", "TrainingArguments", "learning_rate", "0.003", "0.001"},
-      {"clip-norm", "Clip the global gradient norm", "hf-trainer", "TrainingArguments", "max_grad_norm", "", "1.0"},
-      {"inspect-batch", "Look at the data of steps 398 to 411", "", "", "", "", ""}};
+  diagnosis.remedies = {{"sample-lower-lr", "Lower the learning rate", "hf-trainer", "TrainingArguments",
+                         "learning_rate", "0.003", "0.001"},
+                        {"sample-clip-norm", "Clip the global gradient norm", "hf-trainer", "TrainingArguments",
+                         "max_grad_norm", "", "1.0"},
+                        {"sample-inspect", "Look at the data of steps 398 to 411", "", "", "", "", ""}};
   return diagnosis;
 }
 
@@ -121,15 +125,15 @@ model::RunReport HiddenNanRun() {
   model::Diagnosis diagnosis;
   diagnosis.cause = "sample-bad-data";
   diagnosis.confidence = 0.71;
-  diagnosis.summary = "One batch holds a value that is not finite";
+  diagnosis.summary = "sample-bad-data: grad_norm was flat (0.98 -> 1.02) for 50 steps before";
   diagnosis.first_step = 212;
   diagnosis.last_step = 300;
   diagnosis.findings = {0, 1};
   diagnosis.supporting = {Observed("grad_norm was flat (0.98 -> 1.02) for 50 steps before", 162, 1.02)};
   diagnosis.next = "Run the batch of step 212 alone from checkpoint-200";
   diagnosis.restart = "checkpoint-200, the last clean one before step 212";
-  diagnosis.remedies = {{"show-nan", "Show NaN in the log", "hf-trainer", "TrainingArguments", "logging_nan_inf_filter",
-                         "true", "false"}};
+  diagnosis.remedies = {{"sample-show-nan", "Show NaN in the log", "hf-trainer", "TrainingArguments",
+                         "logging_nan_inf_filter", "true", "false"}};
   report.diagnoses = {diagnosis};
   return report;
 }

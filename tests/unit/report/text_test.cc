@@ -74,6 +74,23 @@ TEST(RenderText, SaysWhatAFindingMeansWhereThereIsNoDiagnosis) {
   EXPECT_THAT(RenderText(samples::One(run), {}), HasSubstr("  means    "));
 }
 
+TEST(RenderText, SaysTheSameObservationOnce) {
+  model::RunReport run = samples::DivergedRun();
+  auto& supporting = run.diagnoses[0].supporting;
+  supporting.push_back(supporting.back());
+  EXPECT_EQ(RenderText(samples::One(run), {}), RenderText(samples::One(samples::DivergedRun()), {}));
+}
+
+TEST(RenderText, PutsNothingBeforeTheLinesToActOn) {
+  const std::vector<std::string> lines = LinesOfText(RenderText(samples::One(samples::DivergedRun()), {}));
+  ASSERT_GT(lines.size(), 5U);
+  EXPECT_THAT(lines[0], HasSubstr("step 405"));
+  EXPECT_THAT(lines[1], HasSubstr("cause    sample-lr-too-high (confidence 86%)"));
+  EXPECT_THAT(lines[2], HasSubstr("because  grad_norm climbed"));
+  EXPECT_THAT(lines[3], HasSubstr("change   learning_rate: 0.003 -> 0.001 (TrainingArguments)"));
+  EXPECT_THAT(lines[4], HasSubstr("restart  checkpoint-300"));
+}
+
 TEST(RenderText, FitsEveryWidth) {
   for (const int width : {40, 57, 80, 123, 200}) {
     for (const bool unicode : {true, false}) {
