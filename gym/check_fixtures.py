@@ -1,4 +1,4 @@
-"""Asserts that every fixture shows what its label says, from its files alone: `gym/.venv/bin/python gym/check_fixtures.py`.
+"""Asserts that every fixture shows what its label says, from its files alone (run it with gym/.venv/bin/python).
 
 Reads with json, regular expressions and the tensorboard package; shares no code with the product.
 """
@@ -43,6 +43,8 @@ def from_dict_lines(text, out):
     for match in re.finditer(r"\{'[^{}\n]*\}", text):
         body = re.sub(r"(?<=: )(nan|-?inf)(?=[,}])", r"'\1'", match.group())
         row = ast.literal_eval(body)
+        if not {"loss", "eval_loss", "train_runtime"} & row.keys():
+            continue
         count += "loss" in row
         for key, value in row.items():
             out.put(key, count, value)
@@ -56,8 +58,13 @@ def from_loop_lines(text, out):
         step = re.match(r"(?:\[train\] )?(?:step |iter[= ])(\d+)", line)
         if not step:
             continue
-        for key, pattern in (("loss", r"\bloss[ =]"), ("grad_norm", r"(?:grad_norm |gnorm=)"), ("learning_rate", r"\blr[ =]"),
-                             ("loss_scale", "loss_scale "), ("eval_loss", "val_loss ")):
+        for key, pattern in (
+            ("loss", r"\bloss[ =]"),
+            ("grad_norm", r"(?:grad_norm |gnorm=)"),
+            ("learning_rate", r"\blr[ =]"),
+            ("loss_scale", "loss_scale "),
+            ("eval_loss", "val_loss "),
+        ):
             if found := re.search(pattern + NUMBER, line):
                 out.put(key, int(step[1]), found[1])
 
@@ -67,7 +74,7 @@ LOOP_KEYS = {"lr": "learning_rate", "val_loss": "eval_loss"}
 
 def from_json_lines(lines, out):
     for line in lines:
-        if line.startswith("{\""):
+        if line.startswith('{"'):
             row = json.loads(line)
             for key, value in row.items():
                 out.put(LOOP_KEYS.get(key, key), row["step"], value)
@@ -96,7 +103,9 @@ def load(folder):
     """The richest source wins: state, events, files, then the log. Also the log as text."""
     log = os.path.join(folder, "train.log")
     text = open(log, errors="replace").read().replace("\r", "\n") if os.path.exists(log) else ""
-    states = sorted(glob.glob(f"{folder}/checkpoint-*/trainer_state.json"), key=lambda p: int(re.findall(r"\d+", p)[-1]))
+    states = sorted(
+        glob.glob(f"{folder}/checkpoint-*/trainer_state.json"), key=lambda p: int(re.findall(r"\d+", p)[-1])
+    )
     sources = []
     if states:
         sources.append(lambda out: from_state(states[-1], out))
@@ -124,32 +133,55 @@ def head(values, share=0.05):
 
 
 def tail(values, share=0.1):
-    return statistics.median(values[-max(3, int(len(values) * share)):])
+    return statistics.median(values[-max(3, int(len(values) * share)) :])
+
+
+def lowest(values, window=0):
+    """The lowest median over a window (a sixth of the run unless given)."""
+    window = window or max(3, len(values) // 6)
+    return min(statistics.median(values[i : i + window]) for i in range(max(1, len(values) - window + 1)))
+
+
+def mean_of(values, begin, end):
+    """Mean over a stretch of the run, given as shares of its length."""
+    return statistics.mean(values[int(begin * len(values)) : max(1, int(end * len(values)))])
 
 
 def blew_up(s, _):
     loss, norm = s.finite("loss"), s.finite("grad_norm")
-    best = min(head(loss), min(statistics.median(loss[i:i + 5]) for i in range(max(1, len(loss) - 4))))
+    best = min(head(loss), lowest(loss, 5))
     diverged = tail(loss) > 1.5 * best
     never = tail(loss) > 0.85 * head(loss)
     exploded = norm and max(norm) > 100
     lost = len(loss) < len(s.values("loss"))
-    return [("loss ends > 1.5x its best, never learned, norm > 100 or non-finite", diverged or never or exploded or lost)]
+    return [
+        ("loss ends > 1.5x its best, never learned, norm > 100 or non-finite", diverged or never or exploded or lost)
+    ]
 
 
 def non_finite(s, _):
-    return [("a non-finite loss or norm is logged", any(not math.isfinite(v) for k in ("loss", "grad_norm") for v in s.values(k)))]
+    return [
+        (
+            "a non-finite loss or norm is logged",
+            any(not math.isfinite(v) for k in ("loss", "grad_norm") for v in s.values(k)),
+        )
+    ]
 
 
 def hidden(s, _):
-    return [("no loss is non-finite", len(s.finite("loss")) == len(s.values("loss"))),
-            ("the norm is non-finite", len(s.finite("grad_norm")) < len(s.values("grad_norm"))),
-            ("the loss reads 0 at the end", s.values("loss")[-1] == 0)]
+    return [
+        ("no loss is non-finite", len(s.finite("loss")) == len(s.values("loss"))),
+        ("the norm is non-finite", len(s.finite("grad_norm")) < len(s.values("grad_norm"))),
+        ("the loss reads 0 at the end", s.values("loss")[-1] == 0),
+    ]
 
 
 def masked(s, _):
     loss, norm = s.values("loss"), s.values("grad_norm")
-    return [("loss is 0 or NaN throughout", all(v == 0 or math.isnan(v) for v in loss)), ("norm is 0 or NaN", not any(v > 0 for v in norm))]
+    return [
+        ("loss is 0 or NaN throughout", all(v == 0 or math.isnan(v) for v in loss)),
+        ("norm is 0 or NaN", not any(v > 0 for v in norm)),
+    ]
 
 
 def flat(s, _):
@@ -164,13 +196,18 @@ def rate_zero(s, _):
 
 def overfit(s, _):
     losses, loss = s.values("eval_loss"), s.finite("loss")
-    return [("eval loss ends > 1.1x its best", losses[-1] > 1.1 * min(losses)), ("train loss falls", tail(loss) < 0.7 * head(loss))]
+    return [
+        ("eval loss ends > 1.1x its best", losses[-1] > 1.1 * min(losses)),
+        ("train loss falls", tail(loss) < 0.7 * head(loss)),
+    ]
 
 
 def rate_jump(s, _):
     rates = s.values("learning_rate")
     jumps = [b / a for a, b in zip(rates[5:], rates[6:], strict=False) if a > 0]
-    return [("LR jumps by more than 1.5x or falls to under half within one record", max(jumps) > 1.5 or min(jumps) < 0.5)]
+    return [
+        ("LR jumps by more than 1.5x or falls to under half within one record", max(jumps) > 1.5 or min(jumps) < 0.5)
+    ]
 
 
 def resumed(s, row):
@@ -186,8 +223,10 @@ def spike(s, row):
     loss, onset = s.get("loss"), int(row["onset_step"])
     around = [v for n, v in loss if onset - 20 <= n < onset]
     peak = max(v for n, v in loss if onset <= n <= onset + 5)
-    return [("loss at the onset > 1.6x the median before", peak > 1.6 * statistics.median(around)),
-            ("it recovers", tail(s.finite("loss")) < 1.15 * statistics.median(around))]
+    return [
+        ("loss at the onset > 1.6x the median before", peak > 1.6 * statistics.median(around)),
+        ("it recovers", tail(s.finite("loss")) < 1.15 * statistics.median(around)),
+    ]
 
 
 def scale_collapse(s, _):
@@ -200,11 +239,17 @@ def constant_reward(s, _):
 
 
 def zero_groups(s, _):
-    return [("every group has zero spread", min(s.values("frac_reward_zero_std")) == 1), ("reward varies", len(set(s.values("reward"))) > 1)]
+    return [
+        ("every group has zero spread", min(s.values("frac_reward_zero_std")) == 1),
+        ("reward varies", len(set(s.values("reward"))) > 1),
+    ]
 
 
 def entropy_gone(s, _):
-    return [("entropy ends < 0.01", tail(s.values("entropy")) < 0.01), ("it began above 0.1", head(s.values("entropy")) > 0.1)]
+    return [
+        ("entropy ends < 0.01", tail(s.values("entropy")) < 0.01),
+        ("it began above 0.1", head(s.values("entropy")) > 0.1),
+    ]
 
 
 def truncated(s, _):
@@ -217,8 +262,13 @@ def kl_high(s, _):
 
 def rl_lost(s, _):
     reward = s.values("reward")
-    return [("reward ends under half its best, or norm > 10", tail(reward) < 0.5 * max(head(reward), tail(reward), sorted(reward)[len(reward) * 9 // 10])
-             or max(s.finite("grad_norm")) > 10)]
+    return [
+        (
+            "reward ends under half its best, or norm > 10",
+            tail(reward) < 0.5 * max(head(reward), tail(reward), sorted(reward)[len(reward) * 9 // 10])
+            or max(s.finite("grad_norm")) > 10,
+        )
+    ]
 
 
 def no_preference(s, _):
@@ -234,31 +284,59 @@ def crashed(pattern):
 
 
 CHECKS = {
-    "lr-too-high": blew_up, "no-warmup": blew_up, "no-clipping": blew_up, "nonfinite-input": non_finite,
-    "log-zero-layer": non_finite, "nan-hidden": hidden, "labels-masked": masked, "labels-shuffled": flat,
-    "frozen-params": flat, "lr-zero": rate_zero, "lr-too-low": flat, "overfit": overfit, "schedule-break": rate_jump,
-    "resume-no-optimizer": resumed, "bad-sample": spike, "fp16-overflow": scale_collapse,
-    "reward-constant": constant_reward, "zero-variance-groups": zero_groups, "entropy-collapse": entropy_gone,
-    "completions-truncated": truncated, "kl-blowup": kl_high, "preference-shuffled": no_preference,
-    "crash-shape-mismatch": crashed("size mismatch for"), "crash-matmul": crashed("mat1 and mat2 shapes"),
-    "crash-reward-import": crashed("ModuleNotFoundError"), "crash-empty-dataset": crashed("num_samples=0|Error"),
-    "crash-token-range": crashed("index out of range"), "crash-no-pad-token": crashed("pad(ding)?.token"),
-    "crash-generations": crashed("divisible"), "crash-interrupted": crashed("KeyboardInterrupt"),
+    "lr-too-high": blew_up,
+    "no-warmup": blew_up,
+    "no-clipping": blew_up,
+    "nonfinite-input": non_finite,
+    "log-zero-layer": non_finite,
+    "nan-hidden": hidden,
+    "labels-masked": masked,
+    "labels-shuffled": flat,
+    "frozen-params": flat,
+    "lr-zero": rate_zero,
+    "lr-too-low": flat,
+    "overfit": overfit,
+    "schedule-break": rate_jump,
+    "resume-no-optimizer": resumed,
+    "bad-sample": spike,
+    "fp16-overflow": scale_collapse,
+    "reward-constant": constant_reward,
+    "zero-variance-groups": zero_groups,
+    "entropy-collapse": entropy_gone,
+    "completions-truncated": truncated,
+    "kl-blowup": kl_high,
+    "preference-shuffled": no_preference,
+    "crash-shape-mismatch": crashed("size mismatch for"),
+    "crash-matmul": crashed("mat1 and mat2 shapes"),
+    "crash-reward-import": crashed("ModuleNotFoundError"),
+    "crash-empty-dataset": crashed("num_samples=0|StopIteration"),
+    "crash-token-range": crashed("index out of range"),
+    "crash-no-pad-token": crashed("pad(ding)?.token"),
+    "crash-generations": crashed("divisible"),
+    "crash-interrupted": crashed("KeyboardInterrupt"),
 }
 
 
 def healthy(s, row):
     loss = s.values("loss")
-    claims = [("every value is finite", all(math.isfinite(v) for k in ("loss", "grad_norm", "eval_loss") for v in s.values(k)))]
+    claims = [
+        (
+            "every value is finite",
+            all(math.isfinite(v) for k in ("loss", "grad_norm", "eval_loss") for v in s.values(k)),
+        )
+    ]
     if row["trainer"] == "grpo":
         reward, entropy = s.values("reward"), s.values("entropy")
-        claims += [("reward does not fall", tail(reward) >= head(reward) - 0.05), ("entropy > 0.02", tail(entropy) > 0.02),
-                   ("groups differ", statistics.mean(s.values("frac_reward_zero_std")) < 0.8),
-                   ("kl < 1", max(s.values("kl") or [0]) < 1)]
+        claims += [
+            ("reward rises", mean_of(reward, 0.7, 1) > mean_of(reward, 0, 0.3)),
+            ("entropy > 0.02", tail(entropy) > 0.02),
+            ("groups differ", statistics.mean(s.values("frac_reward_zero_std")) < 0.8),
+            ("kl < 1", max(s.values("kl") or [0]) < 1),
+        ]
         return claims
     at_floor = "floor" in row["note"] or "fine-tune" in row["note"]
     claims.append(("loss fell, or was at its floor", tail(loss) < (1.05 if at_floor else 0.93) * head(loss)))
-    claims.append(("it ends near its best", tail(loss) < 1.35 * min(loss) + 0.1))
+    claims.append(("it ends near its best", tail(loss, 0.15) < 1.15 * lowest(loss)))
     if evals := s.values("eval_loss"):
         claims.append(("eval loss ends near its best", evals[-1] < 1.05 * min(evals)))
     return claims
@@ -274,13 +352,14 @@ def claims_of(row, series):
     return CHECKS[row["fault"]](series, row)
 
 
-def brief(series):
-    def ends(key):
-        values = series.values(key)
-        return f"{values[0]:.3g}>{values[-1]:.3g}" if values else "-"
+def ends(series, key):
+    values = series.values(key)
+    return f"{values[0]:.3g}>{values[-1]:.3g}" if values else "-"
 
-    norms = series.finite("grad_norm")
-    return f"n={len(series.values('loss')):<4} loss {ends('loss'):14} norm<={max(norms, default=0):<8.3g} lr {ends('learning_rate'):18}"
+
+def brief(series):
+    norm, count = max(series.finite("grad_norm"), default=0), len(series.values("loss"))
+    return f"n={count:<4} loss {ends(series, 'loss'):14} norm<={norm:<8.3g} lr {ends(series, 'learning_rate'):18}"
 
 
 def main():
@@ -296,10 +375,9 @@ def main():
             failed = [claim for claim, holds in claims_of(row, series) if not holds]
         except (IndexError, ValueError, statistics.StatisticsError) as error:
             failed = [f"cannot be judged: {error!r}"]
-        if row["fault"] in ("reward-constant", "entropy-collapse", "kl-blowup") or row["trainer"] == "grpo":
-            extra = " ".join(f"{k} {series.values(k)[0]:.3g}>{series.values(k)[-1]:.3g}" for k in ("reward", "entropy", "kl") if k in series)
-        else:
-            extra = f"eval {series.values('eval_loss')[0]:.3g}>{series.values('eval_loss')[-1]:.3g}" if "eval_loss" in series else ""
+        extra = "  ".join(
+            f"{key} {ends(series, key)}" for key in ("eval_loss", "reward", "entropy", "kl") if key in series
+        )
         bad += bool(failed)
         print(f"{'ok ' if not failed else 'BAD'} {row['path'][5:]:42} {brief(series)} {extra} {'; '.join(failed)}")
     healthy_runs = sum(r["fault"] == "healthy" for r in rows)

@@ -2,8 +2,11 @@
 
 import argparse
 import math
+import os
 import random
+import signal
 import sys
+import threading
 
 import numpy as np
 import torch
@@ -42,6 +45,7 @@ def parse(trainer, **defaults):
     p.add_argument("--resume", default="", help="checkpoint to go on from")
     p.add_argument("--warm-start", type=int, default=0, help="steps of training before the run that is logged")
     p.add_argument("--tensorboard", action="store_true")
+    p.add_argument("--heavy", type=float, default=0.0, help="sample weights with a Pareto tail of this index")
     for name, value in defaults.items():
         if isinstance(value, bool):
             p.add_argument("--" + name, action="store_true")
@@ -59,6 +63,11 @@ def seed_everything(seed):
     torch.manual_seed(seed)
     torch.set_num_threads(1)
     return np.random.default_rng(seed)
+
+
+def interrupt_soon():
+    """Sends what Ctrl-C sends, a moment from now."""
+    threading.Timer(0.02, os.kill, (os.getpid(), signal.SIGINT)).start()
 
 
 def schedule_factor(kind, step, warmup, total):

@@ -29,58 +29,184 @@ FLAT = "loss/not-decreasing,loss/plateau"
 
 FAULTS = [
     Fault("lr-too-high", (HF, SFT, GRPO, DPO, TORCH), BLOWUP, "lr-too-high", "learning rate 30-300 times too high"),
-    Fault("no-warmup", (HF, TORCH), BLOWUP + ",lr/no-warmup", "no-warmup,lr-too-high",
-          "peak learning rate from step 1 on a post-norm model that a warm-up carries through"),
-    Fault("no-clipping", (HF, TORCH), BLOWUP + ",grad/unstable,grad/spike,loss/spike", "no-clipping,lr-too-high",
-          "clipping off with heavy-tailed inputs"),
-    Fault("nonfinite-input", (HF, TORCH), "loss/non-finite,grad/non-finite,data/non-finite", "bad-sample,layer-numerics",
-          "one batch holds a NaN or inf among its input features"),
-    Fault("log-zero-layer", (HF, SFT, TORCH), "loss/non-finite,grad/non-finite", "layer-numerics,bad-sample",
-          "a layer takes log() of a coefficient that anneals to 0"),
-    Fault("nan-hidden", (HF, SFT), "loss/non-finite,grad/non-finite", "bad-sample,layer-numerics",
-          "a NaN that the trainer's logging filter replaces by 0 or an average"),
-    Fault("labels-masked", (HF, SFT, TORCH), "data/labels-masked,loss/collapse,grad/zero,loss/non-finite", "label-masking",
-          "every label is -100"),
-    Fault("labels-shuffled", (HF, SFT, TORCH), FLAT, "wrong-targets,frozen-params,objective-mismatch",
-          "targets belong to other inputs"),
-    Fault("frozen-params", (HF, SFT, TORCH), FLAT + ",grad/vanishing", "frozen-params,wrong-targets,lr-too-low",
-          "only an irrelevant tensor trains, or the optimizer holds another model's parameters"),
-    Fault("lr-zero", (HF, SFT, GRPO, TORCH), "lr/zero,loss/not-decreasing", "lr-zero", "learning rate 0, or reaches it early"),
-    Fault("lr-too-low", (HF, SFT, TORCH), FLAT + ",lr/out-of-range", "lr-too-low,frozen-params",
-          "learning rate a thousandth of what the model needs"),
+    Fault(
+        "no-warmup",
+        (HF, TORCH),
+        BLOWUP + ",lr/no-warmup",
+        "no-warmup,lr-too-high",
+        "peak learning rate from step 1 on a post-norm model that a warm-up carries through",
+    ),
+    Fault(
+        "no-clipping",
+        (HF, TORCH),
+        BLOWUP + ",grad/unstable,grad/spike,loss/spike",
+        "no-clipping,lr-too-high",
+        "clipping off with heavy-tailed sample weights, at a rate that clipping carries through",
+    ),
+    Fault(
+        "nonfinite-input",
+        (HF, TORCH),
+        "loss/non-finite,grad/non-finite,data/non-finite",
+        "bad-sample,layer-numerics",
+        "one batch holds a NaN or inf among its input features",
+    ),
+    Fault(
+        "log-zero-layer",
+        (HF, SFT, TORCH),
+        "loss/non-finite,grad/non-finite",
+        "layer-numerics,bad-sample",
+        "a layer takes log() of a coefficient that anneals to 0",
+    ),
+    Fault(
+        "nan-hidden",
+        (HF, SFT),
+        "loss/non-finite,grad/non-finite",
+        "bad-sample,layer-numerics",
+        "a NaN that the trainer's logging filter replaces by 0 or an average",
+    ),
+    Fault(
+        "labels-masked",
+        (HF, SFT, TORCH),
+        "data/labels-masked,loss/collapse,grad/zero,loss/non-finite",
+        "label-masking",
+        "every label is -100",
+    ),
+    Fault(
+        "labels-shuffled",
+        (HF, SFT, TORCH),
+        FLAT,
+        "wrong-targets,frozen-params,objective-mismatch",
+        "targets belong to other inputs",
+    ),
+    Fault(
+        "frozen-params",
+        (HF, SFT, TORCH),
+        FLAT + ",grad/vanishing",
+        "frozen-params,wrong-targets,lr-too-low",
+        "only an irrelevant tensor trains, or the optimizer holds another model's parameters",
+    ),
+    Fault(
+        "lr-zero",
+        (HF, SFT, GRPO, TORCH),
+        "lr/zero,loss/not-decreasing",
+        "lr-zero",
+        "learning rate 0, or reaches it early",
+    ),
+    Fault(
+        "lr-too-low",
+        (HF, SFT, TORCH),
+        FLAT + ",lr/out-of-range",
+        "lr-too-low,frozen-params",
+        "learning rate a thousandth of what the model needs",
+    ),
     Fault("overfit", (HF, SFT, TORCH), "loss/overfit", "overfitting", "tiny train set, many epochs, a real eval set"),
     Fault("schedule-break", (HF, TORCH), "lr/schedule-break", "bad-schedule", "the scheduler is made anew in mid run"),
-    Fault("resume-no-optimizer", (HF, TORCH),
-          "resume/optimizer-reset,resume/schedule-restart,lr/schedule-break,loss/resume-jump,resume/incomplete-checkpoint",
-          "optimizer-not-saved,scheduler-not-saved", "resumed from a checkpoint that holds weights only"),
-    Fault("bad-sample", (HF, SFT, TORCH), "loss/spike,grad/spike", "bad-sample,bad-batch-state",
-          "one batch of garbage; the run recovers"),
-    Fault("fp16-overflow", (TORCH,), "numerics/loss-scale-collapse", "fp16-overflow",
-          "activations beyond 65504 under fp16 autocast; every step skipped, the loss scale halves"),
-    Fault("reward-constant", (GRPO,), "rl/reward-flat,rl/no-signal,grad/zero", "reward-broken,task-too-hard",
-          "the reward function looks for a form that no completion has"),
-    Fault("zero-variance-groups", (GRPO,), "rl/no-signal,grad/zero", "reward-broken",
-          "the reward depends on the prompt alone"),
-    Fault("entropy-collapse", (GRPO,), "rl/entropy-collapse", "mode-collapse,lr-too-high",
-          "high learning rate, no KL term, low temperature"),
-    Fault("completions-truncated", (GRPO,), "rl/truncated", "max-length-too-short",
-          "max_completion_length far below what an answer needs"),
-    Fault("kl-blowup", (GRPO,), "rl/kl-blowup", "lr-too-high,mode-collapse,reward-hacking",
-          "tiny KL weight and a learning rate far too high"),
-    Fault("preference-shuffled", (DPO,), "rl/preference-no-signal,loss/not-decreasing", "wrong-targets",
-          "chosen and rejected are swapped at random"),
-    Fault("crash-shape-mismatch", (TORCH,), "log/shape-mismatch-checkpoint,log/uncaught-exception", "bad-config,version-mismatch",
-          "a checkpoint of another width is loaded"),
-    Fault("crash-matmul", (HF,), "log/uncaught-exception", "bad-config,architecture-bug", "a head of the wrong input width"),
-    Fault("crash-reward-import", (GRPO,), "log/reward-module-missing", "missing-file-or-module",
-          "the reward module cannot be imported"),
-    Fault("crash-empty-dataset", (HF, SFT, TORCH), "log/empty-dataset", "bad-config,label-masking",
-          "a filter left no samples"),
-    Fault("crash-token-range", (HF, TORCH), "log/index-out-of-range,data/token-out-of-range", "bad-config,bad-sample",
-          "a token id beyond the embedding"),
-    Fault("crash-no-pad-token", (HF, SFT), "log/no-pad-token", "bad-config", "the tokenizer has no pad token"),
-    Fault("crash-generations", (GRPO,), "log/generation-batch-indivisible,log/config-rejected", "bad-config",
-          "batch not divisible by num_generations"),
+    Fault(
+        "resume-no-optimizer",
+        (HF, TORCH),
+        "resume/optimizer-reset,resume/schedule-restart,lr/schedule-break,loss/resume-jump,resume/incomplete-checkpoint",
+        "optimizer-not-saved,scheduler-not-saved",
+        "resumed from a checkpoint that holds weights only",
+    ),
+    Fault(
+        "bad-sample",
+        (HF, SFT, TORCH),
+        "loss/spike,grad/spike",
+        "bad-sample,bad-batch-state",
+        "one batch of garbage; the run recovers",
+    ),
+    Fault(
+        "fp16-overflow",
+        (TORCH,),
+        "numerics/loss-scale-collapse",
+        "fp16-overflow",
+        "activations beyond 65504 under fp16 autocast; every step skipped, the loss scale halves",
+    ),
+    Fault(
+        "reward-constant",
+        (GRPO,),
+        "rl/reward-flat,rl/no-signal,grad/zero",
+        "reward-broken,task-too-hard",
+        "the reward function looks for a form that no completion has",
+    ),
+    Fault(
+        "zero-variance-groups",
+        (GRPO,),
+        "rl/no-signal,grad/zero",
+        "reward-broken",
+        "the reward depends on the prompt alone",
+    ),
+    Fault(
+        "entropy-collapse",
+        (GRPO,),
+        "rl/entropy-collapse",
+        "mode-collapse,lr-too-high",
+        "high learning rate, no KL term, low temperature",
+    ),
+    Fault(
+        "completions-truncated",
+        (GRPO,),
+        "rl/truncated",
+        "max-length-too-short",
+        "max_completion_length far below what an answer needs",
+    ),
+    Fault(
+        "kl-blowup",
+        (GRPO,),
+        "rl/kl-blowup",
+        "lr-too-high,mode-collapse,reward-hacking",
+        "tiny KL weight and a learning rate far too high",
+    ),
+    Fault(
+        "preference-shuffled",
+        (DPO,),
+        "rl/preference-no-signal,loss/not-decreasing",
+        "wrong-targets",
+        "chosen and rejected are swapped at random",
+    ),
+    Fault(
+        "crash-shape-mismatch",
+        (TORCH,),
+        "log/shape-mismatch-checkpoint,log/uncaught-exception",
+        "bad-config,version-mismatch",
+        "a checkpoint of another width is loaded",
+    ),
+    Fault(
+        "crash-matmul",
+        (HF,),
+        "log/uncaught-exception",
+        "bad-config,architecture-bug",
+        "a head of the wrong input width",
+    ),
+    Fault(
+        "crash-reward-import",
+        (GRPO,),
+        "log/reward-module-missing",
+        "missing-file-or-module",
+        "the reward module cannot be imported",
+    ),
+    Fault(
+        "crash-empty-dataset",
+        (HF, SFT, TORCH),
+        "log/empty-dataset",
+        "bad-config,label-masking",
+        "a filter left no samples",
+    ),
+    Fault(
+        "crash-token-range",
+        (HF, TORCH),
+        "log/index-out-of-range,data/token-out-of-range",
+        "bad-config,bad-sample",
+        "a token id beyond the embedding",
+    ),
+    Fault("crash-no-pad-token", (HF,), "log/no-pad-token", "bad-config", "the tokenizer has no pad token"),
+    Fault(
+        "crash-generations",
+        (GRPO,),
+        "log/generation-batch-indivisible,log/config-rejected",
+        "bad-config",
+        "batch not divisible by num_generations",
+    ),
     Fault("crash-interrupted", (HF, TORCH), "log/interrupted", "", "Ctrl-C in mid run"),
 ]
 BY_NAME = {fault.name: fault for fault in FAULTS}
@@ -89,8 +215,13 @@ BY_NAME = {fault.name: fault for fault in FAULTS}
 def print_list(as_json):
     if as_json:
         rows = [
-            {"name": f.name, "trainers": f.trainers, "findings": f.findings.split(","),
-             "cause": f.cause.split(",")[0], "what": f.what}
+            {
+                "name": f.name,
+                "trainers": f.trainers,
+                "findings": f.findings.split(","),
+                "cause": f.cause.split(",")[0],
+                "what": f.what,
+            }
             for f in FAULTS
         ]
         print(json.dumps(rows, indent=1))
@@ -122,16 +253,17 @@ def clean_features(count, length, rng):
     return rng.normal(0, 0.1, (count, length)).astype(np.float32)
 
 
-def heavy_features(count, length, rng, tail=1.1):
-    """Inputs without scaling or outlier removal: Student-t with hardly a mean."""
-    return (0.1 * rng.standard_t(tail, (count, length))).astype(np.float32)
+def heavy_weights(count, rng, tail):
+    """Importance weights that nobody capped: most near 1, a few in the hundreds (Pareto)."""
+    weights = 1.0 + rng.pareto(tail, count)
+    return (weights / np.median(weights)).astype(np.float32)
 
 
 # --- model ----------------------------------------------------------------------------------------------------------
 
 
 class AnnealedLogGate(nn.Module):
-    """Scales by 1 + 0.1 log(tau), where tau anneals from 1 to 0 over `steps` training passes. log(0) waits at the end."""
+    """Scales by 1 + 0.1 log(tau), where tau anneals from 1 to 0 over `steps` training passes; then log(0)."""
 
     def __init__(self, steps):
         super().__init__()

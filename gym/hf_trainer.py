@@ -2,7 +2,6 @@
 
 import os
 import signal
-import time
 
 import torch
 from transformers import DataCollatorForLanguageModeling, Trainer, TrainerCallback, TrainingArguments
@@ -28,8 +27,7 @@ def make_data(args, rng, vocab, language):
     if args.fault == "nan-hidden" and args.model != "plain":
         train = train % (vocab - 1)  # the last word of the vocabulary is new: it occurs in one sample only
         train[args.onset * args.batch - 3, 5] = vocab - 1
-    if args.fault == "no-clipping":
-        features = faults.heavy_features(count, args.length, rng, args.strength or 1.1)
+    weights = faults.heavy_weights(count, rng, args.heavy) if args.heavy else None
     if args.fault == "bad-sample":
         at = slice((args.onset - 1) * args.batch, args.onset * args.batch)
         train[at] = faults.garbage_rows(args.batch, args.length, vocab, rng)
@@ -37,14 +35,15 @@ def make_data(args, rng, vocab, language):
         train[args.onset * args.batch - 3, 5] = vocab + 4
     if args.fault == "crash-empty-dataset":
         train = train[(train < 0).all(axis=1)]
-    return task.Rows(train, labels, features), task.Rows(held_out)
+    return task.Rows(train, labels, features, weights), task.Rows(held_out)
 
 
 def make_model(args, vocab):
     if args.model in ("plain", "post-norm"):
         middle = faults.AnnealedLogGate(args.onset) if args.fault == "log-zero-layer" else None
-        return task.PlainLM(vocab, args.width, args.layers, post_norm=args.model == "post-norm", middle=middle,
-                            length=args.length)
+        return task.PlainLM(
+            vocab, args.width, args.layers, post_norm=args.model == "post-norm", middle=middle, length=args.length
+        )
     model = task.library_model(args.model, vocab, args.width, args.layers, args.length, dropout=args.dropout)
     if args.fault == "nan-hidden":
         faults.uninitialised_row(model.get_input_embeddings(), vocab - 1)
@@ -74,13 +73,14 @@ class Killed(TrainerCallback):
 
 
 class CtrlC(TrainerCallback):
+    """The user loses patience: the signal comes from outside and hits whatever runs then."""
+
     def __init__(self, step):
         self.step = step
 
     def on_step_end(self, args, state, control, **_):
         if state.global_step == self.step:
-            os.kill(os.getpid(), signal.SIGINT)
-            time.sleep(1)
+            common.interrupt_soon()
 
 
 class NewScheduler(TrainerCallback):
@@ -105,12 +105,23 @@ def training_arguments(args):
     else:
         extra.update(max_steps=args.steps)
     return TrainingArguments(
-        output_dir="out", learning_rate=args.lr, lr_scheduler_type=args.schedule, warmup_steps=args.warmup,
-        max_grad_norm=args.clip, per_device_train_batch_size=args.batch, gradient_accumulation_steps=args.accum,
-        logging_steps=args.logging_steps, save_steps=args.save_steps or 100000, seed=args.seed, use_cpu=True,
-        report_to=["tensorboard"] if args.tensorboard else "none", dataloader_pin_memory=False,
-        save_only_model=args.fault == "resume-no-optimizer", save_total_limit=args.keep or None,
-        logging_nan_inf_filter=args.fault not in ("nonfinite-input", "log-zero-layer"), **extra,
+        output_dir="out",
+        learning_rate=args.lr,
+        lr_scheduler_type=args.schedule,
+        warmup_steps=args.warmup,
+        max_grad_norm=args.clip,
+        per_device_train_batch_size=args.batch,
+        gradient_accumulation_steps=args.accum,
+        logging_steps=args.logging_steps,
+        save_steps=args.save_steps or 100000,
+        seed=args.seed,
+        use_cpu=True,
+        report_to=["tensorboard"] if args.tensorboard else "none",
+        dataloader_pin_memory=False,
+        save_only_model=args.fault == "resume-no-optimizer",
+        save_total_limit=args.keep or None,
+        logging_nan_inf_filter=args.fault not in ("nonfinite-input", "log-zero-layer"),
+        **extra,
     )
 
 
@@ -144,10 +155,16 @@ def main():
         callbacks.append(CtrlC(args.onset))
     collator = None
     if args.fault == "crash-no-pad-token":
-        collator = DataCollatorForLanguageModeling(task.word_tokenizer([str(i) for i in range(vocab)], pad=False), mlm=False)
+        collator = DataCollatorForLanguageModeling(
+            task.word_tokenizer([str(i) for i in range(vocab)], pad=False), mlm=False
+        )
     in_order = args.fault in ("nonfinite-input", "nan-hidden", "bad-sample", "crash-token-range")
     trainer = (InOrder if in_order else Trainer)(
-        model=model, args=training_arguments(args), train_dataset=data, callbacks=callbacks, data_collator=collator,
+        model=model,
+        args=training_arguments(args),
+        train_dataset=data,
+        callbacks=callbacks,
+        data_collator=collator,
         eval_dataset=held_out if args.eval_steps else None,
     )
     trainer.train(resume_from_checkpoint=get_last_checkpoint("out") if args.resume else None)

@@ -18,17 +18,29 @@ import traceback
 GYM = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, GYM)
 
-import catalogue  # noqa: E402
+import run_list  # noqa: E402
 
 FIXTURES = os.path.join(os.path.dirname(GYM), "tests", "fixtures")
 WORK = os.path.join(GYM, ".work")
-SCRIPTS = {"hf": "hf_trainer.py", "sft": "trl_sft.py", "grpo": "trl_grpo.py", "dpo": "trl_dpo.py", "torch": "torch_loop.py"}
+SCRIPTS = {
+    "hf": "hf_trainer.py",
+    "sft": "trl_sft.py",
+    "grpo": "trl_grpo.py",
+    "dpo": "trl_dpo.py",
+    "torch": "torch_loop.py",
+}
 HEADER = ["path", "trainer", "fault", "split", "expect", "cause", "onset_step", "note"]
 
 
 def quiet_environment():
-    os.environ.update(OMP_NUM_THREADS="1", TOKENIZERS_PARALLELISM="false", HF_HUB_OFFLINE="1", TRL_EXPERIMENTAL_SILENCE="1",
-                      CUDA_VISIBLE_DEVICES="", COLUMNS="120")
+    os.environ.update(
+        OMP_NUM_THREADS="1",
+        TOKENIZERS_PARALLELISM="false",
+        HF_HUB_OFFLINE="1",
+        TRL_EXPERIMENTAL_SILENCE="1",
+        CUDA_VISIBLE_DEVICES="",
+        COLUMNS="120",
+    )
 
 
 def run_forked(script, words, log, buffered):
@@ -55,7 +67,9 @@ def run_forked(script, words, log, buffered):
 def run_alone(script, words, log, buffered):
     flags = [] if buffered else ["-u"]
     child = subprocess.Popen(
-        [sys.executable, *flags, script, *words], stdout=log, stderr=log,
+        [sys.executable, *flags, script, *words],
+        stdout=log,
+        stderr=log,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )
     return child.wait()
@@ -65,8 +79,10 @@ def scrub(data):
     """Takes machine names and paths out of a text file."""
     home = os.path.realpath(sys.base_prefix)
     for old, new in (
-        (os.path.join(GYM, ".venv4"), "/opt/venv"), (os.path.join(GYM, ".venv"), "/opt/venv"),
-        (home + "/lib/python3.11", "/usr/lib/python3.11"), (GYM, "/workspace/run"),
+        (os.path.join(GYM, ".venv4"), "/opt/venv"),
+        (os.path.join(GYM, ".venv"), "/opt/venv"),
+        (home + "/lib/python3.11", "/usr/lib/python3.11"),
+        (GYM, "/workspace/run"),
     ):
         data = data.replace(old.encode(), new.encode())
     return re.sub(rb"/workspace/run/\.work/[\w.-]+/[\w.-]+", b"/workspace/run", data)
@@ -107,11 +123,11 @@ def make(run):
     os.makedirs(work)
     os.chdir(work)
     script = os.path.join(GYM, SCRIPTS[run.trainer])
-    runner = run_alone if run.fault.startswith("crash-") else run_forked
+    runner = run_alone if "alone" in run.how or run.fault.startswith("crash-") else run_forked
     with open("train.log", "ab", buffering=0) as log:
         for part in run.parts:
-            words = f"--fault {run.fault} --seed {run.seed} {run.args} {part}".split()
-            code = runner(script, words, log, run.buffered)
+            words = f"--fault {run.fault} --seed {run.seed} {part}".split()
+            code = runner(script, words, log, "buffered" in run.how)
     collect(run, work)
     print(f"{run.path:44} exit {code}", flush=True)
 
@@ -119,18 +135,30 @@ def make(run):
 def write_labels():
     with open(os.path.join(FIXTURES, "LABELS.tsv"), "w") as f:
         f.write("\t".join(HEADER) + "\n")
-        for run in sorted(catalogue.RUNS, key=lambda r: r.path):
+        for run in sorted(run_list.RUNS, key=lambda r: r.path):
             if os.path.isdir(os.path.join(FIXTURES, "runs", run.path)):
-                onset = "" if run.onset is None else str(run.onset)
-                f.write("\t".join([f"runs/{run.path}", run.trainer, run.fault, run.split, run.expect, run.cause, onset,
-                                   run.note]) + "\n")
+                f.write(
+                    "\t".join(
+                        [
+                            f"runs/{run.path}",
+                            run.trainer,
+                            run.fault,
+                            run.split,
+                            run.expect,
+                            run.cause,
+                            run.onset,
+                            run.note,
+                        ]
+                    )
+                    + "\n"
+                )
     with open(os.path.join(FIXTURES, "DEMO"), "w") as f:
-        f.writelines(f"runs/{path}\n" for path in catalogue.DEMO)
+        f.writelines(f"runs/{path}\n" for path in run_list.DEMO)
 
 
 def drop_strangers():
     """Removes runs that the list no longer names."""
-    named = {run.path for run in catalogue.RUNS}
+    named = {run.path for run in run_list.RUNS}
     for folder in glob.glob(os.path.join(FIXTURES, "runs", "*", "*")):
         if os.path.relpath(folder, os.path.join(FIXTURES, "runs")) not in named:
             shutil.rmtree(folder)
@@ -143,14 +171,22 @@ def main():
     p.add_argument("--line", type=int, default=5, choices=[4, 5], help="which line of transformers this process runs")
     args = p.parse_args()
     quiet_environment()
-    wanted = [r for r in catalogue.RUNS if not args.only or any(part in r.path for part in args.only)]
+    wanted = [r for r in run_list.RUNS if not args.only or any(part in r.path for part in args.only)]
     if args.missing:
         wanted = [r for r in wanted if not os.path.isdir(os.path.join(FIXTURES, "runs", r.path))]
     mine = [r for r in wanted if r.line == args.line]
     other = [r for r in wanted if r.line != args.line]
     if args.line == 5 and other:
-        subprocess.run([os.path.join(GYM, ".venv4", "bin", "python"), os.path.abspath(__file__), "--line", "4",
-                        *[r.path for r in other]], check=True)
+        subprocess.run(
+            [
+                os.path.join(GYM, ".venv4", "bin", "python"),
+                os.path.abspath(__file__),
+                "--line",
+                "4",
+                *[r.path for r in other],
+            ],
+            check=True,
+        )
     if any(r.trainer != "torch" for r in mine):
         import trl  # noqa: F401
         from trl import DPOTrainer, GRPOTrainer, SFTTrainer  # noqa: F401

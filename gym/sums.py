@@ -33,11 +33,11 @@ def reply(a, b, rng, wrong=0.0):
     return f"{thought(rng)} answer {min(total, 2 * LIMIT - 1)}"
 
 
-def pairs(count, rng, wrong=0.0):
-    """(prompt, completion, sum) triples."""
+def pairs(count, rng, wrong=0.0, limit=LIMIT):
+    """(prompt, completion, sum) triples of numbers below `limit`."""
     out = []
     for _ in range(count):
-        a, b = rng.randrange(LIMIT), rng.randrange(LIMIT)
+        a, b = rng.randrange(limit), rng.randrange(limit)
         out.append((question(a, b), reply(a, b, rng, wrong), a + b))
     return out
 

@@ -9,7 +9,7 @@ IGNORE = -100
 
 
 class MarkovLanguage:
-    """A chain over `vocab` words, each with `branch` successors of falling probability; its entropy is the loss floor."""
+    """A chain over `vocab` words with `branch` successors each, of falling probability. Its entropy is the loss floor."""
 
     def __init__(self, vocab=96, branch=4, skew=1.2, seed=7):
         rng = np.random.default_rng(seed)
@@ -42,12 +42,13 @@ def arithmetic(count, length, rng):
 
 
 class Rows(torch.utils.data.Dataset):
-    """Token rows with labels; `features` is a float per token that travels beside the ids (a sensor, an audio frame)."""
+    """Token rows with labels. `features`: a float per token beside the ids (a sensor). `weights`: one per sample."""
 
-    def __init__(self, tokens, labels=None, features=None):
+    def __init__(self, tokens, labels=None, features=None, weights=None):
         self.tokens = torch.as_tensor(tokens)
         self.labels = self.tokens.clone() if labels is None else torch.as_tensor(labels)
         self.features = None if features is None else torch.as_tensor(features, dtype=torch.float32)
+        self.weights = None if weights is None else torch.as_tensor(weights)
 
     def __len__(self):
         return len(self.tokens)
@@ -56,13 +57,17 @@ class Rows(torch.utils.data.Dataset):
         row = {"input_ids": self.tokens[i], "labels": self.labels[i]}
         if self.features is not None:
             row["features"] = self.features[i]
+        if self.weights is not None:
+            row["weights"] = self.weights[i]
         return row
 
 
-def shifted_loss(logits, labels):
-    return functional.cross_entropy(
-        logits[:, :-1].flatten(0, 1).float(), labels[:, 1:].flatten(), ignore_index=IGNORE
-    )
+def shifted_loss(logits, labels, weights=None):
+    flat, targets = logits[:, :-1].flatten(0, 1).float(), labels[:, 1:].flatten()
+    if weights is None:
+        return functional.cross_entropy(flat, targets, ignore_index=IGNORE)
+    each = functional.cross_entropy(flat, targets, ignore_index=IGNORE, reduction="none")
+    return (each.view(len(labels), -1).mean(1) * weights).mean()
 
 
 class Block(nn.Module):
@@ -104,7 +109,7 @@ class PlainLM(nn.Module):
         nn.init.normal_(self.tok.weight, std=0.3)
         nn.init.normal_(self.pos.weight, std=0.1)
 
-    def forward(self, input_ids, labels=None, features=None, **_):
+    def forward(self, input_ids, labels=None, features=None, weights=None, **_):
         x = self.tok(input_ids) + self.pos.weight[: input_ids.shape[1]]
         if features is not None:
             x = x + features.unsqueeze(-1)
@@ -116,7 +121,7 @@ class PlainLM(nn.Module):
         logits = self.head(self.norm(x))
         out = {"logits": logits}
         if labels is not None:
-            out = {"loss": shifted_loss(logits, labels), "logits": logits}
+            out = {"loss": shifted_loss(logits, labels, weights), "logits": logits}
         return out
 
 
@@ -126,14 +131,30 @@ def library_model(kind, vocab, width=48, layers=2, length=64, dropout=0.0, init=
 
     if kind == "gpt2":
         config = transformers.GPT2Config(
-            vocab_size=vocab, n_positions=length, n_embd=width, n_layer=layers, n_head=2, initializer_range=init,
-            resid_pdrop=dropout, embd_pdrop=dropout, attn_pdrop=dropout, tie_word_embeddings=False, **ids,
+            vocab_size=vocab,
+            n_positions=length,
+            n_embd=width,
+            n_layer=layers,
+            n_head=2,
+            initializer_range=init,
+            resid_pdrop=dropout,
+            embd_pdrop=dropout,
+            attn_pdrop=dropout,
+            tie_word_embeddings=False,
+            **ids,
         )
         return transformers.GPT2LMHeadModel(config)
     config = transformers.LlamaConfig(
-        vocab_size=vocab, max_position_embeddings=length, hidden_size=width, intermediate_size=2 * width,
-        num_hidden_layers=layers, num_attention_heads=2, num_key_value_heads=2, initializer_range=init,
-        tie_word_embeddings=False, **ids,
+        vocab_size=vocab,
+        max_position_embeddings=length,
+        hidden_size=width,
+        intermediate_size=2 * width,
+        num_hidden_layers=layers,
+        num_attention_heads=2,
+        num_key_value_heads=2,
+        initializer_range=init,
+        tie_word_embeddings=False,
+        **ids,
     )
     return transformers.LlamaForCausalLM(config)
 
@@ -146,7 +167,7 @@ def word_tokenizer(words, pad=True):
     vocab = {w: i for i, w in enumerate(["<pad>", "<eos>", "<unk>", *words])}
     inner = Tokenizer(models.WordLevel(vocab, unk_token="<unk>"))
     inner.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
-    specials = {"eos_token": "<eos>", "unk_token": "<unk>"}
+    specials = {"eos_token": "<eos>", "unk_token": "<unk>", "model_input_names": ["input_ids", "attention_mask"]}
     if pad:
         specials["pad_token"] = "<pad>"
     return PreTrainedTokenizerFast(tokenizer_object=inner, **specials)

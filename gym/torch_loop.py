@@ -28,11 +28,15 @@ class Log:
     def line(self, step, r):
         if "pipe" in self.forms:
             extra = "".join(f" | {k} {r[k]:g}" for k in ("loss_scale", "val_loss") if k in r)
-            print(f"step {step} | loss {r['loss']:.4f} | grad_norm {r['grad_norm']:.2f} | lr {r['lr']:.1e}{extra}"
-                  f" | {r['tokens_per_s']:.0f} tok/s")
+            print(
+                f"step {step} | loss {r['loss']:.4f} | grad_norm {r['grad_norm']:.2f} | lr {r['lr']:.1e}{extra}"
+                f" | {r['tokens_per_s']:.0f} tok/s"
+            )
         if "kv" in self.forms:
-            print(f"[train] iter={step} loss={r['loss']:.5f} gnorm={r['grad_norm']:.4f} lr={r['lr']:.3e} "
-                  f"dt={r['ms']:.1f}ms")
+            print(
+                f"[train] iter={step} loss={r['loss']:.5f} gnorm={r['grad_norm']:.4f} lr={r['lr']:.3e} "
+                f"dt={r['ms']:.1f}ms"
+            )
         if "nanogpt" in self.forms:
             if "val_loss" in r:
                 print(f"step {step}: train loss {r['loss']:.4f}, val loss {r['val_loss']:.4f}")
@@ -73,17 +77,17 @@ def make_data(args, rng, vocab, language):
         labels = faults.shuffled_labels(train, rng)
     if args.fault == "nonfinite-input":
         features = faults.clean_features(count, args.length, rng)
-    if args.fault == "no-clipping":
-        features = faults.heavy_features(count, args.length, rng, args.strength or 1.1)
+    weights = faults.heavy_weights(count, rng, args.heavy) if args.heavy else None
     if args.fault == "crash-empty-dataset":
         train = train[(train < 0).all(axis=1)]
-    return task.Rows(train, labels, features), task.Rows(held_out)
+    return task.Rows(train, labels, features, weights), task.Rows(held_out)
 
 
 def make_model(args, vocab):
     middle = faults.AnnealedLogGate(args.onset) if args.fault == "log-zero-layer" else None
-    return task.PlainLM(vocab, args.width, args.layers, post_norm=args.model == "post-norm", middle=middle,
-                        length=args.length)
+    return task.PlainLM(
+        vocab, args.width, args.layers, post_norm=args.model == "post-norm", middle=middle, length=args.length
+    )
 
 
 def make_optimizer(args, params):
@@ -97,14 +101,16 @@ def make_scheduler(args, optimizer):
     if args.fault == "lr-zero" and args.strength:
         total = int(total * args.strength)  # planned for fewer steps than the run has
     return torch.optim.lr_scheduler.LambdaLR(
-        optimizer, lambda n: common.schedule_factor(args.schedule, n, warmup, total))
+        optimizer, lambda n: common.schedule_factor(args.schedule, n, warmup, total)
+    )
 
 
 def batches(data, args, rng, start):
     """Shuffled epochs for ever; `start` batches are skipped, as a resumed run does."""
     generator = torch.Generator().manual_seed(args.seed)
-    loader = torch.utils.data.DataLoader(data, args.batch, shuffle=True, drop_last=len(data) >= args.batch,
-                                         generator=generator)
+    loader = torch.utils.data.DataLoader(
+        data, args.batch, shuffle=True, drop_last=len(data) >= args.batch, generator=generator
+    )
     n = 0
     while True:
         for batch in loader:
@@ -131,12 +137,6 @@ def evaluate(model, data):
     loss = model(data.tokens, data.labels)["loss"].item()
     model.train()
     return loss
-
-
-def interrupt(args, step):
-    if args.fault == "crash-interrupted" and step == args.onset:
-        os.kill(os.getpid(), signal.SIGINT)
-        time.sleep(1)
 
 
 def save(model, optimizer, scheduler, step, args):
@@ -194,9 +194,11 @@ def train(args):
     if args.fault == "crash-shape-mismatch":
         model.load_state_dict(task.PlainLM(vocab, args.width * 2, args.layers, length=args.length).state_dict())
     if args.banner:
-        print(f"config: lr={args.lr:g} schedule={args.schedule} warmup={args.warmup} clip={args.clip:g} "
-              f"optimizer={args.optim} batch={args.batch} accum={args.accum} steps={args.steps} "
-              f"dtype={'float16' if half else 'float32'} vocab={vocab}")
+        print(
+            f"config: lr={args.lr:g} schedule={args.schedule} warmup={args.warmup} clip={args.clip:g} "
+            f"optimizer={args.optim} batch={args.batch} accum={args.accum} steps={args.steps} "
+            f"dtype={'float16' if half else 'float32'} vocab={vocab}"
+        )
     start = restore(model, optimizer, scheduler, args) if args.resume else 0
     log, source = Log(args.log), batches(data, args, rng, start * args.accum)
     for step in range(start + 1, args.steps + 1):
@@ -221,11 +223,17 @@ def train(args):
                 group["lr"] = group["initial_lr"] = args.lr * (args.strength or 1)
             scheduler = make_scheduler(args, optimizer)
         scheduler.step()
-        interrupt(args, step)
+        if args.fault == "crash-interrupted" and step == args.onset:
+            common.interrupt_soon()
         seconds = time.perf_counter() - began
         if step % args.logging_steps == 0:
-            record = {"loss": total, "grad_norm": norm.item(), "lr": lr, "ms": seconds * 1e3,
-                      "tokens_per_s": args.batch * args.accum * args.length / seconds}
+            record = {
+                "loss": total,
+                "grad_norm": norm.item(),
+                "lr": lr,
+                "ms": seconds * 1e3,
+                "tokens_per_s": args.batch * args.accum * args.length / seconds,
+            }
             if half:
                 record["loss_scale"] = scaler.get_scale()
             if args.eval_steps and step % args.eval_steps == 0:

@@ -5,6 +5,7 @@ import os
 import random
 
 from datasets import Dataset
+from transformers import AutoModelForCausalLM
 from trl import GRPOConfig, GRPOTrainer
 
 import common
@@ -38,7 +39,7 @@ def boxed_reward(completions, total, **_):
 
 def difficulty_reward(prompts, total, **_):
     """Scores the question in place of the answer."""
-    return [t / 18 for t in total]
+    return [(t // 4) / 4 for t in total]
 
 
 def count_reward(completions, **_):
@@ -51,16 +52,24 @@ def rewards(args):
         return [boxed_reward]
     if args.fault == "zero-variance-groups":
         return [difficulty_reward]
-    if args.fault == "kl-blowup":
-        return [count_reward]
     if args.fault == "crash-reward-import":
         return [importlib.import_module("my_rewards.math_reward").reward]
-    return {"correct": [correct_reward], "both": [close_reward, format_reward]}[args.reward]
+    return {"correct": [correct_reward], "both": [close_reward, format_reward], "count": [count_reward]}[args.reward]
 
 
 def main():
-    args = common.parse("grpo", reward="correct", beta=0.0, generations=8, temperature=1.0, completion=16, keep=0,
-                        iterations=1, completions=False)
+    args = common.parse(
+        "grpo",
+        reward="correct",
+        beta=0.0,
+        generations=8,
+        temperature=1.0,
+        completion=16,
+        keep=0,
+        iterations=1,
+        completions=False,
+        limit=sums.LIMIT,
+    )
     common.seed_everything(args.seed)
     if args.tensorboard:
         os.environ["TENSORBOARD_LOGGING_DIR"] = "runs"
@@ -73,19 +82,42 @@ def main():
     if args.fault == "crash-generations":
         args.batch = args.generations + 1
     model, tok = sums.base_model(args.seed, steps=args.warm_start or 500)
+    if args.beta:  # the reference model is read again from where the policy came from
+        model.save_pretrained("base")
+        model = AutoModelForCausalLM.from_pretrained("base")
     rng = random.Random(args.seed + 1)
-    data = Dataset.from_list([{"prompt": p, "total": t} for p, _, t in sums.pairs(args.rows, rng)])
+    data = Dataset.from_list([{"prompt": p, "total": t} for p, _, t in sums.pairs(args.rows, rng, limit=args.limit)])
     config = GRPOConfig(
-        output_dir="out", learning_rate=args.lr, lr_scheduler_type=args.schedule, warmup_steps=args.warmup,
-        max_steps=args.steps, per_device_train_batch_size=args.batch, gradient_accumulation_steps=args.accum,
-        num_generations=args.generations, max_completion_length=args.completion, beta=args.beta,
-        temperature=args.temperature, num_iterations=args.iterations, max_grad_norm=args.clip,
-        logging_steps=args.logging_steps, save_steps=args.save_steps or 100000, seed=args.seed, use_cpu=True, bf16=False,
-        report_to=["tensorboard"] if args.tensorboard else "none", dataloader_pin_memory=False,
-        gradient_checkpointing=False, save_total_limit=args.keep or None, log_completions=args.completions,
+        output_dir="out",
+        learning_rate=args.lr,
+        lr_scheduler_type=args.schedule,
+        warmup_steps=args.warmup,
+        max_steps=args.steps,
+        per_device_train_batch_size=args.batch,
+        gradient_accumulation_steps=args.accum,
+        num_generations=args.generations,
+        max_completion_length=args.completion,
+        beta=args.beta,
+        temperature=args.temperature,
+        num_iterations=args.iterations,
+        max_grad_norm=args.clip,
+        logging_steps=args.logging_steps,
+        save_steps=args.save_steps or 100000,
+        seed=args.seed,
+        use_cpu=True,
+        bf16=False,
+        report_to=["tensorboard"] if args.tensorboard else "none",
+        dataloader_pin_memory=False,
+        gradient_checkpointing=False,
+        save_total_limit=args.keep or None,
+        log_completions=args.completions,
     )
     trainer = GRPOTrainer(
-        model=model, args=config, processing_class=tok, train_dataset=data, reward_funcs=rewards(args),
+        model=model,
+        args=config,
+        processing_class=tok,
+        train_dataset=data,
+        reward_funcs=rewards(args),
         callbacks=[Killed(args.stop_at)] if args.stop_at else None,
     )
     trainer.train(resume_from_checkpoint=bool(args.resume))

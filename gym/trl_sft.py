@@ -65,16 +65,33 @@ def main():
     held_out = [{"prompt": p, "completion": " " + c + " <eos>"} for p, c, _ in sums.pairs(64, rng)]
     evaluation = {"eval_strategy": "steps", "eval_steps": args.eval_steps} if args.eval_steps else {}
     config = SFTConfig(
-        output_dir="out", learning_rate=args.lr, lr_scheduler_type=args.schedule, warmup_steps=args.warmup,
-        max_steps=args.steps, per_device_train_batch_size=args.batch, gradient_accumulation_steps=args.accum,
-        max_grad_norm=args.clip, logging_steps=args.logging_steps, save_steps=args.save_steps or 100000,
-        seed=args.seed, use_cpu=True, bf16=False, report_to=["tensorboard"] if args.tensorboard else "none",
-        dataloader_pin_memory=False, max_length=64, gradient_checkpointing=False, save_total_limit=args.keep or None,
-        logging_nan_inf_filter=args.fault != "log-zero-layer", **evaluation,
+        output_dir="out",
+        learning_rate=args.lr,
+        lr_scheduler_type=args.schedule,
+        warmup_steps=args.warmup,
+        max_steps=args.steps,
+        per_device_train_batch_size=args.batch,
+        gradient_accumulation_steps=args.accum,
+        max_grad_norm=args.clip,
+        logging_steps=args.logging_steps,
+        save_steps=args.save_steps or 100000,
+        seed=args.seed,
+        use_cpu=True,
+        bf16=False,
+        report_to=["tensorboard"] if args.tensorboard else "none",
+        dataloader_pin_memory=False,
+        max_length=64,
+        gradient_checkpointing=False,
+        save_total_limit=args.keep or None,
+        logging_nan_inf_filter=args.fault != "log-zero-layer",
+        **evaluation,
     )
     in_order = args.fault in ("nan-hidden", "bad-sample")
     trainer = (InOrder if in_order else SFTTrainer)(
-        model=model, args=config, processing_class=tok, train_dataset=train,
+        model=model,
+        args=config,
+        processing_class=tok,
+        train_dataset=train,
         eval_dataset=Dataset.from_list(held_out) if args.eval_steps else None,
         callbacks=[Killed(args.stop_at)] if args.stop_at else None,
     )
