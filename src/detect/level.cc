@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <span>
 
 #include "detect/detectors.h"
@@ -134,6 +135,7 @@ class NotDecreasing : public Detector {
       : min_points_(context.Threshold("min_points")),
         min_improvement_(context.Threshold("min_improvement")),
         trend_z_(context.Threshold("trend_z")),
+        crawl_(context.Threshold("crawl")),
         curve_(context) {}
 
   void Observe(const Sample& sample) override {
@@ -158,18 +160,23 @@ class NotDecreasing : public Detector {
     // What chance alone gives the best of many smoothed points must not count as learning.
     const double lucky = std::max(2 * min_improvement_, 3 * noise / std::sqrt(5.0));
     const double uncertain_start = 2.5 * noise / std::sqrt(static_cast<double>(opening));
-    if (start - end > std::max(min_improvement_, uncertain_start)) return;
-    if (start - best > std::max(lucky, uncertain_start) || trend < -trend_z_) return;
-    if (end - start > std::log(1.3)) return;  // that is a divergence
+    if (start - best > std::max(lucky, uncertain_start) || end - start > std::log(1.3)) return;
+    // A trend can be beyond doubt and still be next to nothing: then it is slow, and worth a look.
+    const bool crawls = trend < -trend_z_;
+    if (start - end > (crawls ? crawl_ : std::max(min_improvement_, uncertain_start))) return;
     const double level = std::exp(end);
     model::Finding finding =
         MakeFinding(curve_.At(0).first_step, curve_.last_step(),
                     fmt::format("loss stays at {} from step {} to {}: no improvement over {} points (started at {})",
                                 FormatNumber(level), curve_.At(0).first_step, curve_.last_step(), curve_.points(),
                                 FormatNumber(std::exp(start))));
+    if (crawls)
+      finding.message =
+          fmt::format("loss fell by only {:.1f}% over {} points, from {} to {}", 100 * (1 - std::exp(end - start)),
+                      curve_.points(), FormatNumber(std::exp(start)), FormatNumber(level));
     // Noise can hide a slow gain; then it is worth a look, not an alarm.
     const double uncertainty = 2 * noise / std::sqrt(static_cast<double>(logs.size()) / 4);
-    if (uncertainty > min_improvement_ || level < kSmallLoss) finding.severity = model::Severity::kWarning;
+    if (crawls || uncertainty > min_improvement_ || level < kSmallLoss) finding.severity = model::Severity::kWarning;
     AddEvidence(finding,
                 fmt::format("level {} at the start, {} in the last quarter", FormatNumber(std::exp(start)),
                             FormatNumber(level)),
@@ -177,6 +184,7 @@ class NotDecreasing : public Detector {
     AddMeasure(finding, "level", level);
     AddMeasure(finding, "start", std::exp(start));
     AddMeasure(finding, "trend_z", trend);
+    AddMeasure(finding, "crawls", crawls ? 1 : 0);
     out.push_back(std::move(finding));
   }
 
@@ -194,6 +202,7 @@ class NotDecreasing : public Detector {
   double min_points_;
   double min_improvement_;
   double trend_z_;
+  double crawl_;
   Curve curve_;
   stats::BucketHistory rates_{64};
   double peak_rate_ = 0;
@@ -207,6 +216,7 @@ class Plateau : public Detector {
       : min_points_(context.Threshold("min_points")),
         min_level_(context.Threshold("min_level")),
         flat_share_(context.Threshold("flat_share")),
+        high_level_(LevelOfNothingLearned(context)),
         curve_(context) {}
 
   void Observe(const Sample& sample) override {
@@ -218,29 +228,45 @@ class Plateau : public Detector {
   void Report(std::vector<model::Finding>& out) const override {
     if (!curve_.judged() || static_cast<double>(curve_.points()) < min_points_) return;
     const std::vector<double> logs = curve_.Logs();
-    const auto longest_lead = static_cast<std::size_t>((1 - flat_share_) * static_cast<double>(logs.size()));
-    for (std::size_t from = logs.size() / 20; from <= longest_lead;
-         from += std::max<std::size_t>(1, logs.size() / 40)) {
-      const std::span<const double> flat = std::span(logs).subspan(from);
-      if (!IsLevel(flat)) continue;
-      Judge(logs, from, out);
-      return;
-    }
+    if (!JudgeFrom(logs, flat_share_, kLevelSpan, out)) JudgeFrom(logs, kLongFlatShare, kHighLevelSpan, out);
   }
 
  private:
-  // No downward trend, and enough points for the noise that a slow one would have been seen.
-  static bool IsLevel(std::span<const double> logs) {
-    const double span = stats::TheilSenSlope(logs) * static_cast<double>(logs.size());
-    const double blur = 2 * stats::NoiseSigma(logs) / std::sqrt(static_cast<double>(logs.size()));
-    return span > -kLevelSpan && blur < kLevelSpan && stats::TrendZ(logs) > -2;
+  // The level above which a language model has learned next to nothing; infinite where the loss may be anything else.
+  static double LevelOfNothingLearned(const Context& context) {
+    constexpr std::array<std::string_view, 5> kLanguageTrainers = {"hf-trainer", "trl", "axolotl", "llama-factory",
+                                                                   "megatron"};
+    const bool known = std::find(kLanguageTrainers.begin(), kLanguageTrainers.end(), context.run->framework) !=
+                       kLanguageTrainers.end();
+    return known ? std::log(context.Threshold("high_level")) : std::numeric_limits<double>::infinity();
   }
 
-  void Judge(std::span<const double> logs, std::size_t from, std::vector<model::Finding>& out) const {
+  // Looks for the first point from which on the loss is level; true when something was found there.
+  bool JudgeFrom(std::span<const double> logs, double flat_share, double span, std::vector<model::Finding>& out) const {
+    const auto longest_lead = static_cast<std::size_t>((1 - flat_share) * static_cast<double>(logs.size()));
+    for (std::size_t from = logs.size() / 20; from <= longest_lead;
+         from += std::max<std::size_t>(1, logs.size() / 40)) {
+      if (IsLevel(logs.subspan(from), span)) return Judge(logs, from, span, out);
+    }
+    return false;
+  }
+
+  // No downward trend, and enough points for the noise that a slow one would have been seen.
+  static bool IsLevel(std::span<const double> logs, double allowed) {
+    const double span = stats::TheilSenSlope(logs) * static_cast<double>(logs.size());
+    const double blur = 2 * stats::NoiseSigma(logs) / std::sqrt(static_cast<double>(logs.size()));
+    // A fall too small to matter is level, however certain it is.
+    return blur < allowed &&
+           (span > -kNoMatter || (span > -allowed && (allowed > kLevelSpan || stats::TrendZ(logs) > -2)));
+  }
+
+  bool Judge(std::span<const double> logs, std::size_t from, double span, std::vector<model::Finding>& out) const {
     const double start = MedianOf(logs.first(std::min<std::size_t>(3, logs.size())));
     const double level = MedianOf(logs.subspan(from));
     const double ratio = std::exp(level - start);
-    if (ratio < min_level_ || ratio > 0.98 || !RateIsUp(curve_.At(from).first_step)) return;
+    const bool little_gained = ratio >= min_level_ && span <= kLevelSpan;
+    if (!(little_gained || level > high_level_) || ratio > kSomeGain || !RateIsUp(curve_.At(from).first_step))
+      return false;
     const std::int64_t first = curve_.At(from).first_step;
     model::Finding finding = MakeFinding(
         first, curve_.last_step(),
@@ -254,6 +280,7 @@ class Plateau : public Detector {
     AddMeasure(finding, "level", std::exp(level));
     AddMeasure(finding, "start", std::exp(start));
     out.push_back(std::move(finding));
+    return true;
   }
 
   // With the learning rate already at a tenth of its peak no progress is the schedule's doing.
@@ -268,9 +295,14 @@ class Plateau : public Detector {
   }
 
   static constexpr double kLevelSpan = 0.015;
+  static constexpr double kHighLevelSpan = 0.04;  // at a level that high any real learning is faster
+  static constexpr double kLongFlatShare = 0.75;
+  static constexpr double kNoMatter = 0.005;
+  static constexpr double kSomeGain = 0.995;
   double min_points_;
   double min_level_;
   double flat_share_;
+  double high_level_;
   Curve curve_;
   stats::BucketHistory rates_{64};
 };

@@ -212,7 +212,11 @@ class ScheduleBreak : public Detector {
         std::max(std::abs(window_[2].value - window_[1].value), std::abs(window_[1].value - window_[0].value));
     const double slope_after =
         std::max(std::abs(window_[5].value - window_[4].value), std::abs(window_[4].value - window_[3].value));
-    if (std::abs(change) < kOverSlope * std::max(slope_before, slope_after)) return;
+    // A fall that a rise follows is a warm-up that began again: its own slope says nothing about the fall.
+    const bool warms_up_again =
+        change < 0 && window_[4].value > window_[3].value && window_[5].value > window_[4].value;
+    const double slope = warms_up_again ? slope_before : std::max(slope_before, slope_after);
+    if (std::abs(change) < kOverSlope * slope) return;
     // From flat to flat, downwards, is a step schedule or a reduction on a plateau.
     const bool flat_before = slope_before < kFlat * before.value;
     const bool flat_after = slope_after < kFlat * std::max(after.value, kFlat * before.value);

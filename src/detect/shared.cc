@@ -58,7 +58,13 @@ double LossCourse::BestLevel() const {
 }
 
 bool LossCourse::Improved(double by_share) const {
-  return points() >= 4 && EndLevel() < StartLevel() - by_share * std::abs(StartLevel());
+  if (points() < 4) return false;
+  const std::vector<double> means = history_.Means();
+  const double gain = StartLevel() - EndLevel();
+  // Levels are medians of a few points: what their noise alone can give is no gain.
+  const auto level_points = static_cast<double>(std::max<std::size_t>(3, means.size() / 10));
+  const double chance = 3 * stats::NoiseSigma(means) / std::sqrt(level_points);
+  return gain > std::max(by_share * std::abs(StartLevel()), chance);
 }
 
 bool LossCourse::EndedNearBest(double within_share) const {
