@@ -256,8 +256,8 @@ class Plateau : public Detector {
     const double span = stats::TheilSenSlope(logs) * static_cast<double>(logs.size());
     const double blur = 2 * stats::NoiseSigma(logs) / std::sqrt(static_cast<double>(logs.size()));
     // A fall too small to matter is level, however certain it is.
-    return blur < allowed &&
-           (span > -kNoMatter || (span > -allowed && (allowed > kLevelSpan || stats::TrendZ(logs) > -2)));
+    const double certain = allowed > kLevelSpan ? -4 : -2;
+    return blur < allowed && (span > -kNoMatter || (span > -allowed && stats::TrendZ(logs) > certain));
   }
 
   bool Judge(std::span<const double> logs, std::size_t from, double span, std::vector<model::Finding>& out) const {
