@@ -73,8 +73,10 @@ class NonFiniteLoss : public Detector {
 
   void Observe(const Sample& sample) override {
     if (sample.role == 1) {
+      const bool bad = !std::isfinite(sample.value);
+      if (bad && !grad_is_bad_) grad_turned_bad_ = sample;
       grad_ = sample;
-      grad_is_bad_ = !std::isfinite(sample.value);
+      grad_is_bad_ = bad;
       return;
     }
     const bool grad_here = grad_.step == sample.step;
@@ -82,8 +84,11 @@ class NonFiniteLoss : public Detector {
     const bool zero = sample.value == 0.0;
     const bool hidden = zero && ((grad_here && grad_is_bad_) || (in_hidden_ && !(grad_here && grad_.value > 0)));
     const bool visible = !std::isfinite(sample.value);
-    if (hidden && !bad_.any()) hidden_first_ = true;
-    hidden_count_ += hidden ? 1 : 0;
+    if (hidden && !bad_.any()) {
+      hidden_first_ = true;
+      began_ = grad_turned_bad_;  // an averaging logger still shows the finite steps of that interval
+    }
+    if (visible && !bad_.any()) began_ = sample;
     in_hidden_ = hidden;
     if (!visible && !hidden) last_good_ = sample;
     bad_.Add(sample, visible || hidden);
@@ -92,7 +97,7 @@ class NonFiniteLoss : public Detector {
   void Report(std::vector<model::Finding>& out) const override {
     if (!bad_.any()) return;
     const bool recovered = bad_.Recovered(recovered_points_);
-    const Sample& first = bad_.first();
+    const Sample& first = began_;
     const std::string what =
         hidden_first_ ? "loss is NaN but logged as 0" : fmt::format("loss is {}", FormatNumber(first.value));
     model::Finding finding = MakeFinding(first.step, bad_.last_step(),
@@ -101,8 +106,9 @@ class NonFiniteLoss : public Detector {
       finding.message = fmt::format("{} at step {} only, the run went on", what, first.step);
     if (recovered) finding.severity = model::Severity::kWarning;
     AddEvidence(finding,
-                fmt::format("first non-finite loss at step {}{}", first.step,
-                            hidden_first_ ? " (0 in the log, gradient norm non-finite)" : ""),
+                hidden_first_ ? fmt::format("gradient norm {} at step {}, and a loss of exactly 0 from step {}",
+                                            FormatNumber(first.value), first.step, bad_.first().step)
+                              : fmt::format("first non-finite loss at step {}", first.step),
                 first.step, first.value, first.line);
     if (bad_.good() > 0 && !recovered) {
       AddEvidence(finding,
@@ -120,10 +126,11 @@ class NonFiniteLoss : public Detector {
   BadPoints bad_;
   Sample grad_{1, model::kNoStep, 0, 0};
   Sample last_good_;
+  Sample grad_turned_bad_;
+  Sample began_;
   bool grad_is_bad_ = false;
   bool in_hidden_ = false;
   bool hidden_first_ = false;
-  std::uint64_t hidden_count_ = 0;
 };
 
 // ---- gradient norm
