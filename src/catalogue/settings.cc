@@ -60,7 +60,10 @@ Result<Settings> Settings::Parse(std::string_view toml, std::string_view origin)
   try {
     content = toml::parse(toml, origin);
   } catch (const toml::parse_error& problem) {
-    return Fail(fmt::format("{}:{}: {}", origin, problem.source().begin.line, std::string(problem.description())));
+    const std::string_view what = problem.description();
+    const bool unquoted = what.find("saw '/'") != std::string_view::npos;
+    return Fail(fmt::format("{}:{}: {}{}", origin, problem.source().begin.line, what,
+                            unquoted ? "; an id is written in quotes: [\"loss/spike\"]" : ""));
   }
   Settings settings;
   for (const auto& [id, node] : content) {

@@ -72,6 +72,10 @@ TEST(Settings, OnlyWhatARunCanShowIsOffered) {
               AllOf(HasSubstr("unknown id 'grad_norm'"), testing::Not(HasSubstr("grad_norm,"))));
 }
 
+TEST(Settings, AnIdWithoutQuotesIsRefusedWithTheRightWay) {
+  EXPECT_THAT(Complaint("[loss/spike]\nz = 3\n"), AllOf(HasSubstr("vigil.toml:1"), HasSubstr("[\"loss/spike\"]")));
+}
+
 TEST(Settings, ABrokenFileIsRefusedWithItsLine) {
   EXPECT_THAT(Complaint("[\"loss/spike\"]\nz = = 3\n"), HasSubstr("vigil.toml:2"));
 }

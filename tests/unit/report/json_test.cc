@@ -2,7 +2,9 @@
 #include <gtest/gtest.h>
 #include <rapidjson/document.h>
 
+#include <fstream>
 #include <limits>
+#include <set>
 
 #include "base/base.h"
 #include "golden.h"
@@ -56,6 +58,31 @@ TEST(RenderJson, HasTheKeysOfTheSchemaAndNoOthers) {
   EXPECT_THAT(Keys(run["diagnoses"][0]["remedies"][0]),
               ElementsAre("id", "text", "framework", "file", "setting", "current", "proposed"));
   EXPECT_THAT(Keys(run["coverage"][0]), ElementsAre("family", "state", "reason", "enable"));
+}
+
+void CollectKeys(const rapidjson::Value& value, std::set<std::string>& keys) {
+  if (value.IsArray()) {
+    for (const auto& item : value.GetArray()) CollectKeys(item, keys);
+  } else if (value.IsObject()) {
+    for (const auto& member : value.GetObject()) {
+      keys.insert(member.name.GetString());
+      CollectKeys(member.value, keys);
+    }
+  }
+}
+
+TEST(RenderJson, HasEveryKeyDescribedInItsDocument) {
+  std::ifstream file(std::string(VIGIL_SOURCE_DIR) + "/doc/formats/diagnosis-json.md");
+  const std::string document{std::istreambuf_iterator<char>(file), {}};
+  ASSERT_FALSE(document.empty());
+  std::set<std::string> keys;
+  CollectKeys(Parsed(samples::Several()), keys);
+  for (const std::string& key : keys) {
+    const bool described =
+        document.find("`" + key + "`") != std::string::npos || document.find("{" + key + ",") != std::string::npos ||
+        document.find(", " + key + ",") != std::string::npos || document.find(", " + key + "}") != std::string::npos;
+    EXPECT_TRUE(described) << key;
+  }
 }
 
 TEST(RenderJson, IsOneShapeWhenNothingWasRead) {
