@@ -10,10 +10,12 @@ import json
 import math
 import os
 import re
+import socket
 import statistics
 import sys
 
 FIXTURES = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "tests", "fixtures")
+LIMIT_BYTES = 4_000_000
 NUMBER = r"(-?(?:\d+\.?\d*(?:e[+-]?\d+)?|nan|inf))"
 
 
@@ -125,6 +127,80 @@ def load(folder):
     return Series(), text
 
 
+# --- what each finding that a label allows must look like -------------------------------------------------------------
+
+
+def share(values, holds):
+    return sum(map(holds, values)) / max(1, len(values))
+
+
+def lost(s, key):
+    return len(s.finite(key)) < len(s.values(key))
+
+
+def hidden_loss(s):
+    """Loss 0 beside a non-finite norm: what a logging filter leaves of a NaN."""
+    pairs = zip(s.values("loss"), s.values("grad_norm"), strict=False)
+    return any(loss == 0 and not math.isfinite(norm) for loss, norm in pairs)
+
+
+def exploded(s):
+    norms = s.finite("grad_norm")
+    limit = 10 if "reward" in s else 100
+    return sum(v > limit for v in norms) >= 3 or (len(norms) > 3 and max(norms) > 50 * head(norms))
+
+
+def diverged(s):
+    loss = s.finite("loss")
+    return not hidden_loss(s) and tail(loss) > 1.5 * min(loss[0], lowest(loss, 5))
+
+
+def never_fell(s):
+    loss = s.finite("loss")
+    return len(loss) > 5 and not hidden_loss(s) and tail(loss) > 0.88 * min(loss[0], head(loss))
+
+
+def levelled(s):
+    loss = s.finite("loss")
+    return mean_of(loss, 0.4, 0.6) < 1.08 * mean_of(loss, 0.8, 1) or tail(loss) > 0.88 * head(loss)
+
+
+def rate_share(s):
+    rates = s.values("learning_rate")
+    return share(rates, lambda v: v == 0)
+
+
+VISIBLE = {
+    "loss/non-finite": lambda s: lost(s, "loss") or hidden_loss(s),
+    "grad/non-finite": lambda s: lost(s, "grad_norm"),
+    "loss/divergence": diverged,
+    "grad/explosion": exploded,
+    "loss/not-decreasing": never_fell,
+    "loss/plateau": levelled,
+    "loss/collapse": lambda s: len(set(s.values("loss")[-20:])) == 1 and not lost(s, "loss"),
+    "loss/spike": lambda s: max(s.finite("loss")) > 1.6 * statistics.median(s.finite("loss")[1:]),
+    "grad/spike": lambda s: max(s.finite("grad_norm")) > 10 * statistics.median(s.finite("grad_norm")),
+    "grad/unstable": lambda s: share(s.finite("grad_norm"), lambda v: v > 10) > 0.1,
+    "grad/zero": lambda s: share(s.values("grad_norm"), lambda v: v == 0) > 0.7,
+    "grad/vanishing": lambda s: tail(s.finite("grad_norm")) < 1e-3,
+    "lr/no-warmup": lambda s: s.values("learning_rate")[0] > 0.9 * max(s.values("learning_rate")),
+    "lr/zero": lambda s: rate_share(s) > 0.25,
+    "lr/out-of-range": lambda s: max(s.values("learning_rate")) < 1e-5,
+    "rl/reward-collapse": lambda s: mean_of(s.values("reward"), 0.7, 1) < 0.5 * head(s.values("reward")),
+    "rl/reward-flat": lambda s: abs(mean_of(s.values("reward"), 0.3, 1)) < 0.02,
+    "rl/no-signal": lambda s: statistics.mean(s.values("frac_reward_zero_std")) > 0.7,
+    "rl/truncated": lambda s: statistics.median(s.values("completions/clipped_ratio")) > 0.8,
+    "rl/entropy-collapse": lambda s: tail(s.values("entropy")) < 0.01,
+    "rl/kl-blowup": lambda s: max(s.values("kl")) > 2,
+}
+
+
+def unseen(row, series):
+    """Findings that the label allows and the numbers do not show."""
+    named = row["expect"].split(",")
+    return [f for f in named if f in VISIBLE and not VISIBLE[f](series)]
+
+
 # --- what each fault must show: a list of (claim, holds) --------------------------------------------------------------
 
 
@@ -148,15 +224,8 @@ def mean_of(values, begin, end):
 
 
 def blew_up(s, _):
-    loss, norm = s.finite("loss"), s.finite("grad_norm")
-    best = min(head(loss), lowest(loss, 5))
-    diverged = tail(loss) > 1.5 * best
-    never = tail(loss) > 0.85 * head(loss)
-    exploded = norm and max(norm) > 100
-    lost = len(loss) < len(s.values("loss"))
-    return [
-        ("loss ends > 1.5x its best, never learned, norm > 100 or non-finite", diverged or never or exploded or lost)
-    ]
+    shows = diverged(s) or never_fell(s) or exploded(s) or lost(s, "loss") or hidden_loss(s)
+    return [("loss ends > 1.5x its best, never fell, the norm exploded, or non-finite", shows)]
 
 
 def non_finite(s, _):
@@ -362,6 +431,21 @@ def brief(series):
     return f"n={count:<4} loss {ends(series, 'loss'):14} norm<={norm:<8.3g} lr {ends(series, 'learning_rate'):18}"
 
 
+def strays():
+    """Paths and names of this machine in the files, and a set that has grown too large."""
+    marks = [os.path.dirname(FIXTURES), os.path.expanduser("~"), f".{socket.gethostname()}."]
+    size, found = 0, []
+    for path in glob.glob(f"{FIXTURES}/runs/**/*", recursive=True):
+        if os.path.isfile(path):
+            with open(path, "rb") as f:
+                data = f.read()
+            size += len(data)
+            found += [
+                f"{path}: holds {mark}" for mark in marks if mark.encode() in data or mark in os.path.basename(path)
+            ]
+    return found + ([f"the runs take {size} bytes"] if size > LIMIT_BYTES else []), size
+
+
 def main():
     only = sys.argv[1:]
     bad = 0
@@ -373,6 +457,7 @@ def main():
         series, row["text"] = load(os.path.join(FIXTURES, row["path"]))
         try:
             failed = [claim for claim, holds in claims_of(row, series) if not holds]
+            failed += [f"{finding} is not visible" for finding in unseen(row, series)]
         except (IndexError, ValueError, statistics.StatisticsError) as error:
             failed = [f"cannot be judged: {error!r}"]
         extra = "  ".join(
@@ -383,7 +468,9 @@ def main():
     healthy_runs = sum(r["fault"] == "healthy" for r in rows)
     tune = sum(r["split"] == "tune" for r in rows)
     print(f"{len(rows)} runs, {healthy_runs} healthy, {tune} tune, {bad} not as labelled")
-    return 1 if bad else 0
+    problems, size = strays()
+    print("\n".join([*problems, f"{size} bytes"]))
+    return 1 if bad or problems else 0
 
 
 if __name__ == "__main__":

@@ -81,7 +81,7 @@ FAULTS = [
     Fault(
         "frozen-params",
         (HF, SFT, TORCH),
-        FLAT + ",grad/vanishing",
+        FLAT,
         "frozen-params,wrong-targets,lr-too-low",
         "only an irrelevant tensor trains, or the optimizer holds another model's parameters",
     ),

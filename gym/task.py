@@ -9,7 +9,7 @@ IGNORE = -100
 
 
 class MarkovLanguage:
-    """A chain over `vocab` words with `branch` successors each, of falling probability. Its entropy is the loss floor."""
+    """A chain over `vocab` words with `branch` successors each, of falling probability; its entropy bounds the loss."""
 
     def __init__(self, vocab=96, branch=4, skew=1.2, seed=7):
         rng = np.random.default_rng(seed)
