@@ -105,7 +105,7 @@ inline void ComparePeer(std::string_view script, const std::string& path, std::s
       continue;
     }
     const double per_byte = *seconds / static_cast<double>(bytes);
-    fmt::print("  {:<44} {:>9.1f} MB/s   vigil is {:.0f} times as fast\n", text.substr(0, tab), 1e-6 / per_byte,
+    fmt::print("  {:<44} {:>9.1f} MB/s   vigil is {:.3g} times as fast\n", text.substr(0, tab), 1e-6 / per_byte,
                per_byte / our_seconds_per_byte);
   }
 }

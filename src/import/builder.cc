@@ -4,6 +4,7 @@
 
 #include "catalogue/catalogue.h"
 #include "import/import.h"
+#include "platform/platform.h"
 
 namespace vigil::import {
 namespace {
@@ -19,6 +20,12 @@ std::string KeyOf(std::string_view raw_name, const model::Labels& extra) {
   return key;
 }
 
+template <class Number>
+void Reserve(std::vector<Number>& column, std::size_t count) {
+  column.reserve(count);
+  platform::PreferLargePages(column.data(), column.capacity() * sizeof(Number));
+}
+
 }  // namespace
 
 PartBuilder::PartBuilder(std::string path, std::string format) {
@@ -29,8 +36,11 @@ PartBuilder::SeriesId PartBuilder::OpenSeries(std::string_view raw_name, const m
   if (extra.empty()) {
     if (const auto known = ids_.find(raw_name); known != ids_.end()) return known->second;
   }
-  const auto [at, is_new] = ids_.try_emplace(KeyOf(raw_name, extra), static_cast<SeriesId>(part_.series.size()));
-  if (!is_new) return at->second;
+  std::string key = KeyOf(raw_name, extra);
+  if (const auto known = ids_.find(key); known != ids_.end()) return known->second;
+  if (part_.series.size() > kMaxSeries) return kMaxSeries;
+  const auto id = static_cast<SeriesId>(part_.series.size());
+  ids_.emplace(std::move(key), id);
   model::Series series;
   series.raw = std::string(raw_name);
   series.signal = series.raw;
@@ -42,7 +52,7 @@ PartBuilder::SeriesId PartBuilder::OpenSeries(std::string_view raw_name, const m
   }
   std::sort(series.labels.begin(), series.labels.end());
   part_.series.push_back(std::move(series));
-  return at->second;
+  return id;
 }
 
 void PartBuilder::AddEvent(model::Event event) { part_.events.push_back(std::move(event)); }
@@ -64,7 +74,29 @@ void PartBuilder::AddNote(std::string note) {
   notes += note;
 }
 
+void PartBuilder::MakeRoom(std::uint64_t done, std::uint64_t total) {
+  // Growing by doubling would move every page once more and fault it in, which costs as much as parsing. Room is
+  // address space until it is used; but a file may claim any size, so there is none for more than this much of it.
+  constexpr std::uint64_t kMostBytes = std::uint64_t{256} << 20U;
+  constexpr std::size_t kFewPoints = 64;  // say little about what follows
+  if (done == 0 || total <= done) return;
+  const double factor = 1.02 * static_cast<double>(std::min(total, kMostBytes)) / static_cast<double>(done);
+  if (factor < 2) return;
+  for (model::Series& series : part_.series) {
+    if (series.size() < kFewPoints) continue;
+    const auto expected = static_cast<std::size_t>(static_cast<double>(series.size()) * factor);
+    Reserve(series.steps, expected);
+    Reserve(series.values, expected);
+    if (!series.times.empty()) Reserve(series.times, expected);
+    if (!series.lines.empty()) Reserve(series.lines, expected);
+  }
+}
+
 model::Run PartBuilder::Finish() {
+  if (part_.series.size() > kMaxSeries) {
+    part_.series.resize(kMaxSeries);
+    AddNote(fmt::format("metrics after the first {} left out", FormatCount(kMaxSeries)));
+  }
   std::erase_if(part_.series, [](const model::Series& series) { return series.empty(); });
   if (impossible_steps_ != 0)
     AddNote(fmt::format("{} values at steps below 0 or above 2^53 left out", FormatCount(impossible_steps_)));

@@ -1,6 +1,7 @@
 #include <array>
 
 #include "import/config_json/config_json.h"
+#include "import/csv/csv.h"
 #include "import/import.h"
 #include "import/jsonl/jsonl.h"
 #include "import/metric_json/metric_json.h"
@@ -20,6 +21,7 @@ constexpr std::array kFormats = {
     Format{"jsonl", "JSON lines", RecogniseJsonLines, OpenJsonLines},
     Format{"metric-json", "JSON metrics by name", RecogniseMetricJson, OpenMetricJson},
     Format{"config-json", "JSON settings", RecogniseConfigJson, OpenConfigJson},
+    Format{"csv", "table of metrics", RecogniseCsv, OpenCsv},
 };
 
 }  // namespace

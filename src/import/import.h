@@ -25,7 +25,8 @@ class PartBuilder {
   PartBuilder(std::string path, std::string format);
 
   // The series of that raw name (and extra labels), opened on first use. Cheap enough to call per sample; readers that
-  // see the same order of names again keep the ids.
+  // see the same order of names again keep the ids. Names beyond the first kMaxSeries share one series, which Finish
+  // drops with a note.
   SeriesId OpenSeries(std::string_view raw_name, const model::Labels& extra = {});
   // A step below 0 or above kMaxStep is no step: the value is left out, counted, and noted by Finish.
   void Add(SeriesId series, std::int64_t step, double value, double time = model::kNoValue, std::uint32_t line = 0) {
@@ -43,11 +44,17 @@ class PartBuilder {
   // A remark that is no damage ("3 lines longer than 1 MiB skipped").
   void AddNote(std::string note);
 
+  // The points so far came from `done` of `total` bytes: makes room for as many as may follow, so that columns grow
+  // once instead of by doubling.
+  void MakeRoom(std::uint64_t done, std::uint64_t total);
+
   model::Run& part() { return part_; }
   model::Series& series(SeriesId id) { return part_.series[id]; }
   // The part as it is handed on: without series that stayed empty. The builder is spent.
   model::Run Finish();
 
+  // A series costs some hundred bytes beside its points; no training has more metrics than this.
+  static constexpr std::size_t kMaxSeries = 200'000;
   // Beyond it differences of steps and JSON numbers are no longer exact.
   static constexpr std::uint64_t kMaxStep = std::uint64_t{1} << 53U;
 

@@ -65,24 +65,6 @@ std::string WithoutPath(const std::string& message, const std::string& path) {
   return message.starts_with(path + ": ") ? message.substr(path.size() + 2) : message;
 }
 
-// Room for the points that the rest of the file will bring, judged by its beginning. Growing by doubling would move and
-// fault in every page twice, which costs as much as the parsing. What is not used is never touched.
-void MakeRoom(model::Run& part, std::uint64_t read_bytes, std::uint64_t file_bytes) {
-  constexpr std::uint64_t kMostRoom = 4;  // bytes of columns for a byte of file
-  constexpr std::uint64_t kPointBytes = sizeof(std::int64_t) + 2 * sizeof(double) + sizeof(std::uint32_t);
-  const double growth = 1.05 * static_cast<double>(file_bytes) / static_cast<double>(read_bytes);
-  double points = 0;
-  for (const model::Series& series : part.series) points += static_cast<double>(series.size()) * growth;
-  if (points * kPointBytes > static_cast<double>(kMostRoom * file_bytes)) return;
-  for (model::Series& series : part.series) {
-    const auto room = static_cast<std::size_t>(static_cast<double>(series.size()) * growth);
-    series.steps.reserve(room);
-    series.values.reserve(room);
-    if (!series.times.empty()) series.times.reserve(room);
-    if (!series.lines.empty()) series.lines.reserve(room);
-  }
-}
-
 // Hands the file to the reader piece by piece. Trouble on the way is reported as damage at its byte: what came before
 // it stays.
 void FeedFile(OpenedFile& opened, Reader& reader, PartBuilder& builder) {
@@ -102,8 +84,7 @@ void FeedFile(OpenedFile& opened, Reader& reader, PartBuilder& builder) {
     if (last || reader.IsOver()) return;
     const bool begun = offset < kBeginningBytes && offset + consumed >= kBeginningBytes;
     offset += consumed;
-    if (begun && opened.file.size_bytes() > 2 * kBeginningBytes)
-      MakeRoom(builder.part(), offset, opened.file.size_bytes());
+    if (begun) builder.MakeRoom(offset, opened.file.size_bytes());
     window.Drop(consumed);
     if (!window.full()) continue;
     if (window.capacity() >= limit) {

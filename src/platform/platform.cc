@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -12,6 +13,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <memory>
 #include <system_error>
 
 namespace vigil::platform {
@@ -150,6 +152,16 @@ std::vector<Entry> ListFiles(const std::string& folder, std::size_t limit,
   }
   std::sort(files.begin(), files.end(), [](const Entry& a, const Entry& b) { return a.path < b.path; });
   return files;
+}
+
+void PreferLargePages(void* memory, std::size_t size_bytes) {
+  constexpr std::size_t kLargePage = std::size_t{2} << 20U;
+  if (size_bytes < 2 * kLargePage) return;
+  // Whole pages inside the block only: what is around it belongs to others.
+  void* begin = memory;
+  std::size_t space = size_bytes;
+  if (std::align(kLargePage, kLargePage, begin, space) == nullptr) return;
+  ::madvise(begin, space / kLargePage * kLargePage, MADV_HUGEPAGE);
 }
 
 bool IsTerminal(int descriptor) { return ::isatty(descriptor) == 1; }

@@ -56,6 +56,10 @@ Result<Entry> Stat(const std::string& path);
 std::vector<Entry> ListFiles(const std::string& folder, std::size_t limit,
                              std::vector<std::pair<std::string, std::string>>& unreadable);
 
+// Asks for large pages behind memory that is about to be filled: a page fault costs as much as parsing a hundred
+// values. A hint: does nothing where there are none, or for less than a few of them.
+void PreferLargePages(void* memory, std::size_t size_bytes);
+
 bool IsTerminal(int descriptor);
 // Columns of the terminal behind `descriptor`, COLUMNS, or `otherwise`.
 int TerminalWidth(int descriptor, int otherwise);

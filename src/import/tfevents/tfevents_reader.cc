@@ -23,8 +23,7 @@ using tfevents::Tag;
 using tfevents::TagKind;
 using tfevents::Value;
 
-// A series costs some hundred bytes beside its points; a file with more tags than this is no log of a training.
-constexpr std::size_t kMaxTags = 200'000;
+constexpr std::size_t kMaxTags = PartBuilder::kMaxSeries;
 // Megatron writes every value a second time against the samples consumed.
 constexpr std::string_view kVersusSamples = " vs samples";
 

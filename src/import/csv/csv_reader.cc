@@ -1,0 +1,310 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <unordered_set>
+
+#include "import/csv/csv.h"
+#include "import/csv/layout.h"
+#include "import/csv/row.h"
+#include "import/csv/steps.h"
+
+namespace vigil::import {
+namespace {
+
+using csv::Cell;
+using csv::kNoColumn;
+using csv::Layout;
+
+// Rows of metrics are some hundred bytes; what is longer than this is not one.
+constexpr std::size_t kMaxLineBytes = std::size_t{1} << 20U;
+constexpr auto kNoSeries = static_cast<PartBuilder::SeriesId>(-1);
+
+// Lines of one kind of trouble: the first of them, and how many.
+struct Trouble {
+  std::uint32_t first_line = 0;
+  std::uint64_t count = 0;
+  void Add(std::uint32_t line) {
+    if (count++ == 0) first_line = line;
+  }
+};
+
+class CsvReader : public Reader {
+ public:
+  explicit CsvReader(PartBuilder& builder) : builder_(builder) {}
+
+  std::size_t Consume(std::string_view bytes, bool last) override {
+    std::size_t done = 0;
+    if (!started_) {
+      if (bytes.size() < csv::kSniffBytes && !last) return 0;
+      done = Start(bytes, last);
+    }
+    if (!over_) done += TakeLines(bytes.substr(done), last);
+    if (last || over_) Conclude();
+    return done;
+  }
+
+  bool IsOver() const override { return over_; }
+
+ private:
+  // Finds the layout; returns the bytes before the first row of values.
+  std::size_t Start(std::string_view bytes, bool last) {
+    started_ = true;
+    auto layout = csv::SniffLayout(bytes, last, builder_.part().sources.front().path);
+    if (!layout) {
+      builder_.ReportDamage("line 1: not the beginning of a table");
+      over_ = true;
+      return 0;
+    }
+    if (!layout->environment.empty()) builder_.AddFact("env_id", layout->environment, 1);
+    line_ = layout->body_line;
+    const std::size_t body = std::min(layout->body, bytes.size());
+    Use(std::move(*layout));
+    return body;
+  }
+
+  void Use(Layout layout) {
+    layout_ = std::move(layout);
+    rows_ = csv::RowParser(layout_.delimiter);
+    series_.assign(layout_.columns.size(), kNoSeries);
+    used_.clear();
+  }
+
+  // ---- lines
+
+  std::size_t TakeLines(std::string_view bytes, bool last) {
+    const char* at = bytes.data();
+    const char* const end = at + bytes.size();
+    const char* const lines_end = at + (bytes.rfind('\n') + 1);  // npos + 1 is 0: no whole line
+    while (at < lines_end) {
+      const char* const next = TakeRowAt(at, lines_end, last || end - at > std::ptrdiff_t{kMaxLineBytes});
+      if (next == nullptr) return static_cast<std::size_t>(at - bytes.data());
+      at = next;
+    }
+    const std::string_view rest(at, static_cast<std::size_t>(end - at));
+    if (rest.size() > kMaxLineBytes || (skipping_ && !rest.empty())) {
+      skipping_ = !last;
+      if (last) too_long_.Add(line_);
+      return bytes.size();
+    }
+    if (last && !rest.empty()) TakeUnterminated(rest);
+    return last ? bytes.size() : static_cast<std::size_t>(at - bytes.data());
+  }
+
+  // Takes one row and returns the next; null when the row may go on behind the bytes at hand. `all_there`: it does not.
+  const char* TakeRowAt(const char* at, const char* end, bool all_there) {
+    const char* const next = skipping_ ? nullptr : rows_.Parse(at, end);
+    if (next != nullptr && next - at <= std::ptrdiff_t{kMaxLineBytes}) {
+      TakeRow({at, static_cast<std::size_t>(next - at)}, false);
+      line_ += rows_.line_count();
+      return next;
+    }
+    if (!skipping_ && next == nullptr && !all_there) return nullptr;
+    const char* const feed = static_cast<const char*>(std::memchr(at, '\n', static_cast<std::size_t>(end - at)));
+    const bool too_long = skipping_ || feed - at >= std::ptrdiff_t{kMaxLineBytes};
+    (too_long ? too_long_ : strange_).Add(line_);
+    skipping_ = false;
+    ++line_;
+    return feed + 1;
+  }
+
+  // The last line, without a line feed: its last cell may be the beginning of a longer one.
+  void TakeUnterminated(std::string_view rest) {
+    const std::string line = std::string(rest) + '\n';
+    if (rows_.Parse(line.data(), line.data() + line.size()) == nullptr) {
+      cut_.Add(line_);
+      return;
+    }
+    TakeRow(line, true);
+    ++line_;
+  }
+
+  // ---- rows
+
+  void TakeRow(std::string_view line, bool unterminated) {
+    std::span<const Cell> cells = rows_.cells();
+    if (cells.front().text.starts_with('#')) return;
+    if (rows_.cell_count() != layout_.columns.size()) {
+      if (cells.size() == 1 && cells.front().text.empty()) return;
+      if (unterminated && cells.size() < layout_.columns.size()) {
+        cut_.Add(line_);
+        cells = cells.first(cells.size() - 1);
+      } else {
+        TakeRagged(cells);
+      }
+    }
+    if (!cells.front().is_number && TakeWords(line, cells)) return;
+    cells = cells.first(std::min(cells.size(), layout_.columns.size()));
+    const auto step = steps_.Next(cells, layout_);
+    if (!step) {
+      without_step_.Add(line_);
+      return;
+    }
+    if (layout_.is_long()) {
+      TakeLongRow(cells, *step);
+    } else {
+      TakeWideRow(cells, *step, unterminated);
+    }
+  }
+
+  // A row with too few or too many cells. What stands under a name is taken.
+  void TakeRagged(std::span<const Cell> cells) {
+    for (const Cell& cell : cells) {
+      if (!cell.is_number) continue;
+      if (ragged_.count == 0) ragged_cells_ = rows_.cell_count();
+      ragged_.Add(line_);
+      return;
+    }
+  }
+
+  // A row without a number: a header again, after a restart; or not a row at all. False when it has a number.
+  bool TakeWords(std::string_view line, std::span<const Cell> cells) {
+    bool any_text = false;
+    for (const Cell& cell : cells) {
+      if (cell.is_number) return false;
+      any_text = any_text || !cell.text.empty();
+    }
+    if (!any_text) return true;
+    if (Trim(line) == layout_.header) {
+      ++segment_;
+    } else if (auto layout = MaybeHeader(cells)) {
+      ++segment_;
+      Use(std::move(*layout));
+    } else if (rows_.cell_count() != layout_.columns.size()) {
+      strange_.Add(line_);
+    }
+    return true;
+  }
+
+  // A header with other columns than the last one. To look at a row that closely takes time: not at every line of
+  // prose.
+  std::optional<Layout> MaybeHeader(std::span<const Cell> cells) {
+    constexpr int kMostAttempts = 1000;
+    constexpr std::size_t kMostCells = 4096;
+    if (cells.size() > kMostCells || header_attempts_ >= kMostAttempts) return std::nullopt;
+    ++header_attempts_;
+    return csv::LayoutOfHeader(cells, layout_);
+  }
+
+  void TakeWideRow(std::span<const Cell> cells, csv::RowStep step, bool unterminated) {
+    const double time = TimeOf(cells);
+    for (std::size_t i = 0; i < cells.size(); ++i) {
+      if (!cells[i].is_number || !layout_.columns[i].is_value) continue;
+      if (series_[i] == kNoSeries) series_[i] = OpenColumn(layout_.columns[i]);
+      if (!layout_.columns[i].is_value) continue;
+      if (unterminated && i + 1 == layout_.columns.size() && IsDoubtful(cells[i].number, series_[i])) continue;
+      Add(series_[i], step, cells[i].number, time);
+    }
+  }
+
+  void TakeLongRow(std::span<const Cell> cells, csv::RowStep step) {
+    if (layout_.name >= cells.size() || layout_.value >= cells.size() || !cells[layout_.value].is_number) return;
+    const std::string_view name = cells[layout_.name].text;
+    if (name.empty()) return;
+    const auto series = builder_.OpenSeries(name);
+    builder_.series(series).axis = layout_.axis;
+    // Rows of several metrics stand at the same step; without steps, each metric counts its own.
+    if (layout_.step == kNoColumn) step.step = static_cast<std::int64_t>(builder_.series(series).size());
+    Add(series, step, cells[layout_.value].number, TimeOf(cells));
+  }
+
+  PartBuilder::SeriesId OpenColumn(csv::Column& column) {
+    const auto series = builder_.OpenSeries(column.meaning.empty() ? column.name : column.meaning, column.labels);
+    // Two columns may come to mean the same; the first one has it.
+    column.is_value = used_.insert(series).second;
+    if (!column.is_value) return series;
+    builder_.series(series).axis = layout_.axis;
+    builder_.series(series).raw = column.name;
+    return series;
+  }
+
+  double TimeOf(std::span<const Cell> cells) const {
+    if (layout_.time >= cells.size() || !cells[layout_.time].is_number) return model::kNoValue;
+    const double time = layout_.time_origin + cells[layout_.time].number;
+    return time > 1e11 ? time / 1000 : time;  // some write milliseconds
+  }
+
+  void Add(PartBuilder::SeriesId id, csv::RowStep step, double value, double time) {
+    model::Series& series = builder_.series(id);
+    // A row without a step of its own says nothing new about a series that has a value there.
+    if (step.borrowed && !series.empty() && step.step <= series.steps.back()) return;
+    if (segment_ != 0) OpenSegment(id, series, step.step);
+    builder_.Add(id, step.step, value, time, line_);
+  }
+
+  // The header stood there again since the last value of this series: a restart, even if the step goes on.
+  void OpenSegment(PartBuilder::SeriesId id, model::Series& series, std::int64_t step) {
+    if (segments_.size() <= id) segments_.resize(id + std::size_t{1});
+    if (segments_[id] == segment_) return;
+    segments_[id] = segment_;
+    if (!series.empty() && step > series.steps.back())
+      series.segment_starts.push_back(static_cast<std::uint32_t>(series.size()));
+  }
+
+  // Whether a number that the file ends with, without a line feed, may have lost an exponent or its digits behind the
+  // point: what it would then say is wrong by orders of magnitude.
+  bool IsDoubtful(double value, PartBuilder::SeriesId id) {
+    if (value == 0) return true;
+    const std::vector<double>& values = builder_.series(id).values;
+    const std::size_t from = values.size() > 64 ? values.size() - 64 : 0;
+    return std::any_of(values.begin() + static_cast<std::ptrdiff_t>(from), values.end(),
+                       [](double before) { return before != 0 && std::abs(before) < 1e-3; });
+  }
+
+  // ---- what is said about the file
+
+  void Conclude() {
+    if (cut_.count != 0) builder_.ReportDamage(fmt::format("line {}: the last row is cut", cut_.first_line));
+    Damage(too_long_, fmt::format("longer than {}", FormatBytes(kMaxLineBytes)));
+    Damage(strange_, "not a row of the table");
+    if (ragged_.count != 0) {
+      builder_.AddNote(fmt::format("line {}: {} cells for {} columns{}", ragged_.first_line, ragged_cells_,
+                                   layout_.columns.size(), Others(ragged_)));
+    }
+    if (without_step_.count != 0)
+      builder_.AddNote(
+          fmt::format("line {}: left out, no step in it{}", without_step_.first_line, Others(without_step_)));
+    cut_ = too_long_ = strange_ = ragged_ = without_step_ = {};
+  }
+
+  void Damage(const Trouble& trouble, std::string_view what) {
+    if (trouble.count != 0)
+      builder_.ReportDamage(fmt::format("line {}: {}, skipped{}", trouble.first_line, what, Others(trouble)));
+  }
+
+  static std::string Others(const Trouble& trouble) {
+    return trouble.count == 1 ? "" : fmt::format(" (and {} more)", FormatCount(trouble.count - 1));
+  }
+
+  PartBuilder& builder_;
+  Layout layout_;
+  csv::RowParser rows_{','};
+  csv::StepCounter steps_;
+  std::vector<PartBuilder::SeriesId> series_;       // of each column, once it has a value
+  std::unordered_set<PartBuilder::SeriesId> used_;  // by a column of the layout in force
+  std::vector<std::uint32_t> segments_;             // by series: the segment its last value belongs to
+  int header_attempts_ = 0;
+  std::uint32_t segment_ = 0;  // how often the header came again
+  std::uint32_t line_ = 1;     // of the next row
+  bool started_ = false;
+  bool over_ = false;
+  bool skipping_ = false;  // in the middle of a line that is too long
+  Trouble cut_;
+  Trouble too_long_;
+  Trouble strange_;
+  Trouble ragged_;
+  std::size_t ragged_cells_ = 0;
+  Trouble without_step_;
+};
+
+}  // namespace
+
+int RecogniseCsv(const Probe& probe) {
+  const auto layout = csv::SniffLayout(probe.head, probe.size_bytes <= probe.head.size(), probe.path);
+  return layout ? layout->sureness : 0;
+}
+
+std::unique_ptr<Reader> OpenCsv(PartBuilder& builder) { return std::make_unique<CsvReader>(builder); }
+
+}  // namespace vigil::import
