@@ -157,7 +157,7 @@ def diverged(s):
 
 def never_fell(s):
     loss = s.finite("loss")
-    return len(loss) > 5 and not hidden_loss(s) and tail(loss) > 0.88 * min(loss[0], head(loss))
+    return len(loss) > 5 and not hidden_loss(s) and min(tail(loss), lowest(loss)) > 0.88 * min(loss[0], head(loss))
 
 
 def levelled(s):

@@ -44,7 +44,7 @@ class Run:
 def parts(settings, onset):
     """The argument strings of the parts of a run; each is given the settings and the onset of all."""
     common, *rest = settings.split(" // ")
-    if onset and int(onset) > 1:
+    if onset:
         common += f" --onset {onset}"
     return [f"{common} {part}" for part in rest] or [common]
 
