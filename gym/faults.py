@@ -267,7 +267,7 @@ class AnnealedLogGate(nn.Module):
 
     def __init__(self, steps):
         super().__init__()
-        self.steps, self.passes = steps, 0
+        self.steps, self.passes = steps, 1  # tau is 0 in pass number `steps`
 
     def forward(self, x):
         tau = torch.tensor(max(0.0, 1.0 - self.passes / self.steps), dtype=x.dtype)

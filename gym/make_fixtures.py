@@ -85,6 +85,7 @@ def scrub(data):
         (GYM, "/workspace/run"),
     ):
         data = data.replace(old.encode(), new.encode())
+    data = re.sub(rb"https?://[^/\s]+", b"https://host", data)
     return re.sub(rb"/workspace/run/\.work/[\w.-]+/[\w.-]+", b"/workspace/run", data)
 
 
