@@ -61,9 +61,10 @@ void TellEvidence(model::Diagnosis& diagnosis, const Candidate& candidate) {
 void TellMissing(model::Diagnosis& diagnosis, const Candidate& candidate) {
   std::vector<std::size_t> order(candidate.unanswered.size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+  // A question is worth asking for what it can say for a cause; that something unlikely is not so is no news.
   const auto size = [&](std::size_t i) {
     const catalogue::EvidenceWeight& weight = candidate.unanswered_weights[i];
-    return std::max(std::abs(weight.if_true), std::abs(weight.if_false));
+    return std::max(weight.if_true, 0.0) + 0.5 * std::abs(weight.if_false);
   };
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return size(a) > size(b); });
   for (const std::size_t i : order) {

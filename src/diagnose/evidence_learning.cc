@@ -27,6 +27,7 @@ struct Shape {
     return Median(
         {values.begin() + static_cast<std::ptrdiff_t>(begin), values.begin() + static_cast<std::ptrdiff_t>(end)});
   }
+  double first() const { return Median({values.begin(), values.begin() + 3}); }
   double start() const { return Level(0, 0.08); }
   double end() const { return Level(0.75, 1); }
   // Standard error of the difference of two levels of a tenth of the curve each.
@@ -59,19 +60,25 @@ Answer LossNeverMoved(const model::Run& run, const Incident&) {
   return Unknown();
 }
 
+// A language model that predicts this well has learned what its labels have to do with its inputs.
+bool PredictsLanguage(const model::Run& run, double loss) {
+  return (run.InRegime("sft") || run.InRegime("lora")) && !run.FindFact("vocab_size") && loss < 2;
+}
+
 Answer FellThenFlat(const model::Run& run, const Incident&) {
   const Shape loss = ShapeOf(run, "loss");
   if (!loss.known() || loss.values.size() < 30 || !(loss.start() > 0)) return Unknown();
-  const double fall = loss.start() - loss.end();
-  if (fall < std::max(4 * loss.error(), 0.015 * loss.start())) return Unknown();
+  const double first = std::max(loss.first(), loss.start());
+  const double fall = first - loss.end();
+  if (fall < std::max(4 * loss.error(), 0.015 * first)) return Unknown();
   const double middle = loss.Level(0.35, 0.5);
-  const std::string text = fmt::format("the loss fell {} early and is {} at the end", FromTo(loss.start(), middle),
-                                       FormatNumber(loss.end()));
+  const std::string text =
+      fmt::format("the loss fell {} early and is {} at the end", FromTo(first, middle), FormatNumber(loss.end()));
   // What only learns how frequent the answers are loses little and soon; a model that learns loses most of its loss.
   const bool flat = middle - loss.end() <= std::max(0.25 * fall, 2.5 * loss.error());
-  if (flat && fall < 0.4 * loss.start()) return Yes(text, model::kNoStep, loss.end());
   if (!flat) return No(text + ": it went on falling", model::kNoStep, loss.end());
-  return Unknown();
+  if (fall > 0.5 * first) return No(text + ": most of it is learned", model::kNoStep, loss.end());
+  return fall < 0.35 * first && !PredictsLanguage(run, loss.end()) ? Yes(text, model::kNoStep, loss.end()) : Unknown();
 }
 
 Answer StillFalling(const model::Run& run, const Incident&) {
@@ -96,6 +103,8 @@ Answer MostlyZero(const model::Run& run, const Incident& incident, std::string_v
   const Course course = LastCourse(run.Find(signal));
   const Stretch during = During(course.View(), incident);
   if (during.size() < 3) return Unknown();
+  // Where values are missing or non-finite, "not 0" says nothing.
+  if (2 * FiniteValues(during).size() < during.size()) return Unknown();
   const auto zeros = std::count(during.values.begin(), during.values.end(), 0.0);
   const std::string text = fmt::format("{} is exactly 0 on {} of {} logged steps", signal, zeros, during.size());
   if (10 * zeros >= 8 * std::ssize(during.values)) return Yes(text, during.steps[0], 0.0);

@@ -126,13 +126,17 @@ void Normalise(std::vector<Candidate>& candidates) {
   }
 }
 
-double WeightSpan(const Candidate& candidate, const catalogue::EvidenceRow* row, bool if_true) {
+double UnansweredWeight(const Candidate& candidate, const catalogue::EvidenceRow* row, bool if_true) {
   for (std::size_t i = 0; i < candidate.unanswered.size(); ++i) {
-    if (candidate.unanswered[i] == row)
-      return if_true ? candidate.unanswered_weights[i].if_true : candidate.unanswered_weights[i].if_false;
+    if (candidate.unanswered[i] != row) continue;
+    return if_true ? candidate.unanswered_weights[i].if_true : candidate.unanswered_weights[i].if_false;
   }
   return 0;
 }
+
+// How far an answer would move two candidates apart. One that speaks for neither only rules out what is unlikely
+// anyway.
+double Apart(double first, double second) { return std::abs(first - second) * (std::max(first, second) > 0 ? 1 : 0.4); }
 
 }  // namespace
 
@@ -155,12 +159,12 @@ std::vector<Candidate> ScoreCauses(const model::Run& run, const Incident& incide
 
 const catalogue::EvidenceRow* Separator(const Candidate& first, const Candidate& second) {
   // An answer must be able to move the two apart by more than a hint does.
-  double widest = 0.9;
+  double widest = 0.8;
   const catalogue::EvidenceRow* best = nullptr;
   for (const Candidate* candidate : {&first, &second}) {
     for (const catalogue::EvidenceRow* row : candidate->unanswered) {
-      const double apart = std::max(std::abs(WeightSpan(first, row, true) - WeightSpan(second, row, true)),
-                                    std::abs(WeightSpan(first, row, false) - WeightSpan(second, row, false)));
+      const double apart = std::max(Apart(UnansweredWeight(first, row, true), UnansweredWeight(second, row, true)),
+                                    Apart(UnansweredWeight(first, row, false), UnansweredWeight(second, row, false)));
       if (apart <= widest) continue;
       widest = apart;
       best = row;
