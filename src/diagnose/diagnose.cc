@@ -16,6 +16,8 @@ namespace {
 
 // Below this share a cause is a guess and is not named.
 constexpr double kNamed = 0.4;
+constexpr double kNamedInPair = 0.3;
+constexpr double kPair = 0.55;
 // Evidence worth at least one clear hint must speak for a cause before it is named.
 constexpr double kLeastSupport = 1.0;
 // A rival with at least this share of the leader's confidence is not excluded.
@@ -25,8 +27,12 @@ constexpr double kWorthTelling = 0.25;
 constexpr std::size_t kMostMissing = 4;
 constexpr double kWorthLogging = 0.8;
 
+// A cause is named when it is more than a guess, or when it and its rival together are: then both are named.
 bool IsNamed(const std::vector<Candidate>& candidates) {
-  return !candidates.empty() && candidates[0].confidence >= kNamed && candidates[0].support >= kLeastSupport;
+  if (candidates.empty() || candidates[0].support < kLeastSupport) return false;
+  const double first = candidates[0].confidence;
+  const double second = candidates.size() > 1 ? candidates[1].confidence : 0;
+  return first >= kNamed || (first >= kNamedInPair && first + second >= kPair);
 }
 
 const Candidate* RivalOf(const std::vector<Candidate>& candidates) {
@@ -131,9 +137,9 @@ void LeaveOpen(model::Diagnosis& diagnosis, const std::vector<Candidate>& candid
                     InSentence(first.cause->title), first.cause->id, InSentence(second.cause->title), second.cause->id,
                     TellApart(first, second));
     const catalogue::EvidenceRow* separator = Separator(first, second);
-    diagnosis.next = separator != nullptr ? fmt::format("Log {}: it tells {} from {}.", separator->needs,
-                                                        first.cause->id, second.cause->id)
-                                          : std::string(first.cause->next);
+    diagnosis.next = separator != nullptr
+                         ? fmt::format("To tell {} from {}: {}.", first.cause->id, second.cause->id, separator->needs)
+                         : std::string(first.cause->next);
     TellMissing(diagnosis, first);
     TellMissing(diagnosis, second);
     return;

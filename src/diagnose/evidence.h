@@ -13,11 +13,12 @@
 
 namespace vigil::diagnose {
 
-enum class Verdict : std::uint8_t { kUnknown, kYes, kNo };
+// kMoot: the question has no meaning for this run, so nobody needs to log anything for it.
+enum class Verdict : std::uint8_t { kUnknown, kMoot, kYes, kNo };
 
 struct Answer {
   Verdict verdict = Verdict::kUnknown;
-  model::Evidence evidence;  // what was seen; empty for kUnknown
+  model::Evidence evidence;  // what was seen; empty without a yes or no
 };
 
 using EvidenceTest = Answer (*)(const model::Run& run, const Incident& incident);
@@ -39,6 +40,7 @@ std::span<const NamedTest> ResumeTests();
 EvidenceTest FindTest(std::string_view name);
 
 inline Answer Unknown() { return {}; }
+inline Answer Moot() { return {Verdict::kMoot, {}}; }
 inline Answer Yes(std::string text, std::int64_t step = model::kNoStep, double value = model::kNoValue) {
   return {Verdict::kYes, {std::move(text), step, value, {}, 0}};
 }

@@ -27,6 +27,7 @@ bool IsCutByClipping(const model::Run& run) {
 std::string Points(std::size_t count) { return fmt::format("{} logged step{}", count, count == 1 ? "" : "s"); }
 
 Answer GradClimbedFirst(const model::Run& run, const Incident& incident) {
+  if (!incident.HasBlowUp()) return Moot();
   const BlowUp blow_up = FindBlowUp(run, incident);
   if (!blow_up.known() || IsCutByClipping(run)) return Unknown();
   const Rise rise = RiseBefore(blow_up.grad, blow_up.lost_at);
@@ -46,6 +47,7 @@ Answer GradClimbedFirst(const model::Run& run, const Incident& incident) {
 }
 
 Answer GradFlatBefore(const model::Run& run, const Incident& incident) {
+  if (!incident.HasBlowUp()) return Moot();
   const BlowUp blow_up = FindBlowUp(run, incident);
   if (!blow_up.known() || IsCutByClipping(run) || blow_up.grad.interval > kFineLogging) return Unknown();
   const Rise rise = RiseBefore(blow_up.grad, blow_up.lost_at);
@@ -64,7 +66,7 @@ Answer GradFlatBefore(const model::Run& run, const Incident& incident) {
 
 Answer LossRoseFirst(const model::Run& run, const Incident& incident) {
   const BlowUp blow_up = FindBlowUp(run, incident);
-  if (!blow_up.non_finite) return Unknown();
+  if (!blow_up.non_finite) return Moot();
   const std::vector<double> before = FiniteValues(blow_up.loss.Before(blow_up.lost_at).Last(128));
   if (before.size() < 6) return Unknown();
   const std::vector<double> earlier(before.begin(), before.end() - 2);
@@ -85,6 +87,25 @@ Answer LossRoseFirst(const model::Run& run, const Incident& incident) {
   return Unknown();
 }
 
+// For logs too coarse to show a climb: at the last logged point before, nothing was unusual yet.
+Answer NothingAnnounced(const model::Run& run, const Incident& incident) {
+  const BlowUp blow_up = FindBlowUp(run, incident);
+  if (!blow_up.non_finite || blow_up.loss.interval <= kFineLogging) return Moot();
+  const Rise norm = RiseBefore(blow_up.grad, blow_up.lost_at);
+  const std::vector<double> losses = FiniteValues(blow_up.loss.Before(blow_up.lost_at).Last(64));
+  if (losses.size() < 4) return Unknown();
+  const double usual = Median({losses.end() - std::min<std::ptrdiff_t>(8, std::ssize(losses)), losses.end() - 1});
+  const bool loss_rose = losses.back() > 1.1 * usual + 3 * stats::NoiseSigma(losses);
+  if (loss_rose || norm.elevated > 0)
+    return No(fmt::format("already at the last logged point before step {} the loss was {} and grad_norm {}",
+                          blow_up.lost_at, FormatNumber(losses.back()), FormatNumber(norm.last)),
+              blow_up.lost_at, losses.back());
+  return Yes(fmt::format("nothing was unusual at the last logged point before step {} (loss {}{})", blow_up.lost_at,
+                         FormatNumber(losses.back()),
+                         norm.known ? fmt::format(", grad_norm {}", FormatNumber(norm.last)) : ""),
+             blow_up.lost_at, losses.back());
+}
+
 std::vector<double> NormsBefore(const model::Run& run, const Incident& incident) {
   const BlowUp blow_up = FindBlowUp(run, incident);
   if (!blow_up.known() || IsCutByClipping(run)) return {};
@@ -92,6 +113,7 @@ std::vector<double> NormsBefore(const model::Run& run, const Incident& incident)
 }
 
 Answer NormsAboveLimit(const model::Run& run, const Incident& incident) {
+  if (!incident.HasBlowUp()) return Moot();
   const std::vector<double> norms = NormsBefore(run, incident);
   if (norms.size() < 5) return Unknown();
   const double high = Quantile(norms, 0.9);
@@ -106,6 +128,7 @@ Answer NormsAboveLimit(const model::Run& run, const Incident& incident) {
 }
 
 Answer NormsHeavyTailed(const model::Run& run, const Incident& incident) {
+  if (!incident.HasBlowUp()) return Moot();
   const std::vector<double> norms = NormsBefore(run, incident);
   if (norms.size() < 20) return Unknown();
   const double middle = Median(norms);
@@ -133,9 +156,12 @@ Answer ClippingOff(const model::Run& run, const Incident&) {
 Answer LossAboveStart(const model::Run& run, const Incident& incident) {
   const Course course = LastCourse(run.Find("loss"));
   const Stretch all = course.View();
+  if (IsReinforcement(run)) return Moot();
   if (all.size() < 6 || incident.onset == model::kNoStep) return Unknown();
   const double start = Median(FiniteValues(all.First(3)));
   std::vector<double> during = FiniteValues(all.Between(incident.onset, std::max(incident.last, incident.onset)));
+  // A circumstance has no duration of its own: what came after it counts.
+  if (IsCompanion(incident.root().id)) during = FiniteValues(all.From(incident.onset).First(64));
   if (!(start > 0) || during.size() < 3) return Unknown();
   const double noise = stats::NoiseSigma(FiniteValues(all));
   const double high = Quantile(during, 0.8);
@@ -149,6 +175,8 @@ Answer LossAboveStart(const model::Run& run, const Incident& incident) {
 }
 
 Answer EarlyFailure(const model::Run& run, const Incident& incident) {
+  // A loss that never fell has no moment at which it failed.
+  if (incident.IsPassive()) return Moot();
   if (incident.onset == model::kNoStep) return Unknown();
   const std::int64_t steps = PlannedOrSeenSteps(run);
   const bool planned = run.planned_steps > 0 || run.FactNumber("max_steps").has_value();
@@ -166,7 +194,7 @@ Answer SpikesKeepComing(const model::Run&, const Incident& incident) {
     const double count = finding->id.ends_with("/spike") ? finding->MeasureOr("count", 1) : 0;
     if (count > static_cast<double>(spikes) && count < 1e9) spikes = static_cast<std::size_t>(count);
   }
-  if (spikes == 0) return Unknown();
+  if (spikes == 0) return Moot();
   if (spikes >= 4) return Yes(fmt::format("{} spikes, the first at step {}", spikes, incident.onset), incident.onset);
   if (spikes == 1) return No(fmt::format("a single spike, at step {}", incident.onset), incident.onset);
   return Unknown();
@@ -177,7 +205,7 @@ constexpr std::array kTests = {
     NamedTest{"loss-rose-first", LossRoseFirst},       NamedTest{"norms-above-limit", NormsAboveLimit},
     NamedTest{"norms-heavy-tailed", NormsHeavyTailed}, NamedTest{"clipping-off", ClippingOff},
     NamedTest{"loss-above-start", LossAboveStart},     NamedTest{"early-failure", EarlyFailure},
-    NamedTest{"spikes-keep-coming", SpikesKeepComing},
+    NamedTest{"spikes-keep-coming", SpikesKeepComing}, NamedTest{"nothing-announced", NothingAnnounced},
 };
 
 }  // namespace

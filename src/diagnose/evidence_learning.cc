@@ -14,6 +14,8 @@
 namespace vigil::diagnose {
 namespace {
 
+// Questions about the course of the loss are moot in reinforcement learning, where it is no measure of learning.
+
 // The level of a curve between two shares of its length, and how uncertain a difference of two such levels is.
 struct Shape {
   std::vector<double> values;
@@ -49,6 +51,7 @@ std::string FromTo(double from, double to) {
 }
 
 Answer LossNeverMoved(const model::Run& run, const Incident&) {
+  if (IsReinforcement(run)) return Moot();
   const Shape loss = ShapeOf(run, "loss");
   if (!loss.known() || !(loss.start() > 0)) return Unknown();
   const double moved = loss.start() - loss.end();
@@ -66,6 +69,7 @@ bool PredictsLanguage(const model::Run& run, double loss) {
 }
 
 Answer FellThenFlat(const model::Run& run, const Incident&) {
+  if (IsReinforcement(run)) return Moot();
   const Shape loss = ShapeOf(run, "loss");
   if (!loss.known() || loss.values.size() < 30 || !(loss.start() > 0)) return Unknown();
   const double first = std::max(loss.first(), loss.start());
@@ -82,6 +86,7 @@ Answer FellThenFlat(const model::Run& run, const Incident&) {
 }
 
 Answer StillFalling(const model::Run& run, const Incident&) {
+  if (IsReinforcement(run)) return Moot();
   const Shape loss = ShapeOf(run, "loss");
   if (!loss.known() || loss.values.size() < 30 || !(loss.start() > 0)) return Unknown();
   const double middle = loss.Level(0.4, 0.55);
@@ -111,8 +116,14 @@ Answer MostlyZero(const model::Run& run, const Incident& incident, std::string_v
   return 10 * zeros <= std::ssize(during.values) ? No(text, during.steps[0]) : Unknown();
 }
 
-Answer LossExactlyZero(const model::Run& run, const Incident& incident) { return MostlyZero(run, incident, "loss"); }
+Answer LossExactlyZero(const model::Run& run, const Incident& incident) {
+  // Beside non-finite gradients a 0 is what the logger wrote in the place of a NaN.
+  if (incident.Has("loss/non-finite") || incident.Has("grad/non-finite")) return Unknown();
+  return MostlyZero(run, incident, "loss");
+}
 Answer GradExactlyZero(const model::Run& run, const Incident& incident) {
+  // Without an advantage there is no gradient: in reinforcement learning that is a matter of the reward.
+  if (IsReinforcement(run)) return Moot();
   return MostlyZero(run, incident, "grad_norm");
 }
 
@@ -132,6 +143,7 @@ Answer GradsSound(const model::Run& run, const Incident& incident) {
 Answer LossAtChance(const model::Run& run, const Incident&) {
   const auto vocabulary = run.FactNumber("vocab_size");
   const Shape loss = ShapeOf(run, "loss");
+  if (IsReinforcement(run)) return Moot();
   if (!vocabulary || !(*vocabulary >= 2) || !loss.known()) return Unknown();
   const double chance = std::log(*vocabulary);
   const std::string text = fmt::format("the loss is {} at the end; guessing among {} gives {}",
@@ -147,6 +159,20 @@ Answer AccuracyFlat(const model::Run& run, const Incident&) {
   const std::string text = fmt::format("accuracy went {}", FromTo(accuracy.start(), accuracy.end()));
   if (gain < std::max(3 * accuracy.error(), 0.02)) return Yes(text + ": no gain", model::kNoStep, accuracy.end());
   return gain > std::max(5 * accuracy.error(), 0.1) ? No(text, model::kNoStep, accuracy.end()) : Unknown();
+}
+
+// Pairs are ranked right half of the time although the margins move: what is learned has nothing to do with the pairs.
+Answer PreferencesAtChance(const model::Run& run, const Incident&) {
+  if (!run.InRegime("dpo") && !Logged(run, "preference_margin")) return Moot();
+  const Shape accuracy = ShapeOf(run, "preference_accuracy");
+  const Shape margin = ShapeOf(run, "preference_margin");
+  if (!accuracy.known() || !margin.known()) return Unknown();
+  const double moved = Quantile(margin.values, 0.9) - Quantile(margin.values, 0.1);
+  const std::string text = fmt::format("pairs are ranked right in {}% at the end, with margins that vary by {}",
+                                       FormatNumber(100 * accuracy.end()), FormatNumber(moved));
+  if (std::abs(accuracy.end() - 0.5) < std::max(0.05, 3 * accuracy.error()) && moved > 1e-3)
+    return Yes(text, model::kNoStep, accuracy.end());
+  return accuracy.end() > 0.6 || moved < 1e-5 ? No(text, model::kNoStep, accuracy.end()) : Unknown();
 }
 
 Answer WeightDecayHigh(const model::Run& run, const Incident&) {
@@ -219,12 +245,19 @@ Answer EpochStepsDown(const model::Run& run, const Incident&) {
 }
 
 constexpr std::array kTests = {
-    NamedTest{"loss-never-moved", LossNeverMoved},   NamedTest{"fell-then-flat", FellThenFlat},
-    NamedTest{"still-falling", StillFalling},        NamedTest{"loss-exactly-zero", LossExactlyZero},
-    NamedTest{"grad-exactly-zero", GradExactlyZero}, NamedTest{"grads-sound", GradsSound},
-    NamedTest{"loss-at-chance", LossAtChance},       NamedTest{"accuracy-flat", AccuracyFlat},
-    NamedTest{"weight-decay-high", WeightDecayHigh}, NamedTest{"eval-turned", EvalTurned},
-    NamedTest{"several-epochs", SeveralEpochs},      NamedTest{"epoch-steps-down", EpochStepsDown},
+    NamedTest{"loss-never-moved", LossNeverMoved},
+    NamedTest{"fell-then-flat", FellThenFlat},
+    NamedTest{"still-falling", StillFalling},
+    NamedTest{"loss-exactly-zero", LossExactlyZero},
+    NamedTest{"grad-exactly-zero", GradExactlyZero},
+    NamedTest{"grads-sound", GradsSound},
+    NamedTest{"loss-at-chance", LossAtChance},
+    NamedTest{"accuracy-flat", AccuracyFlat},
+    NamedTest{"weight-decay-high", WeightDecayHigh},
+    NamedTest{"eval-turned", EvalTurned},
+    NamedTest{"several-epochs", SeveralEpochs},
+    NamedTest{"epoch-steps-down", EpochStepsDown},
+    NamedTest{"preferences-at-chance", PreferencesAtChance},
 };
 
 }  // namespace

@@ -32,17 +32,25 @@ std::string PeakText(double peak, const LrBand& band) {
   return fmt::format("the peak learning rate is {} ({})", FormatNumber(peak), BandText(band));
 }
 
-Answer AboveBand(const model::Run& run, double factor) {
+Answer LrAboveBand(const model::Run& run, const Incident&) {
   const double peak = PeakLr(run);
   const LrBand band = UsualLr(run);
   if (!band.known || std::isnan(peak) || peak <= 0) return Unknown();
-  if (peak > factor * band.high) return Yes(PeakText(peak, band), model::kNoStep, peak);
+  if (peak > kAbove * band.high) return Yes(PeakText(peak, band), model::kNoStep, peak);
   if (band.exact) return No(PeakText(peak, band), model::kNoStep, peak);
   return Unknown();
 }
 
-Answer LrAboveBand(const model::Run& run, const Incident&) { return AboveBand(run, kAbove); }
-Answer LrFarAboveBand(const model::Run& run, const Incident&) { return AboveBand(run, kFarAbove); }
+Answer LrFarAboveBand(const model::Run& run, const Incident&) {
+  const double peak = PeakLr(run);
+  const LrBand band = UsualLr(run);
+  if (std::isnan(peak) || peak <= 0) return Unknown();
+  const double times = peak / band.high;
+  if (times > kFarAbove)
+    return Yes(fmt::format("that is {:.0f} times the upper end of what is usual for {}", times, band.method),
+               model::kNoStep, peak);
+  return band.exact ? No(PeakText(peak, band), model::kNoStep, peak) : Unknown();
+}
 
 Answer LrBelowBand(const model::Run& run, const Incident&) {
   const double peak = PeakLr(run);
@@ -106,7 +114,8 @@ Answer NoWarmupRamp(const model::Run& run, const Incident&) {
 }
 
 // The loss was worse than at the start while the rate was high, and came back as the rate fell: the rate did it.
-Answer LossFollowsLr(const model::Run& run, const Incident&) {
+Answer LossFollowsLr(const model::Run& run, const Incident& incident) {
+  if (IsReinforcement(run) || incident.Has("loss/non-finite") || incident.Has("grad/non-finite")) return Moot();
   const Course lr = LastCourse(run.Find("lr"));
   const Course loss = LastCourse(run.Find("loss"));
   if (lr.size() < 10 || loss.size() < 20) return Unknown();
@@ -131,6 +140,34 @@ Answer LossFollowsLr(const model::Run& run, const Incident&) {
                     FormatNumber(at_high), FormatNumber(start), FormatNumber(at_low)),
         model::kNoStep, at_high);
   return Unknown();
+}
+
+// The run had trained well at this rate, or a higher one, for a good while.
+Answer SurvivedTheRate(const model::Run& run, const Incident& incident) {
+  // Spikes that heal are survived by definition.
+  if (IsReinforcement(run) || incident.IsPassive() || incident.root().id.ends_with("/spike")) return Moot();
+  if (incident.onset == model::kNoStep) return Unknown();
+  const Course lr = LastCourse(run.Find("lr"));
+  const Course loss = LastCourse(run.Find("loss"));
+  const Stretch rates = lr.View();
+  const double here = ValueAt(rates, incident.onset);
+  if (!(here > 0)) return Unknown();
+  std::vector<double> at_this_rate;
+  const Stretch before = loss.View().Before(incident.onset);
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    if (std::isfinite(before.values[i]) && ValueAt(rates, before.steps[i]) >= 0.95 * here)
+      at_this_rate.push_back(before.values[i]);
+  }
+  const double share =
+      static_cast<double>(at_this_rate.size()) / static_cast<double>(std::max<std::size_t>(1, before.size()));
+  if (at_this_rate.size() < 6 || share < 0.3) return Unknown();
+  const auto third = std::max<std::ptrdiff_t>(2, std::ssize(at_this_rate) / 3);
+  const double first = Median({at_this_rate.begin(), at_this_rate.begin() + third});
+  const double last = Median({at_this_rate.end() - third, at_this_rate.end()});
+  const std::string text = fmt::format("at learning rates of {} and more the loss had gone from {} to {} before",
+                                       FormatNumber(here), FormatNumber(first), FormatNumber(last));
+  if (last < 0.97 * first) return Yes(text, incident.onset, last);
+  return last > 1.05 * first ? No(text, incident.onset, last) : Unknown();
 }
 
 struct Jump {
@@ -197,10 +234,11 @@ Answer LrIsZero(const model::Run& run, const Incident& incident) {
 }
 
 constexpr std::array kTests = {
-    NamedTest{"lr-above-band", LrAboveBand},      NamedTest{"lr-far-above-band", LrFarAboveBand},
-    NamedTest{"lr-below-band", LrBelowBand},      NamedTest{"at-lr-peak", AtLrPeak},
-    NamedTest{"no-warmup-ramp", NoWarmupRamp},    NamedTest{"loss-follows-lr", LossFollowsLr},
-    NamedTest{"lr-jump-at-onset", LrJumpAtOnset}, NamedTest{"lr-is-zero", LrIsZero},
+    NamedTest{"lr-above-band", LrAboveBand},         NamedTest{"lr-far-above-band", LrFarAboveBand},
+    NamedTest{"lr-below-band", LrBelowBand},         NamedTest{"at-lr-peak", AtLrPeak},
+    NamedTest{"no-warmup-ramp", NoWarmupRamp},       NamedTest{"loss-follows-lr", LossFollowsLr},
+    NamedTest{"lr-jump-at-onset", LrJumpAtOnset},    NamedTest{"lr-is-zero", LrIsZero},
+    NamedTest{"survived-the-rate", SurvivedTheRate},
 };
 
 }  // namespace

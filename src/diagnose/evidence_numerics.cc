@@ -26,6 +26,8 @@ std::vector<std::int64_t> NonFiniteSteps(const Stretch& stretch, std::size_t at_
 Answer LossScaleCollapsed(const model::Run& run, const Incident& incident) {
   if (const model::Finding* found = incident.Find("numerics/loss-scale-collapse"))
     return Yes(found->message, found->first_step);
+  const Precision precision = PrecisionOf(run);
+  if (precision == Precision::kBf16 || precision == Precision::kFp32) return Moot();
   const Course course = LastCourse(run.Find("loss_scale"));
   const Stretch all = course.View();
   if (all.size() < 3 || incident.onset == model::kNoStep) return Unknown();
@@ -130,7 +132,7 @@ Answer BadFromFirstStep(const model::Run& run, const Incident& incident) {
 
 Answer FiniteLossBadGrad(const model::Run& run, const Incident& incident) {
   const BlowUp blow_up = FindBlowUp(run, incident);
-  if (!blow_up.non_finite) return Unknown();
+  if (!blow_up.non_finite) return Moot();
   const std::vector<std::int64_t> bad = NonFiniteSteps(blow_up.grad, 1);
   if (bad.empty() || MayHideNonFinite(run)) return Unknown();
   const double loss = ValueAt(blow_up.loss, bad.front());
@@ -165,6 +167,8 @@ std::vector<std::int64_t> BadSteps(const model::Run& run, const Incident& incide
 
 // The same sample comes by once an epoch.
 Answer BadStepsRepeat(const model::Run& run, const Incident& incident) {
+  // What is lost for good cannot come back.
+  if (IsolatedBadStep(run, incident).verdict == Verdict::kNo) return Moot();
   const std::vector<std::int64_t> steps = BadSteps(run, incident);
   if (steps.size() < 3) return Unknown();
   std::vector<double> gaps;

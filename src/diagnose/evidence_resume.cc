@@ -94,7 +94,7 @@ Sides SidesOf(const model::Series* series, std::int64_t restart, std::size_t cou
 
 Answer LrRestartedAtResume(const model::Run& run, const Incident& incident) {
   const std::int64_t restart = RestartAtOnset(run, incident);
-  if (restart == model::kNoStep) return Unknown();
+  if (restart == model::kNoStep) return Moot();
   const Sides lr = SidesOf(run.Find("lr"), restart, 3);
   if (lr.before.empty() || lr.after.empty()) return Unknown();
   const double before = lr.before.back();
@@ -110,7 +110,7 @@ Answer LrRestartedAtResume(const model::Run& run, const Incident& incident) {
 Answer LossJumpedAtResume(const model::Run& run, const Incident& incident) {
   if (const model::Finding* found = incident.Find("loss/resume-jump")) return Yes(found->message, found->first_step);
   const std::int64_t restart = RestartAtOnset(run, incident);
-  if (restart == model::kNoStep) return Unknown();
+  if (restart == model::kNoStep) return Moot();
   const Sides loss = SidesOf(run.Find("loss"), restart, 8);
   if (loss.before.size() < 4 || loss.after.size() < 4) return Unknown();
   const double noise = stats::NoiseSigma(loss.before);

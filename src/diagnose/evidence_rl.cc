@@ -34,6 +34,7 @@ Answer ReinforcementRun(const model::Run& run, const Incident&) {
 }
 
 Answer RewardConstant(const model::Run& run, const Incident&) {
+  if (!IsReinforcement(run)) return Moot();
   const std::vector<double> reward = All(run, "reward");
   if (reward.size() < 5) return Unknown();
   if (!IsConstant(reward))
@@ -44,7 +45,7 @@ Answer RewardConstant(const model::Run& run, const Incident&) {
   for (const model::Series& series : run.series) {
     if (series.signal == "reward_of" && IsConstant(FiniteValues(LastCourse(&series).View()))) ++functions;
   }
-  const std::string of = functions > 0 ? fmt::format(" (all {} reward functions)", functions) : "";
+  const std::string of = functions > 1 ? fmt::format(" (all {} reward functions)", functions) : "";
   return Yes(fmt::format("the reward is {} on every one of {} logged steps{}", FormatNumber(reward.front()),
                          reward.size(), of),
              model::kNoStep, reward.front());
@@ -64,6 +65,7 @@ double StepsWithoutVariance(const model::Run& run) {
 }
 
 Answer RewardIgnoresCompletion(const model::Run& run, const Incident&) {
+  if (!IsReinforcement(run)) return Moot();
   const std::vector<double> reward = All(run, "reward");
   const double without = StepsWithoutVariance(run);
   if (reward.size() < 5 || std::isnan(without) || IsConstant(reward)) return Unknown();
@@ -78,6 +80,7 @@ Answer RewardIgnoresCompletion(const model::Run& run, const Incident&) {
 }
 
 Answer AnySuccess(const model::Run& run, const Incident&) {
+  if (!IsReinforcement(run)) return Moot();
   const std::vector<double> reward = All(run, "reward");
   if (reward.size() < 5) return Unknown();
   const double best = Quantile(reward, 1.0);
@@ -89,6 +92,7 @@ Answer AnySuccess(const model::Run& run, const Incident&) {
 }
 
 Answer CompletionsVary(const model::Run& run, const Incident&) {
+  if (!IsReinforcement(run)) return Moot();
   const std::vector<double> entropy = All(run, "entropy");
   if (entropy.size() >= 5) {
     const double late = Median({entropy.end() - std::min<std::ptrdiff_t>(10, std::ssize(entropy)), entropy.end()});
@@ -107,6 +111,7 @@ Answer CompletionsVary(const model::Run& run, const Incident&) {
 }
 
 Answer EntropyCollapsed(const model::Run& run, const Incident&) {
+  if (!IsReinforcement(run)) return Moot();
   const std::vector<double> entropy = All(run, "entropy");
   if (entropy.size() < 5) return Unknown();
   const auto few = std::min<std::ptrdiff_t>(10, std::max<std::ptrdiff_t>(3, std::ssize(entropy) / 10));
@@ -119,11 +124,12 @@ Answer EntropyCollapsed(const model::Run& run, const Incident&) {
 }
 
 Answer ZeroStdRising(const model::Run& run, const Incident&) {
+  if (!IsReinforcement(run)) return Moot();
   const std::vector<double> share = All(run, "zero_std_share");
   if (share.size() < 12) return Unknown();
-  const auto third = std::ssize(share) / 3;
-  const double start = Median({share.begin(), share.begin() + third});
-  const double end = Median({share.end() - third, share.end()});
+  // A policy can break within a few steps: the first ones are what it was.
+  const double start = stats::Mean(std::span(share).first(5));
+  const double end = stats::Mean(std::span(share).last(share.size() / 3));
   const std::string text =
       fmt::format("the share of groups without variance went from {} to {}", FormatNumber(start), FormatNumber(end));
   if (end > start + 0.3) return Yes(text, model::kNoStep, end);
@@ -131,16 +137,22 @@ Answer ZeroStdRising(const model::Run& run, const Incident&) {
 }
 
 Answer TruncatedFromStart(const model::Run& run, const Incident&) {
+  if (!IsReinforcement(run)) return Moot();
   const std::vector<double> share = All(run, "truncated_share");
   if (share.size() < 5) return Unknown();
-  const double start = Median({share.begin(), share.begin() + std::min<std::ptrdiff_t>(8, std::ssize(share))});
+  // Before the policy has changed: what it does later may be its own doing.
+  const double start = Quantile({share.begin(), share.begin() + 3}, 0.0);
   const std::string text =
-      fmt::format("{}% of the completions were cut off in the first steps", FormatNumber(100 * start));
+      fmt::format("at least {}% of the completions were cut off in the first steps", FormatNumber(100 * start));
   if (start > 0.6) return Yes(text, model::kNoStep, start);
-  return start < 0.3 ? No(text, model::kNoStep, start) : Unknown();
+  if (start < 0.3)
+    return No(fmt::format("only {}% of the completions were cut off at first", FormatNumber(100 * start)),
+              model::kNoStep, start);
+  return Unknown();
 }
 
 Answer LengthAtLimit(const model::Run& run, const Incident&) {
+  if (!IsReinforcement(run)) return Moot();
   const std::vector<double> length = All(run, "completion_length");
   if (length.size() < 5) return Unknown();
   auto limit = run.FactNumber("max_completion_length");
@@ -157,6 +169,7 @@ Answer LengthAtLimit(const model::Run& run, const Incident&) {
 }
 
 Answer RewardRose(const model::Run& run, const Incident&) {
+  if (!IsReinforcement(run)) return Moot();
   const std::vector<double> reward = All(run, "reward");
   if (reward.size() < 12) return Unknown();
   const auto quarter = std::ssize(reward) / 4;

@@ -65,6 +65,12 @@ LrBand BandOfRegime(const model::Run& run) {
   return {};
 }
 
+// Counts tokens, or does what only language models are trained by.
+bool IsLanguageModel(const model::Run& run) {
+  if (run.FindFact("vocab_size") != nullptr || Logged(run, "tokens_per_s") || Logged(run, "num_tokens")) return true;
+  return std::any_of(kBands.begin(), kBands.end(), [&](const MethodBand& band) { return run.InRegime(band.regime); });
+}
+
 // Without a known method only what no method uses is out of range.
 constexpr double kLowestAdam = 1e-5;
 constexpr double kHighestAdam = 3e-3;
@@ -114,7 +120,7 @@ bool UsesAdam(const model::Run& run) {
     const model::Fact* fact = FindSetting(run, key);
     if (fact != nullptr) return HasWord(ToLower(fact->value), "adam");
   }
-  return IsHfLike(run);
+  return IsHfLike(run) || IsLanguageModel(run);
 }
 
 double PeakLr(const model::Run& run) {

@@ -21,7 +21,8 @@ Precision PrecisionOf(const model::Run& run);
 // Whether the trainer is the Hugging Face Trainer or built on it: its defaults and habits hold.
 bool IsHfLike(const model::Run& run);
 bool IsReinforcement(const model::Run& run);
-// The optimizer is of the Adam kind, by a stated setting or by the trainer's default.
+// The optimizer is of the Adam kind, by a stated setting, by the trainer's default, or because language models are
+// trained that way.
 bool UsesAdam(const model::Run& run);
 
 // Highest learning rate of the run: what was logged, else what was configured; NaN when neither is known.

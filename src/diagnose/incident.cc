@@ -44,7 +44,6 @@ constexpr std::array kRoles = {
     Role{"loss/", Thread::kInstability, 5},
     Role{"resume/", Thread::kResume, 0},
     Role{"rl/entropy-collapse", Thread::kRl, 1},
-    Role{"rl/truncated", Thread::kRl, 1},
     Role{"rl/no-signal", Thread::kRl, 2},
     Role{"rl/", Thread::kRl, 3},
     Role{"ebft/", Thread::kRl, 3},
@@ -146,7 +145,7 @@ bool AcrossThreads(const Grouping& grouping, const model::Finding& a, Thread ta,
   if (tb == Thread::kNoLearning && ta == Thread::kInstability) {
     // A loss that collapsed to a constant beside a non-finite gradient is that NaN; one that never fell while the
     // gradients exploded is that explosion.
-    return IsBlowUp(a.id) && IsAny(b.id, {"loss/not-decreasing", "loss/collapse", "grad/vanishing"}) &&
+    return IsBlowUp(a.id) && IsAny(b.id, {"loss/not-decreasing", "loss/collapse", "grad/vanishing", "grad/zero"}) &&
            Touch(grouping, a, b);
   }
   return false;
@@ -297,6 +296,15 @@ model::Severity Incident::worst() const {
   model::Severity worst = model::Severity::kInfo;
   for (const model::Finding* finding : findings) worst = std::max(worst, finding->severity);
   return worst;
+}
+
+bool Incident::IsPassive() const { return IsAny(root().id, {"loss/plateau", "loss/not-decreasing", "loss/collapse"}); }
+
+bool Incident::HasBlowUp() const {
+  return std::any_of(findings.begin(), findings.end(), [](const model::Finding* finding) {
+    return IsBlowUp(finding->id) || IsSpike(finding->id) ||
+           IsAny(finding->id, {"loss/oscillation", "grad/unstable", "numerics/loss-scale-collapse"});
+  });
 }
 
 std::int64_t Incident::FirstStepOf(std::initializer_list<std::string_view> ids) const {

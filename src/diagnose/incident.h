@@ -22,6 +22,10 @@ struct Incident {
   const model::Finding* Find(std::string_view id) const;
   std::size_t Count(std::string_view id) const;
   model::Severity worst() const;
+  // Told at a loss that never fell or stopped falling: there is no moment at which it failed.
+  bool IsPassive() const;
+  // Loss or gradient blew up or jumped, for good or for a while.
+  bool HasBlowUp() const;
   // The earliest first step among the findings with one of these ids, kNoStep when there is none.
   std::int64_t FirstStepOf(std::initializer_list<std::string_view> ids) const;
 };

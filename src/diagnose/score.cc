@@ -78,6 +78,7 @@ void Weigh(Candidate& candidate, const model::Run& run, const Incident& incident
     const catalogue::EvidenceRow* row = catalogue::FindEvidence(weight.evidence);
     if (row == nullptr) continue;
     const Answer& answer = Ask(*row, run, incident, answers);
+    if (answer.verdict == Verdict::kMoot) continue;
     if (answer.verdict == Verdict::kUnknown) {
       candidate.unanswered.push_back(row);
       candidate.unanswered_weights.push_back(weight);
