@@ -136,10 +136,11 @@ struct Cover {
   std::string_view covered;
 };
 constexpr Cover kCovers[] = {
-    {"loss/non-finite", "loss/collapse"},       {"loss/collapse", "loss/not-decreasing"},
-    {"loss/collapse", "loss/plateau"},          {"loss/not-decreasing", "loss/plateau"},
-    {"loss/divergence", "loss/plateau"},        {"loss/divergence", "loss/oscillation"},
-    {"loss/divergence", "loss/not-decreasing"}, {"grad/explosion", "grad/spike"},
+    {"loss/non-finite", "loss/collapse"},    {"loss/collapse", "loss/not-decreasing"},
+    {"loss/collapse", "loss/plateau"},       {"loss/not-decreasing", "loss/plateau"},
+    {"loss/divergence", "loss/plateau"},     {"loss/oscillation", "loss/plateau"},
+    {"loss/divergence", "loss/oscillation"}, {"loss/divergence", "loss/not-decreasing"},
+    {"grad/explosion", "grad/spike"},
 };
 
 bool IsCovered(const model::Finding& finding, const std::vector<model::Finding>& all) {

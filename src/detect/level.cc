@@ -312,9 +312,14 @@ class Plateau : public Detector {
 class Oscillation : public Detector {
  public:
   explicit Oscillation(const Context& context)
-      : min_points_(context.Threshold("min_points")), swing_(context.Threshold("swing")), curve_(context) {}
+      : min_points_(context.Threshold("min_points")),
+        swing_(context.Threshold("swing")),
+        swing_epoch_(context.Threshold("swing_epoch")),
+        epochs_(context.primary != nullptr && context.primary->axis == model::Axis::kEpoch),
+        curve_(context) {}
 
   void Observe(const Sample& sample) override {
+    evals_ += sample.role == 1 ? 1 : 0;
     if (sample.role != 0) return;
     curve_.Add(sample);
     if (!(sample.value > 0) || !std::isfinite(sample.value)) return;
@@ -332,7 +337,8 @@ class Oscillation : public Detector {
     const double start = MedianOf(std::span(logs).first(std::max<std::size_t>(3, logs.size() / 10)));
     const double end = MedianOf(Tail(logs, std::max<std::size_t>(3, logs.size() / 4)));
     const double swing = std::exp(jumps_.Median()) - 1;
-    if (swing < swing_ || end < start + std::log(0.7)) return;
+    const double limit = IsLogOfEpochs() ? swing_epoch_ : swing_;
+    if (swing < limit || end < start + std::log(0.7)) return;
     model::Finding finding =
         MakeFinding(curve_.At(logs.size() / 2).first_step, curve_.last_step(),
                     fmt::format("loss swings by {:.0f}% from point to point and does not settle", 100 * swing));
@@ -345,8 +351,14 @@ class Oscillation : public Detector {
   }
 
  private:
+  // One evaluation for each training loss: the points are epochs.
+  bool IsLogOfEpochs() const { return epochs_ || (evals_ > 0 && evals_ + 1 >= curve_.points()); }
+
   double min_points_;
   double swing_;
+  double swing_epoch_;
+  bool epochs_;
+  std::uint64_t evals_ = 0;
   Curve curve_;
   stats::RobustWindow jumps_{128};
   double last_ = 0;

@@ -91,7 +91,7 @@ class Overfit : public Detector {
     return finding;
   }
 
-  static constexpr double kNoiseTimes = 2;
+  static constexpr double kNoiseTimes = 3;
   static constexpr double kTrainMayRise = 1.005;
   static constexpr double kRiseWithoutTrain = 0.1;
   double min_evals_;
