@@ -18,6 +18,7 @@ namespace {
 constexpr double kNamed = 0.4;
 constexpr double kNamedInPair = 0.3;
 constexpr double kPair = 0.55;
+constexpr double kWorthNaming = 0.2;
 // Evidence worth at least one clear hint must speak for a cause before it is named.
 constexpr double kLeastSupport = 1.0;
 // A rival with at least this share of the leader's confidence is not excluded.
@@ -116,35 +117,37 @@ void Name(model::Diagnosis& diagnosis, const std::vector<Candidate>& candidates,
   }
 }
 
+// Two candidates that are worth a name although neither is named.
+void LeaveBetween(model::Diagnosis& diagnosis, const Candidate& first, const Candidate& second) {
+  diagnosis.summary =
+      fmt::format("The evidence does not name a cause: cannot tell \"{}\" ({}) and \"{}\" ({}) apart; {}",
+                  InSentence(first.cause->title), first.cause->id, InSentence(second.cause->title), second.cause->id,
+                  TellApart(first, second));
+  const catalogue::EvidenceRow* separator = Separator(first, second);
+  diagnosis.next = separator != nullptr
+                       ? fmt::format("To tell {} from {}: {}.", first.cause->id, second.cause->id, separator->needs)
+                       : std::string(first.cause->next);
+  TellMissing(diagnosis, first);
+  TellMissing(diagnosis, second);
+}
+
 void LeaveOpen(model::Diagnosis& diagnosis, const std::vector<Candidate>& candidates, const Incident& incident) {
   diagnosis.cause = kUnknownCause;
   diagnosis.confidence = 0;
   const std::string& what = incident.root().message;
-  if (candidates.empty()) {
-    diagnosis.summary =
-        what.empty() ? "No known cause explains this" : fmt::format("{} (no known cause explains this)", what);
-    return;
-  }
-  const Candidate& first = candidates[0];
-  if (candidates.size() == 1) {
-    diagnosis.summary =
-        fmt::format("The evidence does not decide whether {} ({})", InSentence(first.cause->title), first.cause->id);
-    diagnosis.next = first.cause->next;
+  // Candidates that nothing speaks for are only a list of all there is: naming them would be noise.
+  const bool worth_naming = !candidates.empty() && candidates[0].confidence >= kWorthNaming;
+  if (worth_naming && candidates.size() > 1) return LeaveBetween(diagnosis, candidates[0], candidates[1]);
+  if (worth_naming) {
+    diagnosis.summary = fmt::format("The evidence does not decide whether {} ({})",
+                                    InSentence(candidates[0].cause->title), candidates[0].cause->id);
+    diagnosis.next = candidates[0].cause->next;
   } else {
-    const Candidate& second = candidates[1];
-    diagnosis.summary =
-        fmt::format("The evidence does not name a cause: cannot tell \"{}\" ({}) and \"{}\" ({}) apart; {}",
-                    InSentence(first.cause->title), first.cause->id, InSentence(second.cause->title), second.cause->id,
-                    TellApart(first, second));
-    const catalogue::EvidenceRow* separator = Separator(first, second);
-    diagnosis.next = separator != nullptr
-                         ? fmt::format("To tell {} from {}: {}.", first.cause->id, second.cause->id, separator->needs)
-                         : std::string(first.cause->next);
-    TellMissing(diagnosis, first);
-    TellMissing(diagnosis, second);
-    return;
+    diagnosis.summary = fmt::format("{}: the evidence does not name a cause", what.empty() ? incident.root().id : what);
   }
-  TellMissing(diagnosis, first);
+  if (!candidates.empty()) TellMissing(diagnosis, candidates[0]);
+  if (diagnosis.next.empty() && !diagnosis.missing.empty())
+    diagnosis.next = fmt::format("To learn more: {}.", diagnosis.missing.front());
 }
 
 model::Family FamilyOf(const Incident& incident, const std::vector<Candidate>& candidates) {

@@ -19,6 +19,8 @@ namespace {
 // thirty steps.
 constexpr double kFineLogging = 5;
 
+constexpr std::int64_t kFewestSteps = 50;
+
 bool IsCutByClipping(const model::Run& run) {
   const model::Series* norm = run.Find("grad_norm");
   return norm != nullptr && norm->clipping == model::Clipping::kAfter;
@@ -180,7 +182,8 @@ Answer EarlyFailure(const model::Run& run, const Incident& incident) {
   if (incident.onset == model::kNoStep) return Unknown();
   const std::int64_t steps = PlannedOrSeenSteps(run);
   const bool planned = run.planned_steps > 0 || run.FactNumber("max_steps").has_value();
-  if (steps <= 0) return Unknown();
+  // In a handful of steps everything is early.
+  if (steps < kFewestSteps) return Unknown();
   const double share = static_cast<double>(incident.onset) / static_cast<double>(steps);
   const std::string where = fmt::format("it began at step {} of {}{}", incident.onset, steps, planned ? "" : " logged");
   if (share <= 0.05 || incident.onset <= 5) return Yes(where + ", at the very start", incident.onset);

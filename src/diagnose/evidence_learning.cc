@@ -57,11 +57,17 @@ Answer LossNeverMoved(const model::Run& run, const Incident&) {
   const double moved = loss.start() - loss.end();
   const std::string text =
       fmt::format("the loss went {} over {} logged steps", FromTo(loss.start(), loss.end()), loss.values.size());
+  // Noise as large as this hides any movement.
+  if (2.5 * loss.error() > 0.03 * loss.start()) return Unknown();
   if (std::abs(moved) < std::max(2.5 * loss.error(), 0.004 * loss.start()))
     return Yes(text + ": no movement beyond its noise", model::kNoStep, loss.end());
   if (moved > std::max(4 * loss.error(), 0.01 * loss.start())) return No(text, model::kNoStep, loss.end());
   return Unknown();
 }
+
+// The logarithm of a vocabulary of a thousand, and well below the entropy of single words in any language.
+constexpr double kGuessingLanguage = 7;
+constexpr double kHighestLearnedLanguage = 4.5;
 
 // A language model that predicts this well has learned what its labels have to do with its inputs.
 bool PredictsLanguage(const model::Run& run, double loss) {
@@ -81,8 +87,11 @@ Answer FellThenFlat(const model::Run& run, const Incident&) {
   // What only learns how frequent the answers are loses little and soon; a model that learns loses most of its loss.
   const bool flat = middle - loss.end() <= std::max(0.25 * fall, 2.5 * loss.error());
   if (!flat) return No(text + ": it went on falling", model::kNoStep, loss.end());
-  if (fall > 0.5 * first) return No(text + ": most of it is learned", model::kNoStep, loss.end());
-  return fall < 0.35 * first && !PredictsLanguage(run, loss.end()) ? Yes(text, model::kNoStep, loss.end()) : Unknown();
+  // From the loss of guessing, or worse, a language model that learns anything about its inputs gets below this.
+  const bool guesses_language = first > kGuessingLanguage && loss.end() > kHighestLearnedLanguage;
+  if (fall > 0.5 * first && !guesses_language) return No(text + ": most of it is learned", model::kNoStep, loss.end());
+  const bool little = fall < 0.35 * first && !PredictsLanguage(run, loss.end());
+  return little || guesses_language ? Yes(text, model::kNoStep, loss.end()) : Unknown();
 }
 
 Answer StillFalling(const model::Run& run, const Incident&) {
@@ -150,6 +159,17 @@ Answer LossAtChance(const model::Run& run, const Incident&) {
                                        FormatNumber(loss.end()), FormatNumber(*vocabulary), FormatNumber(chance));
   if (std::abs(loss.end() - chance) < 0.05 * chance) return Yes(text, model::kNoStep, loss.end());
   return loss.end() < 0.8 * chance ? No(text, model::kNoStep, loss.end()) : Unknown();
+}
+
+// The first loss is above that of guessing among the largest vocabularies: what the model knows contradicts its labels.
+Answer StartsWorseThanChance(const model::Run& run, const Incident&) {
+  if (IsReinforcement(run) || !(IsHfLike(run) || IsLanguageModel(run))) return Moot();
+  const std::vector<double> loss = FiniteValues(LastCourse(run.Find("loss")).View());
+  if (loss.empty()) return Unknown();
+  const double chance = std::log(std::max(2.0, run.FactNumber("vocab_size").value_or(270000)));
+  const std::string text =
+      fmt::format("the first loss is {}; guessing gives at most {}", FormatNumber(loss.front()), FormatNumber(chance));
+  return loss.front() > 1.2 * chance ? Yes(text, model::kNoStep, loss.front()) : No(text, model::kNoStep, loss.front());
 }
 
 Answer AccuracyFlat(const model::Run& run, const Incident&) {
@@ -258,6 +278,7 @@ constexpr std::array kTests = {
     NamedTest{"several-epochs", SeveralEpochs},
     NamedTest{"epoch-steps-down", EpochStepsDown},
     NamedTest{"preferences-at-chance", PreferencesAtChance},
+    NamedTest{"starts-worse-than-chance", StartsWorseThanChance},
 };
 
 }  // namespace

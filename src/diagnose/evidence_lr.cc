@@ -19,6 +19,8 @@ namespace {
 constexpr double kAbove = 3;
 constexpr double kFarAbove = 30;
 constexpr double kBelow = 0.1;
+// A test of a few steps has no schedule.
+constexpr double kFewestSteps = 50;
 
 double Highest(const Stretch& stretch) { return Quantile(FiniteValues(stretch), 1.0); }
 
@@ -97,7 +99,7 @@ Answer NoWarmupRamp(const model::Run& run, const Incident&) {
   const Course course = LastCourse(run.Find("lr"));
   const Stretch all = course.View();
   const double planned = static_cast<double>(PlannedOrSeenSteps(run));
-  if (all.size() < 3 || planned <= 0) return WarmupFromFacts(run);
+  if (all.size() < 3 || planned < kFewestSteps) return WarmupFromFacts(run);
   const double peak = Highest(all);
   if (!(peak > 0)) return Unknown();
   // Some loggers print the rate of the step before the first, which is 0.
@@ -211,7 +213,32 @@ Answer LrJumpAtOnset(const model::Run& run, const Incident& incident) {
   return Unknown();
 }
 
+// Under a loss scaler an overflow skips the optimizer step and with it the scheduler's: the rate stands still, at 0
+// when the very first steps overflow.
+Answer StepsSkipped(const model::Run& run, const Incident& incident) {
+  if (!incident.Has("grad/non-finite")) return Moot();
+  const Course lr = LastCourse(run.Find("lr"));
+  const Course norm = LastCourse(run.Find("grad_norm"));
+  const Stretch rates = lr.View();
+  if (rates.size() < 8 || norm.size() < 8 || rates.interval > 1) return Unknown();
+  std::size_t bad = 0;
+  std::size_t still = 0;
+  for (std::size_t i = 1; i < norm.size(); ++i) {
+    if (std::isfinite(norm.values[i])) continue;
+    ++bad;
+    if (ValueAt(rates, norm.steps[i]) == ValueAt(rates, norm.steps[i] - 1)) ++still;
+  }
+  const std::vector<double> all = FiniteValues(rates);
+  if (bad < 3 || Quantile(all, 1.0) == Quantile(all, 0.0)) return Unknown();
+  const std::string text =
+      fmt::format("the learning rate stood still on {} of {} steps with a non-finite gradient", still, bad);
+  if (10 * still >= 8 * bad) return Yes(text + ": a loss scaler skipped them", incident.onset);
+  return 10 * still <= 3 * bad ? No(text, incident.onset) : Unknown();
+}
+
 Answer LrIsZero(const model::Run& run, const Incident& incident) {
+  // A rate that stands still because steps were skipped is no matter of the schedule.
+  if (StepsSkipped(run, incident).verdict == Verdict::kYes) return Moot();
   if (const model::Finding* found = incident.Find("lr/zero")) return Yes(found->message, found->first_step, 0.0);
   const Course course = LastCourse(run.Find("lr"));
   const Stretch all = course.View();
@@ -238,7 +265,7 @@ constexpr std::array kTests = {
     NamedTest{"lr-below-band", LrBelowBand},         NamedTest{"at-lr-peak", AtLrPeak},
     NamedTest{"no-warmup-ramp", NoWarmupRamp},       NamedTest{"loss-follows-lr", LossFollowsLr},
     NamedTest{"lr-jump-at-onset", LrJumpAtOnset},    NamedTest{"lr-is-zero", LrIsZero},
-    NamedTest{"survived-the-rate", SurvivedTheRate},
+    NamedTest{"survived-the-rate", SurvivedTheRate}, NamedTest{"steps-skipped", StepsSkipped},
 };
 
 }  // namespace

@@ -96,12 +96,12 @@ Answer HealedNonFinite(const Stretch& stretch, bool loss) {
 Answer IsolatedBadStep(const model::Run& run, const Incident& incident) {
   const BlowUp blow_up = FindBlowUp(run, incident);
   if (!blow_up.known()) return Unknown();
+  if (incident.Has("loss/divergence")) return No("the loss did not come back", incident.onset);
   if (blow_up.non_finite) {
     // The gradient norm cannot be papered over by a logger's filter; the loss can.
     const Answer by_norm = HealedNonFinite(blow_up.grad, false);
     return by_norm.verdict != Verdict::kUnknown ? by_norm : HealedNonFinite(blow_up.loss, true);
   }
-  if (incident.Has("loss/divergence")) return No("the loss did not come back", incident.onset);
   const model::Finding* spike = incident.Has("loss/spike") ? incident.Find("loss/spike") : incident.Find("grad/spike");
   if (spike == nullptr || spike->first_step == model::kNoStep) return Unknown();
   return Healed(blow_up.loss, spike->first_step, std::max(spike->first_step, spike->last_step), true);

@@ -33,6 +33,15 @@ Answer ReinforcementRun(const model::Run& run, const Incident&) {
   return Unknown();
 }
 
+// Whether the policy writes text: games and robots have neither completions nor prompts.
+Answer LanguagePolicy(const model::Run& run, const Incident&) {
+  if (!IsReinforcement(run)) return Moot();
+  for (const std::string_view signal : {"completion_length", "truncated_share", "zero_std_share"}) {
+    if (Logged(run, signal)) return Yes("the policy writes completions");
+  }
+  return run.InRegime("grpo") ? Yes("the policy writes completions") : No("no sign of completions in the log");
+}
+
 Answer RewardConstant(const model::Run& run, const Incident&) {
   if (!IsReinforcement(run)) return Moot();
   const std::vector<double> reward = All(run, "reward");
@@ -87,7 +96,7 @@ Answer AnySuccess(const model::Run& run, const Incident&) {
   const double worst = Quantile(reward, 0.0);
   if (best > worst + 1e-6)
     return Yes(fmt::format("some completions are rewarded (mean up to {})", FormatNumber(best)), model::kNoStep, best);
-  if (best <= 0) return No("no completion was ever rewarded", model::kNoStep, best);
+  if (best <= 0) return No("nothing was ever rewarded", model::kNoStep, best);
   return Unknown();
 }
 
@@ -141,9 +150,9 @@ Answer TruncatedFromStart(const model::Run& run, const Incident&) {
   const std::vector<double> share = All(run, "truncated_share");
   if (share.size() < 5) return Unknown();
   // Before the policy has changed: what it does later may be its own doing.
-  const double start = Quantile({share.begin(), share.begin() + 3}, 0.0);
+  const double start = 0.5 * (share[0] + share[1]);
   const std::string text =
-      fmt::format("at least {}% of the completions were cut off in the first steps", FormatNumber(100 * start));
+      fmt::format("{}% of the completions were cut off in the first steps", FormatNumber(100 * start));
   if (start > 0.6) return Yes(text, model::kNoStep, start);
   if (start < 0.3)
     return No(fmt::format("only {}% of the completions were cut off at first", FormatNumber(100 * start)),
@@ -183,6 +192,7 @@ Answer RewardRose(const model::Run& run, const Incident&) {
 
 constexpr std::array kTests = {
     NamedTest{"reinforcement-run", ReinforcementRun},
+    NamedTest{"language-policy", LanguagePolicy},
     NamedTest{"reward-constant", RewardConstant},
     NamedTest{"reward-ignores-completion", RewardIgnoresCompletion},
     NamedTest{"any-success", AnySuccess},

@@ -37,10 +37,11 @@ struct MethodBand {
 };
 
 // Full fine-tuning and LoRA as guides to fine-tuning give them; pretraining as in the published runs of 0.1 to 100 B
-// parameters; GRPO, PPO and DPO around the defaults of their trainers. An adapter takes about ten times more.
+// parameters; GRPO, PPO and DPO around the defaults of their trainers. An adapter takes about ten times more; where a
+// run does not say whether it has one, both ranges are usual.
 constexpr std::array kBands = {
     MethodBand{"pretrain", 1e-4, 1e-3, "pretraining"},
-    MethodBand{"sft", 1e-5, 5e-5, "full fine-tuning"},
+    MethodBand{"sft", 1e-5, 5e-5, "fine-tuning"},
     MethodBand{"lora", 1e-4, 3e-4, "LoRA"},
     MethodBand{"grpo", 1e-6, 1e-5, "GRPO"},
     MethodBand{"ppo", 1e-6, 1e-5, "PPO"},
@@ -48,27 +49,29 @@ constexpr std::array kBands = {
 };
 constexpr double kAdapterFactor = 10;
 
-bool HasAdapter(const model::Run& run) {
+enum class Adapter : std::uint8_t { kUnknown, kNone, kSome };
+
+Adapter AdapterOf(const model::Run& run) {
+  if (run.regime.name == "lora") return Adapter::kSome;
   const model::Fact* fact = run.FindFact("adapter");
-  return fact != nullptr && !IsOneOf(ToLower(Trim(fact->value)), kFalseWords) && ToLower(fact->value) != "full";
+  if (fact == nullptr) return Adapter::kUnknown;
+  const std::string word = ToLower(Trim(fact->value));
+  return IsOneOf(word, kFalseWords) || word == "full" ? Adapter::kNone : Adapter::kSome;
 }
 
 LrBand BandOfRegime(const model::Run& run) {
-  const bool adapter = HasAdapter(run);
-  const std::string_view regime = run.regime.name == "sft" && adapter ? "lora" : std::string_view(run.regime.name);
+  const Adapter adapter = AdapterOf(run);
   for (const MethodBand& band : kBands) {
-    if (band.regime != regime) continue;
-    const double factor = adapter && regime != "lora" ? kAdapterFactor : 1;
-    return {true, true, band.low * factor, band.high * factor,
-            std::string(band.method) + (factor > 1 ? " with an adapter" : "")};
+    if (band.regime != run.regime.name) continue;
+    LrBand usual{true, true, band.low, band.high, std::string(band.method)};
+    // Pretraining has no adapter, and LoRA always has one.
+    if (adapter == Adapter::kNone || band.regime == "pretrain" || band.regime == "lora") return usual;
+    usual.high *= kAdapterFactor;
+    if (adapter == Adapter::kSome) usual.low *= kAdapterFactor;
+    usual.method += adapter == Adapter::kSome ? " with an adapter" : ", with or without an adapter";
+    return usual;
   }
   return {};
-}
-
-// Counts tokens, or does what only language models are trained by.
-bool IsLanguageModel(const model::Run& run) {
-  if (run.FindFact("vocab_size") != nullptr || Logged(run, "tokens_per_s") || Logged(run, "num_tokens")) return true;
-  return std::any_of(kBands.begin(), kBands.end(), [&](const MethodBand& band) { return run.InRegime(band.regime); });
 }
 
 // Without a known method only what no method uses is out of range.
@@ -121,6 +124,11 @@ bool UsesAdam(const model::Run& run) {
     if (fact != nullptr) return HasWord(ToLower(fact->value), "adam");
   }
   return IsHfLike(run) || IsLanguageModel(run);
+}
+
+bool IsLanguageModel(const model::Run& run) {
+  if (run.FindFact("vocab_size") != nullptr || Logged(run, "tokens_per_s") || Logged(run, "num_tokens")) return true;
+  return std::any_of(kBands.begin(), kBands.end(), [&](const MethodBand& band) { return run.InRegime(band.regime); });
 }
 
 double PeakLr(const model::Run& run) {

@@ -24,6 +24,8 @@ bool IsReinforcement(const model::Run& run);
 // The optimizer is of the Adam kind, by a stated setting, by the trainer's default, or because language models are
 // trained that way.
 bool UsesAdam(const model::Run& run);
+// Counts tokens, or does what only language models are trained by.
+bool IsLanguageModel(const model::Run& run);
 
 // Highest learning rate of the run: what was logged, else what was configured; NaN when neither is known.
 double PeakLr(const model::Run& run);

@@ -67,11 +67,6 @@ bool IsAny(std::string_view id, std::initializer_list<std::string_view> ids) {
 
 bool IsSpike(std::string_view id) { return IsAny(id, {"loss/spike", "grad/spike"}); }
 
-// A lasting blow-up, as opposed to a spike that healed.
-bool IsBlowUp(std::string_view id) {
-  return IsAny(id, {"loss/divergence", "loss/non-finite", "grad/non-finite", "grad/explosion"});
-}
-
 struct Grouping {
   const model::Run& run;
   const std::vector<model::Finding>& findings;
@@ -314,6 +309,10 @@ std::int64_t Incident::FirstStepOf(std::initializer_list<std::string_view> ids) 
     if (first == model::kNoStep || finding->first_step < first) first = finding->first_step;
   }
   return first;
+}
+
+bool IsBlowUp(std::string_view id) {
+  return IsAny(id, {"loss/divergence", "loss/non-finite", "grad/non-finite", "grad/explosion"});
 }
 
 bool IsCompanion(std::string_view id) { return IsAny(id, {"lr/no-warmup", "lr/out-of-range", "grad/always-clipped"}); }

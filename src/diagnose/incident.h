@@ -33,6 +33,9 @@ struct Incident {
 // A circumstance that is no trouble by itself: it joins the incident that it may have led to.
 bool IsCompanion(std::string_view id);
 
+// A lasting blow-up of loss or gradient, as opposed to a spike that healed.
+bool IsBlowUp(std::string_view id);
+
 // Groups findings into incidents. Config rules are facts for the diagnosis, never part of an incident. Every other
 // finding is in exactly one.
 std::vector<Incident> GroupIncidents(const model::Run& run, const std::vector<model::Finding>& findings);

@@ -13,8 +13,9 @@ constexpr double kNamedByMessage = 4.5;
 constexpr double kNamedByCascade = 0.5;
 // A cause that leaves the root of the incident unexplained is hardly its cause; what else it leaves open counts less.
 constexpr double kRootUnexplained = -1.5;
+constexpr double kBlowUpUnexplained = -1.0;
 constexpr double kOtherUnexplained = -0.4;
-constexpr double kMostUnexplained = -1.2;
+constexpr double kMostUnexplained = -2.0;
 // Weights are summed as if the questions were independent, which they are not: no sum of hints makes a certainty.
 constexpr double kSurestByHints = 0.95;
 constexpr double kSurestOfAll = 0.99;
@@ -58,7 +59,11 @@ double UnexplainedPenalty(const catalogue::CauseRow& cause, const Incident& inci
     if (tail || IsCompanion(finding->id) || !seen.insert(finding->id).second) continue;
     const catalogue::SignatureRow* message = catalogue::FindSignature(finding->id);
     if (Names(cause.explains, finding->id) || (message != nullptr && message->cause == cause.id)) continue;
-    others += finding == &incident.root() ? kRootUnexplained : kOtherUnexplained;
+    if (finding == &incident.root()) {
+      others += kRootUnexplained;
+    } else {
+      others += IsBlowUp(finding->id) ? kBlowUpUnexplained : kOtherUnexplained;
+    }
   }
   return std::max(others, kRootUnexplained + kMostUnexplained);
 }

@@ -196,6 +196,26 @@ TEST(BlowUp, ACollapsingLossScaleIsAnOverflowInFp16) {
   ASSERT_NE(FindRemedyIn(diagnosis, "use-bf16"), nullptr);
 }
 
+// Half precision without a logged scale: the scaler skips the first steps, and the schedule waits with it.
+TEST(BlowUp, ARateThatStandsStillWhileGradientsAreNonFiniteIsALossScaler) {
+  RunMaker run;
+  run.Planned(300);
+  run.Series("lr", 60, [](int s) { return s <= 12 ? 0.0 : CosineLr(1e-4, s - 12, 20, 300); });
+  run.Series("grad_norm", 60, [&](int s) { return s <= 12 ? kNan : run.HealthyNorm(); });
+  run.Series("loss", 60, [&](int) { return 10.1 + run.Noise(0.1); });
+  run.Found("grad/non-finite", 1, 12).Found("lr/zero", 1, 11).Found("loss/not-decreasing", 1, 60);
+  const model::Diagnosis diagnosis = run.First();
+  EXPECT_EQ(diagnosis.cause, "fp16-overflow") << Tell(diagnosis);
+}
+
+TEST(BlowUp, AFewStepsAreNoScheduleToJudgeAWarmupBy) {
+  RunMaker run("");
+  run.Series("lr", 10, [](int) { return 0.01; });
+  run.Series("loss", 10, [&](int s) { return 10.8 + 2.0 * s + run.Noise(0.1); });
+  run.Found("loss/divergence", 2, 10);
+  for (const model::Diagnosis& diagnosis : run.Diagnoses()) EXPECT_NE(diagnosis.cause, "no-warmup") << Tell(diagnosis);
+}
+
 TEST(BlowUp, ARunInBf16NeverOverflowsInFp16) {
   RunMaker run;
   run.Fact("bf16", "True").Fact("fp16", "False");

@@ -45,6 +45,25 @@ TEST(NoLearning, ASmallFirstGainAndThenAFlatLineIsWrongTargets) {
   EXPECT_THAT(diagnosis.next, HasSubstr("one batch"));
 }
 
+// A pretrained model that meets labels from elsewhere begins worse than guessing and ends at the frequency of words.
+TEST(NoLearning, ALanguageModelThatSettlesAtTheLossOfSingleWordsHasWrongTargets) {
+  RunMaker run;
+  run.Planned(300);
+  run.Series("loss", 300, [&](int s) { return 5.9 + 13 * std::exp(-s / 20.0) + run.Noise(0.1); }, 5);
+  run.Series("grad_norm", 300, [&](int) { return 1.3 * run.Factor(0.2); }, 5);
+  run.Series("lr", 300, [](int s) { return CosineLr(2e-4, s, 20, 300); }, 5);
+  run.Found("loss/plateau", 100, 300);
+  const model::Diagnosis diagnosis = run.First();
+  EXPECT_EQ(diagnosis.cause, "wrong-targets") << Tell(diagnosis);
+}
+
+TEST(NoLearning, NoiseThatHidesAnyMovementIsNoProofOfFrozenParameters) {
+  RunMaker run("");
+  run.Series("loss", 60, [&](int) { return 1.0 + run.Noise(0.4); });
+  run.Found("loss/plateau", 3, 60);
+  EXPECT_NE(run.First().cause, "frozen-params") << Tell(run.First());
+}
+
 TEST(NoLearning, AccuracyThatGrowsExcludesWrongTargets) {
   RunMaker run;
   run.Regime("sft").Planned(300);

@@ -43,7 +43,10 @@ TEST(Remedies, EachFrameworkHasItsOwnWord) {
 }
 
 TEST(Remedies, AnExplosionLowersTheRateByTenOrIntoTheUsualRange) {
-  EXPECT_EQ(LowerLr(Exploding("hf-trainer", "sft", 2e-3)).proposed, "5e-05");
+  RunMaker full = Exploding("hf-trainer", "sft", 2e-3);
+  EXPECT_EQ(LowerLr(full).proposed, "0.0002") << "it may have an adapter";
+  full.Fact("adapter", "none");
+  EXPECT_EQ(LowerLr(full).proposed, "5e-05");
   EXPECT_EQ(LowerLr(Exploding("hf-trainer", "pretrain", 6e-3)).proposed, "0.0006");
   EXPECT_EQ(LowerLr(Exploding("hf-trainer", "pretrain", 6e-3)).current, "0.006");
 }

@@ -108,6 +108,28 @@ TEST(Rl, CompletionsThatGrowToTheLimitWithTheRewardAreGamed) {
   EXPECT_EQ(diagnosis.cause, "reward-hacking") << Tell(diagnosis);
 }
 
+TEST(Rl, AGameHasNoCompletionsToCutOff) {
+  RunMaker run("");
+  run.Series("reward", 200, [&](int) { return 800 + run.Noise(300); });
+  run.Found("rl/reward-flat", 1, 200);
+  const model::Diagnosis diagnosis = run.First();
+  EXPECT_EQ(diagnosis.cause, kUnknownCause) << Tell(diagnosis);
+  EXPECT_THAT(diagnosis.summary, Not(HasSubstr("max-length")));
+}
+
+TEST(Rl, PairsRankedByChanceWhileThePolicyMovesAreSwapped) {
+  RunMaker run("trl");
+  run.Regime("dpo").Planned(150);
+  run.Series("loss", 150, [&](int) { return 0.693 + run.Noise(0.01); });
+  run.Series("preference_accuracy", 150, [&](int) { return 0.5 + run.Noise(0.08); });
+  run.Series("preference_margin", 150, [&](int s) { return run.Noise(0.0002 * s); });
+  run.Series("grad_norm", 150, [&](int) { return 0.5 * run.Factor(0.1); });
+  run.Series("lr", 150, [](int s) { return CosineLr(3e-6, s, 10, 150); });
+  run.Found("rl/preference-no-signal", 1, 150).Found("loss/not-decreasing", 1, 150);
+  const model::Diagnosis diagnosis = run.First();
+  EXPECT_EQ(diagnosis.cause, "wrong-targets") << Tell(diagnosis);
+}
+
 TEST(Rl, APolicyThatLeavesItsReferenceAtAHighRateIsTheRate) {
   RunMaker run = Grpo();
   run.Fact("lr", "1e-3");
