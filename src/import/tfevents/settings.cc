@@ -1,6 +1,7 @@
 #include "import/tfevents/settings.h"
 
 #include "codec/codec.h"
+#include "import/config_json/config_json.h"
 
 namespace vigil::import::tfevents {
 namespace {
@@ -59,6 +60,16 @@ void AddTableRow(std::string_view line, PartBuilder& builder) {
   if (!heading && value.size() <= kMaxValueBytes) builder.AddFact(key, value);
 }
 
+// A part of its own takes what is wrong with the text: it is no damage of the event file.
+void AddJson(std::string_view text, PartBuilder& builder) {
+  PartBuilder config("", "");
+  OpenConfigJson(config)->Consume(text, true);
+  for (model::Fact& fact : config.part().facts) {
+    fact.place = {};
+    builder.part().facts.push_back(std::move(fact));
+  }
+}
+
 }  // namespace
 
 void AddHparams(std::string_view plugin_content, PartBuilder& builder) {
@@ -76,6 +87,7 @@ void AddHparams(std::string_view plugin_content, PartBuilder& builder) {
 
 void AddTextSettings(std::string_view text, PartBuilder& builder) {
   text = Trim(text);
+  if (text.starts_with('{')) AddJson(text, builder);
   if (!text.starts_with('|')) return;
   std::size_t count = 0;
   while (!text.empty() && count++ < kMaxSettings) {

@@ -190,6 +190,18 @@ TEST(Tfevents, TakesATableOfSettingsAsFacts) {
   EXPECT_EQ(run.FindFact("seed")->value, "1");
 }
 
+TEST(Tfevents, TakesSettingsWrittenAsJsonTextAsFacts) {
+  const auto run =
+      Read(Text("args/text_summary", "{\n  \"learning_rate\": 5e-05,\n  \"bf16\": true,\n  \"max_steps\": 100\n}") +
+           Text("model_config/text_summary", "{\"model_type\": \"gpt2\", \"vocab_size\": 50257}") +
+           Text("notes/text_summary", "{not JSON after all") + Text("more/text_summary", "plain words"));
+  EXPECT_EQ(run.FindFact("lr")->value, "5e-05");
+  EXPECT_EQ(run.FindFact("bf16")->value, "true");
+  EXPECT_EQ(run.FindFact("max_steps")->value, "100");
+  EXPECT_EQ(run.FindFact("vocab_size")->value, "50257");
+  EXPECT_EQ(run.sources[0].note, "");
+}
+
 // ---- damage
 
 std::string SmallFile() {

@@ -1,0 +1,79 @@
+// What holds for every reader and any bytes: the part keeps the shape that the model promises, and it is the same
+// whether the bytes come at once or in pieces.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+
+#include "import/import.h"
+
+namespace vigil::fuzz {
+
+inline void Require(bool holds, const char* what) {
+  if (holds) return;
+  std::fprintf(stderr, "does not hold: %s\n", what);
+  std::abort();
+}
+
+inline bool SameBits(const std::vector<double>& a, const std::vector<double>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](double x, double y) {
+    return std::bit_cast<std::uint64_t>(x) == std::bit_cast<std::uint64_t>(y);
+  });
+}
+
+inline void RequireShape(const model::Series& series) {
+  const std::size_t size = series.steps.size();
+  Require(size != 0, "a series that is handed on has points");
+  Require(series.values.size() == size, "as many values as steps");
+  Require(series.times.empty() || series.times.size() == size, "times for all points or none");
+  Require(series.lines.empty() || series.lines.size() == size, "lines for all points or none");
+  Require(!series.segment_starts.empty() && series.segment_starts.front() == 0, "the first segment begins at 0");
+  std::size_t next = 1;
+  for (std::size_t i = 1; i < size; ++i) {
+    const bool starts = next < series.segment_starts.size() && series.segment_starts[next] == i;
+    next += starts ? 1 : 0;
+    Require(starts || series.steps[i] > series.steps[i - 1], "steps rise within a segment");
+  }
+  Require(next == series.segment_starts.size(), "segments begin at points, in order");
+}
+
+inline void RequireSame(const model::Run& a, const model::Run& b) {
+  Require(a.sources[0].note == b.sources[0].note && a.sources[0].state == b.sources[0].state, "same note and state");
+  Require(a.events.size() == b.events.size(), "same events");
+  Require(a.facts.size() == b.facts.size(), "same facts");
+  Require(a.series.size() == b.series.size(), "same series");
+  for (std::size_t i = 0; i < a.series.size(); ++i) {
+    const model::Series& one = a.series[i];
+    const model::Series& other = b.series[i];
+    Require(one.raw == other.raw && one.signal == other.signal && one.axis == other.axis, "same names and axes");
+    Require(one.steps == other.steps && one.lines == other.lines, "same steps and lines");
+    Require(SameBits(one.values, other.values) && SameBits(one.times, other.times), "same values and times");
+    Require(one.segment_starts == other.segment_starts, "same segments");
+  }
+}
+
+// Reads `bytes` whole and in pieces of several sizes.
+inline void CheckReader(const import::Format& format, const std::string& path, std::string_view bytes) {
+  format.recognise({path, bytes.substr(0, std::size_t{64} << 10U), bytes.size()});
+  const auto whole = import::ReadBytes(path, bytes, format);
+  if (whole) {
+    for (const model::Series& series : whole->series) RequireShape(series);
+  }
+  for (const std::size_t piece : {std::size_t{1}, std::size_t{7}, std::size_t{1000}}) {
+    if (piece == 1 && bytes.size() > 2000) continue;  // the rest is offered again each time: quadratic
+    const auto pieces = import::ReadBytes(path, bytes, format, piece);
+    Require(pieces.has_value() == whole.has_value(), "read in both ways or in none");
+    if (whole) {
+      RequireSame(*whole, *pieces);
+    } else {
+      Require(pieces.error().message == whole.error().message, "same reason");
+    }
+  }
+}
+
+}  // namespace vigil::fuzz

@@ -1,0 +1,116 @@
+"""Reads event files with the tensorboard package and compares every value with what vigil's reader says.
+
+usage: check_tfevents.py DUMP PATH...
+DUMP is the program tests/python/dump_series.cc; a PATH is an event file or a folder of them. Exits 77 ("not run") when
+the tensorboard package or the files are absent.
+"""
+
+import math
+import os
+import struct
+import subprocess
+import sys
+from pathlib import Path
+
+NOT_RUN = 77
+ROOT = Path(__file__).resolve().parents[2]
+DATA_TYPES = {1: ("float_val", "<f"), 2: ("double_val", "<d"), 3: ("int_val", "<i"), 9: ("int64_val", "<q")}
+
+
+def not_run(why):
+    print(f"not run: {why}")
+    sys.exit(NOT_RUN)
+
+
+def tensor_scalar(tensor):
+    """The number in a TensorProto of one element, None when it is anything else."""
+    if tensor.dtype not in DATA_TYPES or any(dim.size != 1 for dim in tensor.tensor_shape.dim):
+        return None
+    field, layout = DATA_TYPES[tensor.dtype]
+    if tensor.tensor_content:
+        return struct.unpack(layout, tensor.tensor_content)[0]
+    values = getattr(tensor, field)
+    return values[0] if len(values) == 1 else None
+
+
+def values_of(path):
+    """{tag: [(step, wall time, value)]} in the order of the file, as tensorboard decodes it."""
+    from tensorboard.backend.event_processing.event_file_loader import RawEventFileLoader
+    from tensorboard.compat.proto.event_pb2 import Event
+
+    series = {}
+    for raw in RawEventFileLoader(str(path)).Load():
+        event = Event.FromString(raw)
+        for value in event.summary.value:
+            kind = value.WhichOneof("value")
+            number = value.simple_value if kind == "simple_value" else None
+            if kind == "tensor":
+                number = tensor_scalar(value.tensor)
+            if number is not None:
+                series.setdefault(value.tag, []).append((event.step, event.wall_time, float(number)))
+    return series
+
+
+def values_by_vigil(dump, path):
+    """The same from the program: lines of tag, step, time, value, divided by tabs."""
+    done = subprocess.run([dump, str(path)], capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        sys.exit(f"{path}: {done.stderr.strip()}")
+    series = {}
+    for line in done.stdout.splitlines():
+        tag, step, time, value = line.split("\t")
+        series.setdefault(tag, []).append((int(step), float(time), float(value)))
+    return series
+
+
+def same(a, b):
+    return a[:2] == b[:2] and (a[2] == b[2] or (math.isnan(a[2]) and math.isnan(b[2])))
+
+
+def difference(expected, found):
+    """The first difference in words, None when there is none."""
+    if set(expected) != set(found):
+        return f"tags differ: {sorted(set(expected) ^ set(found))[:5]}"
+    for tag, points in expected.items():
+        if len(points) != len(found[tag]):
+            return f"{tag}: {len(points)} points expected, {len(found[tag])} found"
+        for a, b in zip(points, found[tag], strict=True):
+            if not same(a, b):
+                return f"{tag}: expected (step, time, value) {a}, found {b}"
+    return None
+
+
+def event_files(paths):
+    for path in map(Path, paths):
+        yield from (file for file in sorted(path.rglob("*tfevents*")) if file.is_file()) if path.is_dir() else [path]
+
+
+def need_tensorboard():
+    """Goes on with the Python of the benchmarks' peers where the one in use has no tensorboard."""
+    try:
+        import tensorboard  # noqa: F401
+    except ImportError:
+        peers = ROOT / "build/peers/bin/python"
+        if not peers.exists() or Path(sys.prefix) == ROOT / "build/peers":
+            not_run("the tensorboard package is absent; bench/peers/install.sh gets it")
+        os.execv(peers, [str(peers), *sys.argv])
+
+
+def main():
+    need_tensorboard()
+    dump, *paths = sys.argv[1:]
+    files = list(event_files([path for path in paths if Path(path).exists()]))
+    if not files:
+        not_run("no event files to compare on")
+    points = 0
+    for file in files:
+        expected = values_of(file)
+        problem = difference(expected, values_by_vigil(dump, file))
+        if problem:
+            sys.exit(f"{file}: {problem}")
+        points += sum(map(len, expected.values()))
+    print(f"{len(files)} event files, {points} values: the same")
+
+
+if __name__ == "__main__":
+    main()
