@@ -28,7 +28,7 @@ class MetricWalk {
       if (token == JsonToken::kKey) {
         SeeKey(scanner);
       } else if (token == JsonToken::kArrayBegin) {
-        in_list_ = scanner.depth() == 2;
+        in_list_ = in_list_ || scanner.depth() == 2;
       } else if (const auto value = NumberOf(token, scanner)) {
         if (Belongs(scanner.depth())) take(name_, in_list_ ? model::kNoStep : step_, *value);
       }
