@@ -17,7 +17,7 @@ bool IsOneOf(std::string_view name, std::initializer_list<std::string_view> name
 
 bool HoldsTrackers(std::string_view folder_name) {
   return IsOneOf(ToLower(folder_name),
-                 {"runs", "logs", "log", "tensorboard", "tensorboard_logs", "tb", "tb_logs", "events"});
+                 {"runs", "logs", "log", "tensorboard", "tensorboard_logs", "wandb", "tb", "tb_logs", "events"});
 }
 
 // Names that trainers and trackers give every run's file: the folder says more.
