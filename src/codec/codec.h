@@ -213,6 +213,8 @@ class JsonScanner {
   // Takes a key that stands exactly as one met earlier, at the cost of a comparison. False, and nothing taken, when the
   // text goes on otherwise, or when no key can stand here.
   bool TakeKey(const JsonKeyText& known);
+  // Takes a plain number that stands next, as Next would; false, and nothing taken, when something else does.
+  bool TakeNumber();
   // After kKey: how it was written.
   void CopyKeyText(JsonKeyText& into) const;
 

@@ -26,6 +26,16 @@ std::uint64_t MarkByte(std::uint64_t word, char byte) {
 }
 std::uint64_t MarkControl(std::uint64_t word) { return (word - kOnes * 0x20U) & ~word & kHighs; }
 
+// memcmp for texts of ten to thirty bytes, without the call.
+bool SameBytes(const char* a, const char* b, std::size_t size) {
+  if (size < sizeof(std::uint64_t)) return std::memcmp(a, b, size) == 0;
+  const std::size_t last = size - sizeof(std::uint64_t);
+  for (std::size_t at = 0; at < last; at += sizeof(std::uint64_t)) {
+    if (LoadWord(a + at) != LoadWord(b + at)) return false;
+  }
+  return LoadWord(a + last) == LoadWord(b + last);
+}
+
 static_assert(std::endian::native == std::endian::little, "the first byte of a word is taken to be the lowest");
 
 // The first byte from `at` that ends the plain part of a string: a quote, a backslash or a control character.
@@ -127,11 +137,22 @@ JsonToken JsonScanner::Next() {
 bool JsonScanner::TakeKey(const JsonKeyText& known) {
   const bool fits = known.first ? expect_ == Expect::kFirstKey : expect_ == Expect::kCommaOrClose && InObject();
   const std::size_t size = known.text.size();
-  if (!fits || static_cast<std::size_t>(end_ - at_) < size || std::memcmp(at_, known.text.data(), size) != 0)
-    return false;
+  if (!fits || static_cast<std::size_t>(end_ - at_) < size || !SameBytes(at_, known.text.data(), size)) return false;
   at_ += size;
   line_ += known.lines;
   expect_ = Expect::kValue;
+  return true;
+}
+
+bool JsonScanner::TakeNumber() {
+  if (expect_ != Expect::kValue) return false;
+  const char* at = at_;
+  if (at != end_ && *at == ' ') ++at;
+  const auto [number_end, problem] = std::from_chars(at, end_, number_);
+  // At the end of the text the number may go on; "inf" and "nan", which from_chars takes too, are left to Next.
+  if (problem != std::errc() || number_end == end_ || !EndsScalar(*number_end) || IsLetter(*at)) return false;
+  at_ = number_end;
+  expect_ = depth_ == 0 ? Expect::kNothing : Expect::kCommaOrClose;
   return true;
 }
 

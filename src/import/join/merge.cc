@@ -40,11 +40,13 @@ std::uint32_t MoveRest(model::Run& into, model::Run& from) {
   return offset;
 }
 
-// Facts of `from` that `into` does not state yet.
+// Facts of `from` that `into` does not state yet. Of two sources of one kind (checkpoints) the first given counts.
 void KeepNewFacts(const model::Run& into, model::Run& from) {
   std::erase_if(from.facts, [&](const model::Fact& fact) {
-    return std::any_of(into.facts.begin(), into.facts.end(),
-                       [&](const model::Fact& known) { return known.key == fact.key && known.value == fact.value; });
+    const std::string& format = from.sources[fact.place.source].format;
+    return std::any_of(into.facts.begin(), into.facts.end(), [&](const model::Fact& known) {
+      return known.key == fact.key && (known.value == fact.value || into.sources[known.place.source].format == format);
+    });
   });
 }
 

@@ -12,6 +12,12 @@ using codec::JsonToken;
 // Longer than any number is written; a longer string is text.
 constexpr std::size_t kLongestQuotedNumber = 40;
 
+// Cheap no to names, prose and durations ("0:01:23").
+bool MayBeNumber(std::string_view text) {
+  return text.size() <= kLongestQuotedNumber &&
+         text.find_first_not_of("0123456789+-.,eE nNaAiIfFtTyY") == std::string_view::npos;
+}
+
 // Wrappers that hold the metrics of a row and say nothing themselves (verl: {"step": 1, "data": {...}}).
 bool IsWrapper(std::string_view key) { return key == "data" || key == "metrics"; }
 
@@ -78,8 +84,13 @@ JsonToken RowReader::Read(codec::JsonScanner& scanner) {
       if (ended >= JsonToken::kNeedMore) return ended;
       skip_to_depth_ = kNotSkipping;
     }
-    if (const Columns::Id known = columns_.TakeFollower(scanner, path_.back()); known != Columns::kNone)
+    if (const Columns::Id known = columns_.TakeFollower(scanner, path_.back()); known != Columns::kNone) {
       column_ = known;
+      if (scanner.TakeNumber()) {
+        cells_.push_back({column_, lines_before_ + scanner.line(), false, scanner.number()});
+        continue;
+      }
+    }
     switch (const JsonToken token = scanner.Next()) {
       case JsonToken::kKey:
         FindColumn(scanner);
@@ -127,7 +138,7 @@ void RowReader::AddCell(const codec::JsonScanner& scanner, bool is_null, double 
 
 void RowReader::TakeString(const codec::JsonScanner& scanner) {
   const std::string_view text = scanner.text();
-  const auto number = text.size() <= kLongestQuotedNumber ? ParseNumber(text) : std::nullopt;
+  const auto number = MayBeNumber(text) ? ParseNumber(text) : std::nullopt;
   if (number) {
     AddCell(scanner, false, *number);
   } else {

@@ -22,6 +22,10 @@ class JsonLinesReader : public Reader {
   std::size_t Consume(std::string_view bytes, bool last) override {
     std::size_t begin = 0;
     while (begin < bytes.size()) {
+      if (const std::size_t taken = TakeWholeLine(bytes.substr(begin)); taken != 0) {
+        begin += taken;
+        continue;
+      }
       const void* const newline = std::memchr(bytes.data() + begin, '\n', bytes.size() - begin);
       if (newline == nullptr) break;
       const auto end = static_cast<std::size_t>(static_cast<const char*>(newline) - bytes.data());
@@ -42,6 +46,22 @@ class JsonLinesReader : public Reader {
   }
 
  private:
+  // The line at the front of `text`, when it is one object and nothing else: most are, and need not be searched for
+  // their end first. Returns the bytes it took, 0 when it is not so.
+  std::size_t TakeWholeLine(std::string_view text) {
+    if (skipping_ || !text.starts_with('{')) return 0;
+    codec::JsonScanner scanner;
+    scanner.Continue(text, false);
+    scanner.Next();
+    row_.Begin(line_);
+    if (row_.Read(scanner) != JsonToken::kObjectEnd || scanner.line() != 1) return 0;
+    const std::size_t end = scanner.consumed();
+    if (end >= text.size() || text[end] != '\n' || end > kLongestLine) return 0;
+    ++line_;
+    sink_.Add(row_.cells());
+    return end + 1;
+  }
+
   void TakeLine(std::string_view line) {
     ++line_;
     if (skipping_ || line.size() > kLongestLine) {

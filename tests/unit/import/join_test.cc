@@ -95,8 +95,8 @@ std::vector<SourceState> States(const model::Run& run) {
 // ---- checkpoints
 
 TEST(JoinStates, TheLongestHoldsTheOthers) {
-  const auto runs = Joined(State("out/checkpoint-100/trainer_state.json").Loss(10, 100),
-                           State("out/checkpoint-300/trainer_state.json").Loss(10, 300),
+  const auto runs = Joined(State("out/checkpoint-100/trainer_state.json").Loss(10, 100).Fact("global_step", "100"),
+                           State("out/checkpoint-300/trainer_state.json").Loss(10, 300).Fact("global_step", "300"),
                            State("out/checkpoint-200/trainer_state.json").Loss(10, 200));
   ASSERT_THAT(runs, SizeIs(1));
   EXPECT_EQ(runs[0].name, "out");
@@ -105,6 +105,8 @@ TEST(JoinStates, TheLongestHoldsTheOthers) {
   EXPECT_THAT(runs[0].sources, SizeIs(3));
   EXPECT_THAT(States(runs[0]), ElementsAre(SourceState::kRead, SourceState::kDuplicate, SourceState::kDuplicate));
   EXPECT_THAT(runs[0].sources[1].note, HasSubstr("out/checkpoint-300/trainer_state.json"));
+  ASSERT_THAT(runs[0].facts, SizeIs(1));
+  EXPECT_EQ(runs[0].facts[0].value, "300");
 }
 
 TEST(JoinStates, AResumeFromAnEarlierCheckpointIsASecondSegment) {
