@@ -106,6 +106,7 @@ std::size_t AppendCodePoint(std::string_view text, std::size_t at, std::string& 
 }
 
 bool EndsScalar(char c) { return c == ',' || c == '}' || c == ']' || c == '\n' || c == ' ' || c == '\r' || c == '\t'; }
+bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 bool IsLetter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
 }  // namespace
@@ -148,9 +149,11 @@ bool JsonScanner::TakeNumber() {
   if (expect_ != Expect::kValue) return false;
   const char* at = at_;
   if (at != end_ && *at == ' ') ++at;
+  // Words for non-finite numbers are left to Next, and what is none (from_chars takes ".5") to its judgement.
+  if (at == end_ || (*at != '-' && !IsDigit(*at))) return false;
   const auto [number_end, problem] = std::from_chars(at, end_, number_);
-  // At the end of the text the number may go on; "inf" and "nan", which from_chars takes too, are left to Next.
-  if (problem != std::errc() || number_end == end_ || !EndsScalar(*number_end) || IsLetter(*at)) return false;
+  // At the end of the text the number may go on.
+  if (problem != std::errc() || number_end == end_ || !EndsScalar(*number_end)) return false;
   at_ = number_end;
   expect_ = depth_ == 0 ? Expect::kNothing : Expect::kCommaOrClose;
   return true;
@@ -256,7 +259,7 @@ JsonToken JsonScanner::Value(const char* at) {
     case '-':
       return Number(at);
     default:
-      return *at >= '0' && *at <= '9' ? Number(at) : Word(at);
+      return IsDigit(*at) ? Number(at) : Word(at);
   }
 }
 

@@ -212,6 +212,26 @@ TEST(JsonScanner, TakesAKeyThatStandsAsOneBefore) {
   EXPECT_EQ(scanner.Next(), JsonToken::kObjectEnd);
 }
 
+TEST(JsonScanner, TakesAPlainNumberAndNothingElse) {
+  const auto taken = [](std::string_view value) {
+    const std::string text = "{\"a\":" + std::string(value) + "}";
+    JsonScanner scanner(text);
+    scanner.Next();
+    EXPECT_FALSE(scanner.TakeNumber()) << "a key comes first";
+    scanner.Next();
+    return scanner.TakeNumber() ? FormatExact(scanner.number()) : "no";
+  };
+  EXPECT_EQ(taken("1.5"), "1.5");
+  EXPECT_EQ(taken(" -2e-05"), "-2e-05");
+  for (const char* value : {".5", "NaN", "inf", "1e999", "\"1\"", "null", "[1]", "1x", "\n1"})
+    EXPECT_EQ(taken(value), "no");
+  JsonScanner cut;
+  cut.Continue("{\"a\":12", false);
+  cut.Next();
+  cut.Next();
+  EXPECT_FALSE(cut.TakeNumber()) << "more digits may follow";
+}
+
 TEST(JsonScanner, TakesNoKeyInsideAList) {
   JsonKeyText key;
   JsonScanner learner("{\"a\":1,\"b\":2}");
