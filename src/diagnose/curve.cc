@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <iterator>
 #include <optional>
 
@@ -32,10 +33,26 @@ bool IsNonFiniteAt(const Stretch& stretch, std::int64_t step) {
   return at < stretch.size() && stretch.steps[at] == step && !std::isfinite(stretch.values[at]);
 }
 
+// At most this many points are looked at for a level, a noise or an interval.
+constexpr std::size_t kSample = 8192;
+
+std::size_t StrideOf(std::size_t size) { return size / kSample + 1; }
+
 double TypicalGap(std::span<const std::int64_t> steps) {
   std::vector<double> gaps;
-  for (std::size_t i = 1; i < steps.size(); ++i) gaps.push_back(static_cast<double>(steps[i] - steps[i - 1]));
+  for (std::size_t i = 1; i < steps.size(); i += StrideOf(steps.size())) {
+    if (steps[i] > steps[i - 1]) gaps.push_back(static_cast<double>(steps[i] - steps[i - 1]));
+  }
   return gaps.empty() ? 0 : Median(std::move(gaps));
+}
+
+template <class Better>
+double Extreme(const Stretch& stretch, Better better) {
+  double best = model::kNoValue;
+  for (const double value : stretch.values) {
+    if (std::isfinite(value) && (std::isnan(best) || better(value, best))) best = value;
+  }
+  return best;
 }
 
 }  // namespace
@@ -50,7 +67,7 @@ Stretch Stretch::First(std::size_t count) const { return Cut(*this, 0, std::min(
 
 Stretch SegmentAt(const model::Series* series, std::int64_t step) {
   if (series == nullptr || series->empty() || series->segment_starts.empty()) return {};
-  const double interval = series->LoggingInterval();
+  const double interval = IntervalOf(*series);
   std::optional<Stretch> holding;
   for (std::size_t i = series->segment_starts.size(); i-- > 0;) {
     const Stretch segment = Segment(*series, i, interval);
@@ -62,21 +79,28 @@ Stretch SegmentAt(const model::Series* series, std::int64_t step) {
 
 Stretch Course::View() const { return {steps, values, TypicalGap(steps)}; }
 
-Course LastCourse(const model::Series* series) {
-  Course course;
-  if (series == nullptr) return course;
+Course::Course(const model::Series* series) {
+  if (series == nullptr) return;
+  if (series->segment_starts.size() <= 1) {
+    steps = series->steps;
+    values = series->values;
+    return;
+  }
   for (std::size_t i = 0; i < series->segment_starts.size(); ++i) {
     const Stretch segment = Segment(*series, i, 0);
     // A later segment overwrites what came before it from its first step on.
-    while (!course.steps.empty() && course.steps.back() >= segment.steps.front()) {
-      course.steps.pop_back();
-      course.values.pop_back();
+    while (!own_steps_.empty() && own_steps_.back() >= segment.steps.front()) {
+      own_steps_.pop_back();
+      own_values_.pop_back();
     }
-    course.steps.insert(course.steps.end(), segment.steps.begin(), segment.steps.end());
-    course.values.insert(course.values.end(), segment.values.begin(), segment.values.end());
+    own_steps_.insert(own_steps_.end(), segment.steps.begin(), segment.steps.end());
+    own_values_.insert(own_values_.end(), segment.values.begin(), segment.values.end());
   }
-  return course;
+  steps = own_steps_;
+  values = own_values_;
 }
+
+double IntervalOf(const model::Series& series) { return TypicalGap(series.steps); }
 
 double ValueAt(const Stretch& stretch, std::int64_t step) {
   const std::size_t after = IndexOf(stretch, step + 1);
@@ -85,11 +109,16 @@ double ValueAt(const Stretch& stretch, std::int64_t step) {
 
 std::vector<double> FiniteValues(const Stretch& stretch) {
   std::vector<double> finite;
-  finite.reserve(stretch.size());
-  std::copy_if(stretch.values.begin(), stretch.values.end(), std::back_inserter(finite),
-               [](double value) { return std::isfinite(value); });
+  const std::size_t stride = StrideOf(stretch.size());
+  finite.reserve(stretch.size() / stride + 1);
+  for (std::size_t i = 0; i < stretch.size(); i += stride) {
+    if (std::isfinite(stretch.values[i])) finite.push_back(stretch.values[i]);
+  }
   return finite;
 }
+
+double Largest(const Stretch& stretch) { return Extreme(stretch, std::greater<>()); }
+double Smallest(const Stretch& stretch) { return Extreme(stretch, std::less<>()); }
 
 double Quantile(std::vector<double> values, double share) {
   if (values.empty()) return model::kNoValue;
@@ -118,8 +147,12 @@ bool Logged(const model::Run& run, std::string_view signal) {
 std::int64_t LastStep(const model::Run& run) {
   std::int64_t last = model::kNoStep;
   for (const model::Series& series : run.series) {
-    if (series.axis != model::Axis::kStep) continue;
-    for (const std::int64_t step : series.steps) last = std::max(last, step);
+    if (series.axis != model::Axis::kStep || series.empty()) continue;
+    last = std::max(last, series.steps.back());
+    // Steps rise within a segment, so its last point is its highest.
+    for (const std::uint32_t start : series.segment_starts) {
+      if (start > 0) last = std::max(last, series.steps[start - 1]);
+    }
   }
   return last;
 }

@@ -29,20 +29,39 @@ struct Stretch {
 // Empty for a null series.
 Stretch SegmentAt(const model::Series* series, std::int64_t step);
 
-// The points that count in the end: where a restart overwrote steps, the later ones.
-struct Course {
-  std::vector<std::int64_t> steps;
-  std::vector<double> values;
+// The points that count in the end: where a restart overwrote steps, the later ones. Borrowed from a series without
+// restarts, put together from one with them.
+class Course {
+ public:
+  explicit Course(const model::Series* series);
+  Course(Course&&) = default;  // the spans follow the vectors' memory
+  Course(const Course&) = delete;
+  Course& operator=(const Course&) = delete;
 
   std::size_t size() const { return values.size(); }
   Stretch View() const;
+
+  std::span<const std::int64_t> steps;
+  std::span<const double> values;
+
+ private:
+  std::vector<std::int64_t> own_steps_;
+  std::vector<double> own_values_;
 };
-Course LastCourse(const model::Series* series);
+inline Course LastCourse(const model::Series* series) { return Course(series); }
+
+// Typical steps between two points of a series; 0 with fewer than two.
+double IntervalOf(const model::Series& series);
 
 // A value as steps saw it last: the point at `step` or the nearest before it; NaN when there is none.
 double ValueAt(const Stretch& stretch, std::int64_t step);
 
+// The finite values in order. Of a very long stretch an even sample: levels and noise are as good in some thousands of
+// points as in millions.
 std::vector<double> FiniteValues(const Stretch& stretch);
+// Extremes of all finite values; NaN when there are none.
+double Largest(const Stretch& stretch);
+double Smallest(const Stretch& stretch);
 // Of finite values; NaN when there are none. `share` 0..1.
 double Quantile(std::vector<double> values, double share);
 double Median(std::vector<double> values);

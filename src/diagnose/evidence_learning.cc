@@ -56,7 +56,7 @@ Answer LossNeverMoved(const model::Run& run, const Incident&) {
   if (!loss.known() || !(loss.start() > 0)) return Unknown();
   const double moved = loss.start() - loss.end();
   const std::string text =
-      fmt::format("the loss went {} over {} logged steps", FromTo(loss.start(), loss.end()), loss.values.size());
+      fmt::format("the loss went {} over {} logged steps", FromTo(loss.start(), loss.end()), run.Find("loss")->size());
   // Noise as large as this hides any movement.
   if (2.5 * loss.error() > 0.03 * loss.start()) return Unknown();
   if (std::abs(moved) < std::max(2.5 * loss.error(), 0.004 * loss.start()))
@@ -229,7 +229,7 @@ Answer EvalTurned(const model::Run& run, const Incident&) {
 
 double EpochsSeen(const model::Run& run) {
   const model::Series* epoch = run.Find("epoch");
-  if (epoch != nullptr && !epoch->empty()) return Quantile(FiniteValues(LastCourse(epoch).View()), 1.0);
+  if (epoch != nullptr && !epoch->empty()) return Largest(LastCourse(epoch).View());
   return run.FactNumber("epochs").value_or(model::kNoValue);
 }
 

@@ -21,8 +21,8 @@ constexpr double kFarAbove = 30;
 constexpr double kBelow = 0.1;
 // A test of a few steps has no schedule.
 constexpr double kFewestSteps = 50;
-
-double Highest(const Stretch& stretch) { return Quantile(FiniteValues(stretch), 1.0); }
+// Points of a long run that are compared with the rate they were made at.
+constexpr std::size_t kSample = 8192;
 
 std::string BandText(const LrBand& band) {
   return band.low > 0
@@ -69,8 +69,8 @@ Answer AtLrPeak(const model::Run& run, const Incident& incident) {
   const Course course = LastCourse(run.Find("lr"));
   const Stretch before = course.View().Before(incident.onset + 1);
   if (incident.onset == model::kNoStep || before.size() < 3) return Unknown();
-  const double highest = Highest(before);
-  const double lowest = Quantile(FiniteValues(before), 0.0);
+  const double highest = Largest(before);
+  const double lowest = Smallest(before);
   const double here = ValueAt(before, incident.onset);
   if (!(highest > 0) || !std::isfinite(here)) return Unknown();
   const std::string text = fmt::format("the learning rate was {} where it began, its highest so far {}",
@@ -100,7 +100,7 @@ Answer NoWarmupRamp(const model::Run& run, const Incident&) {
   const Stretch all = course.View();
   const double planned = static_cast<double>(PlannedOrSeenSteps(run));
   if (all.size() < 3 || planned < kFewestSteps) return WarmupFromFacts(run);
-  const double peak = Highest(all);
+  const double peak = Largest(all);
   if (!(peak > 0)) return Unknown();
   // Some loggers print the rate of the step before the first, which is 0.
   const std::size_t first = all.values[0] == 0 && all.steps[0] <= 1 ? 1 : 0;
@@ -122,12 +122,13 @@ Answer LossFollowsLr(const model::Run& run, const Incident& incident) {
   const Course loss = LastCourse(run.Find("loss"));
   if (lr.size() < 10 || loss.size() < 20) return Unknown();
   const Stretch rates = lr.View();
-  const double peak = Highest(rates);
+  const double peak = Largest(rates);
   const double start = Median(FiniteValues(loss.View().First(3)));
   if (!(peak > 0) || !(start > 0)) return Unknown();
   std::vector<double> high;
   std::vector<double> low_after;
-  for (std::size_t i = 0; i < loss.size(); ++i) {
+  const std::size_t stride = loss.size() / kSample + 1;
+  for (std::size_t i = 0; i < loss.size(); i += stride) {
     const double rate = ValueAt(rates, loss.steps[i]);
     if (!std::isfinite(loss.values[i]) || !std::isfinite(rate)) continue;
     if (rate >= 0.6 * peak) high.push_back(loss.values[i]);
@@ -156,12 +157,12 @@ Answer SurvivedTheRate(const model::Run& run, const Incident& incident) {
   if (!(here > 0)) return Unknown();
   std::vector<double> at_this_rate;
   const Stretch before = loss.View().Before(incident.onset);
-  for (std::size_t i = 0; i < before.size(); ++i) {
+  const std::size_t stride = before.size() / kSample + 1;
+  for (std::size_t i = 0; i < before.size(); i += stride) {
     if (std::isfinite(before.values[i]) && ValueAt(rates, before.steps[i]) >= 0.95 * here)
       at_this_rate.push_back(before.values[i]);
   }
-  const double share =
-      static_cast<double>(at_this_rate.size()) / static_cast<double>(std::max<std::size_t>(1, before.size()));
+  const double share = static_cast<double>(at_this_rate.size()) / static_cast<double>(before.size() / stride + 1);
   if (at_this_rate.size() < 6 || share < 0.3) return Unknown();
   const auto third = std::max<std::ptrdiff_t>(2, std::ssize(at_this_rate) / 3);
   const double first = Median({at_this_rate.begin(), at_this_rate.begin() + third});
@@ -201,7 +202,7 @@ Answer LrJumpAtOnset(const model::Run& run, const Incident& incident) {
   const Jump jump = LargestJump(near);
   // A warm-up from almost nothing multiplies the rate at first; a break is a jump where the schedule was smooth.
   const bool in_ramp = jump.step != model::kNoStep && jump.after > jump.before &&
-                       jump.after <= 1.05 * Highest(rates.First(16)) &&
+                       jump.after <= 1.05 * Largest(rates.First(16)) &&
                        jump.step <= rates.steps[std::min<std::size_t>(15, rates.size() - 1)];
   const double smooth = stats::NoiseSigma(Logs(FiniteValues(rates)));
   if (jump.size > 0.5 && jump.size > 10 * smooth && !in_ramp)
@@ -228,8 +229,7 @@ Answer StepsSkipped(const model::Run& run, const Incident& incident) {
     ++bad;
     if (ValueAt(rates, norm.steps[i]) == ValueAt(rates, norm.steps[i] - 1)) ++still;
   }
-  const std::vector<double> all = FiniteValues(rates);
-  if (bad < 3 || Quantile(all, 1.0) == Quantile(all, 0.0)) return Unknown();
+  if (bad < 3 || Largest(rates) == Smallest(rates)) return Unknown();
   const std::string text =
       fmt::format("the learning rate stood still on {} of {} steps with a non-finite gradient", still, bad);
   if (10 * still >= 8 * bad) return Yes(text + ": a loss scaler skipped them", incident.onset);
@@ -249,9 +249,9 @@ Answer LrIsZero(const model::Run& run, const Incident& incident) {
     if (2 * zeros > std::ssize(during.values))
       return Yes(fmt::format("the learning rate is 0 on {} of {} logged steps", zeros, during.size()), during.steps[0],
                  0.0);
-    if (Highest(during) > 0)
-      return No(fmt::format("the learning rate is above 0 (up to {})", FormatNumber(Highest(during))), during.steps[0],
-                Highest(during));
+    if (Largest(during) > 0)
+      return No(fmt::format("the learning rate is above 0 (up to {})", FormatNumber(Largest(during))), during.steps[0],
+                Largest(during));
   }
   const auto stated = run.FactNumber("lr");
   if (!stated) return Unknown();

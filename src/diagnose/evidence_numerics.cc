@@ -31,8 +31,8 @@ Answer LossScaleCollapsed(const model::Run& run, const Incident& incident) {
   const Course course = LastCourse(run.Find("loss_scale"));
   const Stretch all = course.View();
   if (all.size() < 3 || incident.onset == model::kNoStep) return Unknown();
-  const double before = Quantile(FiniteValues(all.Before(incident.onset + 1).Last(64)), 1.0);
-  const double lowest = Quantile(FiniteValues(all.From(incident.onset)), 0.0);
+  const double before = Largest(all.Before(incident.onset + 1).Last(64));
+  const double lowest = Smallest(all.From(incident.onset));
   if (!(before > 0) || !(lowest >= 0)) return Unknown();
   const std::string text = fmt::format("the loss scale went from {} to {}", FormatNumber(before), FormatNumber(lowest));
   // Six halvings without regaining them; a healthy scaler loses one now and then.
@@ -56,7 +56,7 @@ Answer Fp16InUse(const model::Run& run, const Incident&) {
   }
   // Only fp16 needs a loss scale.
   const model::Series* scale = run.Find("loss_scale");
-  if (scale != nullptr && Quantile(FiniteValues(LastCourse(scale).View()), 1.0) > 1)
+  if (scale != nullptr && Largest(LastCourse(scale).View()) > 1)
     return Yes("the run logs a loss scale, which only fp16 needs");
   return Unknown();
 }
@@ -199,7 +199,7 @@ Answer FailsAgainAtSameStep(const model::Run& run, const Incident&) {
   }
   if (first_bad.size() < 2) return Unknown();
   const auto [low, high] = std::minmax_element(first_bad.begin(), first_bad.end());
-  const double interval = std::max(1.0, series->LoggingInterval());
+  const double interval = std::max(1.0, IntervalOf(*series));
   if (static_cast<double>(*high - *low) <= interval)
     return Yes(fmt::format("every restart fails again at step {}", *low), *low);
   return No(fmt::format("restarts fail at different steps ({} and {})", *low, *high), *low);

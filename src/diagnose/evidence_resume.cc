@@ -31,7 +31,7 @@ std::vector<std::int64_t> RestartSteps(const model::Run& run) {
 
 std::int64_t SlackSteps(const model::Run& run) {
   const model::Series* loss = run.Find("loss");
-  const double interval = loss == nullptr ? 1 : std::max(1.0, loss->LoggingInterval());
+  const double interval = loss == nullptr ? 1 : std::max(1.0, IntervalOf(*loss));
   return static_cast<std::int64_t>(std::max({5.0, 3 * interval, static_cast<double>(LastStep(run)) / 100}));
 }
 

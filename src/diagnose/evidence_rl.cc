@@ -56,7 +56,7 @@ Answer RewardConstant(const model::Run& run, const Incident&) {
   }
   const std::string of = functions > 1 ? fmt::format(" (all {} reward functions)", functions) : "";
   return Yes(fmt::format("the reward is {} on every one of {} logged steps{}", FormatNumber(reward.front()),
-                         reward.size(), of),
+                         run.Find("reward")->size(), of),
              model::kNoStep, reward.front());
 }
 

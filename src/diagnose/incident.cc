@@ -271,7 +271,7 @@ void PlaceCompanions(Members& groups, const Grouping& grouping) {
 // Findings that miss each other by a few logged points, or by a hundredth of the run, are still one story.
 double SlackOf(const model::Run& run, std::int64_t end) {
   const model::Series* loss = run.Find("loss");
-  const double interval = loss == nullptr ? 1 : std::max(1.0, loss->LoggingInterval());
+  const double interval = loss == nullptr ? 1 : std::max(1.0, IntervalOf(*loss));
   return std::max({5.0, 3 * interval, static_cast<double>(end) / 100});
 }
 

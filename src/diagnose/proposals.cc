@@ -88,7 +88,7 @@ std::optional<Proposal> ShowNonFinite(const model::Run& run, const Incident&) {
 
 std::optional<Proposal> LogEveryStep(const model::Run& run, const Incident&) {
   const model::Series* loss = run.Find("loss");
-  const double interval = run.FactNumber("logging_steps").value_or(loss == nullptr ? 1 : loss->LoggingInterval());
+  const double interval = run.FactNumber("logging_steps").value_or(loss == nullptr ? 1 : IntervalOf(*loss));
   if (!(interval > 1)) return std::nullopt;
   return Proposal{FormatNumber(interval), "1"};
 }
@@ -105,7 +105,9 @@ std::optional<Proposal> EpochsToBest(const model::Run& run, const Incident&) {
   const double end = epochs.values.back();
   if (!(at > 0) || !std::isfinite(end) || at >= end) return std::nullopt;
   const std::string stated = Current(run, "epochs");
-  return Proposal{stated.empty() ? FormatNumber(end) : stated, Rounded(at)};
+  // The Hugging Face trainers take a part of an epoch; others count whole ones.
+  const std::string proposed = IsHfLike(run) ? Rounded(at) : fmt::format("{}", std::llround(std::max(1.0, at)));
+  return Proposal{stated.empty() ? FormatNumber(end) : stated, proposed};
 }
 
 std::optional<Proposal> SwitchOn(const model::Run&, const Incident&) { return Proposal{"", "True"}; }
@@ -140,7 +142,7 @@ std::optional<Proposal> AddKlPenalty(const model::Run& run, const Incident&) {
 std::optional<Proposal> LongerCompletions(const model::Run& run, const Incident&) {
   auto limit = run.FactNumber("max_completion_length");
   if (!limit) {
-    const double longest = Quantile(FiniteValues(LastCourse(run.Find("completion_length_max")).View()), 1.0);
+    const double longest = Largest(LastCourse(run.Find("completion_length_max")).View());
     if (longest > 0) limit = longest;
   }
   if (!limit || !(*limit >= 1) || *limit > 1e7) return Proposal{"", "twice the present limit"};
