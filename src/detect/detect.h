@@ -54,4 +54,8 @@ Factory FindFactory(std::string_view detector);
 // Runs every enabled detector over the run and returns the findings, most severe first, then by step.
 std::vector<model::Finding> Detect(const model::Run& run, const catalogue::Settings& settings, bool ended = true);
 
+// The findings that a run's error messages, exceptions and exit codes stand for: one per incident, at its first root,
+// with what followed from it listed as evidence. An error after which the run went on is a warning at most.
+std::vector<model::Finding> FindingsFromEvents(const model::Run& run, const catalogue::Settings& settings);
+
 }  // namespace vigil::detect

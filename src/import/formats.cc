@@ -4,6 +4,7 @@
 #include "import/csv/csv.h"
 #include "import/import.h"
 #include "import/jsonl/jsonl.h"
+#include "import/log/log.h"
 #include "import/metric_json/metric_json.h"
 #include "import/tfevents/tfevents.h"
 #include "import/trainer_state/trainer_state.h"
@@ -22,6 +23,7 @@ constexpr std::array kFormats = {
     Format{"metric-json", "JSON metrics by name", RecogniseMetricJson, OpenMetricJson},
     Format{"config-json", "JSON settings", RecogniseConfigJson, OpenConfigJson},
     Format{"csv", "table of metrics", RecogniseCsv, OpenCsv},
+    Format{"log-text", "log text", RecogniseLogText, OpenLogText},
 };
 
 }  // namespace

@@ -108,6 +108,7 @@ struct Event {
   std::int64_t step = kNoStep;
   double time = kNoValue;
   std::int32_t rank = -1;
+  bool run_went_on = false;  // later steps were made after it, in the same training
   Place place;
 };
 

@@ -1,0 +1,283 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+
+#include "base/base.h"
+#include "detect/detect.h"
+
+namespace vigil::detect {
+namespace {
+
+using model::Event;
+using model::EventKind;
+using model::Finding;
+using model::Severity;
+
+constexpr std::string_view kFallback = "log/uncaught-exception";
+constexpr std::uint32_t kChainLines = 200;  // a chained traceback ends within so many lines of its first exception
+constexpr std::size_t kMostConsequences = 6;
+constexpr std::size_t kMostOfAnId = 8;
+
+enum class Role : std::uint8_t { kRoot, kCascade, kTeardown };
+
+// An event that tells of a failure, with the row that explains it.
+struct Trouble {
+  const Event* event = nullptr;
+  const catalogue::SignatureRow* row = nullptr;
+  Role role = Role::kRoot;
+  std::string text;  // what to quote
+};
+
+// Troubles that belong together: one failure and what followed from it.
+struct Incident {
+  std::vector<Trouble> troubles;
+  std::uint32_t source = 0;
+  std::int64_t step = model::kNoStep;
+};
+
+Role RoleOf(const catalogue::SignatureRow& row) {
+  if (row.role == "cascade") return Role::kCascade;
+  return row.role == "teardown" ? Role::kTeardown : Role::kRoot;
+}
+
+// ---- events to troubles
+
+// The row of a process's exit code; code 1 and its kin only say that something failed.
+const catalogue::SignatureRow* RowOfExit(std::int64_t code) {
+  if (code == -9) return catalogue::FindSignature("log/host-oom-kill");
+  if (code == -7) return catalogue::FindSignature("log/deepspeed-exit-7");
+  if (code == -11) return catalogue::FindSignature("log/segfault");
+  return catalogue::FindSignature(code < 0 ? "log/killed-signal" : kFallback);
+}
+
+// Whether a signature of the same rank, in the exception's own text or in what was raised from it, says more.
+bool IsExplained(const std::vector<Event>& events, std::size_t exception) {
+  const Event& told = events[exception];
+  for (std::size_t i = exception + 1; i < events.size(); ++i) {
+    const Event& later = events[i];
+    if (later.place.source != told.place.source || later.place.line > told.place.line + kChainLines) return false;
+    if (later.rank != told.rank) continue;
+    if (later.kind == EventKind::kException) return false;
+    if (later.kind != EventKind::kSignature) continue;
+    const catalogue::SignatureRow* row = catalogue::FindSignature(later.name);
+    const bool same_line = later.place.line == told.place.line;
+    if (row != nullptr && (same_line || RoleOf(*row) != Role::kTeardown)) return true;
+  }
+  return false;
+}
+
+Trouble TroubleOf(const std::vector<Event>& events, std::size_t index) {
+  const Event& event = events[index];
+  Trouble trouble{&event, nullptr, Role::kRoot, event.text};
+  if (event.kind == EventKind::kSignature) {
+    trouble.row = catalogue::FindSignature(event.name);
+    if (trouble.row != nullptr) trouble.role = RoleOf(*trouble.row);
+  } else if (event.kind == EventKind::kException && !IsExplained(events, index)) {
+    trouble.row = catalogue::FindSignature(kFallback);
+  } else if (event.kind == EventKind::kExit) {
+    const auto code = ParseInteger(event.name);
+    if (!code) return trouble;
+    trouble.row = RowOfExit(*code);
+    if (*code > 0) trouble.role = Role::kTeardown;
+  }
+  return trouble;
+}
+
+// ---- troubles to incidents
+
+bool HasRoot(const Incident& incident) {
+  return std::any_of(incident.troubles.begin(), incident.troubles.end(),
+                     [](const Trouble& trouble) { return trouble.role == Role::kRoot; });
+}
+
+// Steps were made between two failures of different step; of the same step, the second follows from the first. What the
+// launcher clears up always belongs to the failure before it.
+bool Continues(const Incident& incident, const Trouble& trouble) {
+  if (incident.source != trouble.event->place.source) return false;
+  return trouble.role == Role::kTeardown || incident.step == trouble.event->step;
+}
+
+std::vector<Incident> GroupBySource(const model::Run& run, const catalogue::Settings& settings) {
+  std::vector<Incident> incidents;
+  for (std::size_t i = 0; i < run.events.size(); ++i) {
+    const Trouble trouble = TroubleOf(run.events, i);
+    if (trouble.row == nullptr || !settings.Enabled(trouble.row->id)) continue;
+    if (incidents.empty() || !Continues(incidents.back(), trouble)) {
+      incidents.push_back({{}, trouble.event->place.source, trouble.event->step});
+    }
+    incidents.back().troubles.push_back(trouble);
+  }
+  return incidents;
+}
+
+// Logs of several ranks: what has no root of its own follows from one that has; roots at one step are one failure.
+std::vector<Incident> JoinSources(std::vector<Incident> incidents) {
+  std::vector<Incident> joined;
+  std::stable_partition(incidents.begin(), incidents.end(), HasRoot);
+  for (Incident& incident : incidents) {
+    const auto host = std::find_if(joined.begin(), joined.end(), [&](const Incident& other) {
+      if (other.source == incident.source) return false;
+      return other.step == incident.step || (!HasRoot(incident) && HasRoot(other));
+    });
+    if (host == joined.end()) {
+      joined.push_back(std::move(incident));
+    } else {
+      host->troubles.insert(host->troubles.end(), incident.troubles.begin(), incident.troubles.end());
+    }
+  }
+  return joined;
+}
+
+// The first root; without one the first that follows from something not seen; else what the launcher says.
+const Trouble* PrimaryOf(const Incident& incident) {
+  for (const Role role : {Role::kRoot, Role::kCascade, Role::kTeardown}) {
+    for (const Trouble& trouble : incident.troubles) {
+      if (trouble.role == role && trouble.row->severity != Severity::kInfo) return &trouble;
+    }
+  }
+  return nullptr;
+}
+
+// ---- incidents to findings
+
+bool HadFinished(const model::Run& run, const Event& event) {
+  if (run.planned_steps > 0 && event.step >= run.planned_steps) return true;
+  return std::any_of(run.events.begin(), run.events.end(), [&](const Event& other) {
+    return other.kind == EventKind::kExit && other.name == "finished" && other.place.source == event.place.source &&
+           other.place.line < event.place.line;
+  });
+}
+
+// A closed terminal or a keystroke is nobody's fault.
+bool IsHangup(const Trouble& trouble) {
+  return trouble.row->id == "log/killed-signal" &&
+         (trouble.text.ends_with("got signal: 1") || trouble.text.ends_with("got signal: 2") ||
+          trouble.text.find("Received 1 death signal") != std::string::npos ||
+          trouble.text.find("Received 2 death signal") != std::string::npos);
+}
+
+Severity SeverityOf(const model::Run& run, const Trouble& primary, const catalogue::Settings& settings) {
+  const Severity base = settings.SeverityOf(primary.row->id, primary.row->severity);
+  if (primary.event->run_went_on) {
+    const bool is_fallback = primary.row->id == kFallback;
+    return std::min(base, is_fallback ? Severity::kInfo : Severity::kWarning);
+  }
+  if (IsHangup(primary)) return std::min(base, Severity::kWarning);
+  if (!HadFinished(run, *primary.event)) return base;
+  const bool from_outside = primary.row->id == "log/killed-signal" || primary.row->id == "log/slurm-cancelled";
+  return std::min(base, from_outside ? Severity::kWarning : Severity::kError);
+}
+
+std::vector<std::int32_t> RanksOf(const Incident& incident, const catalogue::SignatureRow& row) {
+  std::vector<std::int32_t> ranks;
+  for (const Trouble& trouble : incident.troubles) {
+    if (trouble.row == &row && trouble.event->rank >= 0) ranks.push_back(trouble.event->rank);
+  }
+  std::sort(ranks.begin(), ranks.end());
+  ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
+  return ranks;
+}
+
+std::string RankWords(const std::vector<std::int32_t>& ranks) {
+  if (ranks.empty()) return {};
+  if (ranks.size() == 1) return fmt::format(" on rank {}", ranks.front());
+  const bool is_range = ranks.back() - ranks.front() == static_cast<std::int32_t>(ranks.size()) - 1;
+  if (is_range) return fmt::format(" on ranks {}-{}", ranks.front(), ranks.back());
+  return fmt::format(" on {} ranks ({}, {}, ...)", ranks.size(), ranks[0], ranks[1]);
+}
+
+std::string MessageOf(const model::Run& run, const Trouble& primary, const std::vector<std::int32_t>& ranks) {
+  const Event& event = *primary.event;
+  std::string message(primary.row->title);
+  message += RankWords(ranks);
+  if (event.step >= 0) message += fmt::format(" at step {}", event.step);
+  if (event.run_went_on) {
+    message += "; the run went on";
+  } else if (HadFinished(run, event)) {
+    message += ", after the training was complete";
+  }
+  return message + ": " + primary.text;
+}
+
+model::Evidence EvidenceOf(const model::Run& run, const Trouble& trouble, std::string_view lead) {
+  model::Evidence evidence;
+  evidence.text = fmt::format("{}{}", lead, trouble.text);
+  if (!trouble.event->detail.empty()) evidence.text += fmt::format(" ({})", trouble.event->detail);
+  evidence.step = trouble.event->step;
+  const model::Place& place = trouble.event->place;
+  if (place.source < run.sources.size()) evidence.path = run.sources[place.source].path;
+  evidence.line = place.line;
+  return evidence;
+}
+
+// The other things that happened, each kind once.
+void AddConsequences(const model::Run& run, const Incident& incident, const Trouble& primary, Finding& finding) {
+  std::vector<const catalogue::SignatureRow*> told = {primary.row};
+  for (const Trouble& trouble : incident.troubles) {
+    if (std::find(told.begin(), told.end(), trouble.row) != told.end()) continue;
+    if (told.size() > kMostConsequences) return;
+    told.push_back(trouble.row);
+    finding.evidence.push_back(EvidenceOf(run, trouble, "then: "));
+  }
+}
+
+// "Tried to allocate 96.00 MiB" -> GiB.
+void AddGibibytes(std::string_view text, std::string_view words, std::string_view name, Finding& finding) {
+  const std::size_t at = text.find(words);
+  if (at == std::string_view::npos) return;
+  const std::string_view rest = Trim(text.substr(at + words.size()));
+  std::size_t used = 0;
+  const auto value = ParseNumberPrefix(rest, used);
+  const std::string_view unit = Trim(rest.substr(std::min(used, rest.size())));
+  if (!value) return;
+  if (unit.starts_with("GiB")) finding.measures.push_back({std::string(name), *value});
+  if (unit.starts_with("MiB")) finding.measures.push_back({std::string(name), *value / 1024});
+}
+
+Finding FindingOf(const model::Run& run, const Incident& incident, const Trouble& primary,
+                  const catalogue::Settings& settings) {
+  Finding finding;
+  finding.id = std::string(primary.row->id);
+  finding.family = primary.row->family;
+  finding.severity = SeverityOf(run, primary, settings);
+  finding.first_step = primary.event->step;
+  finding.last_step = primary.event->step;
+  finding.ranks = RanksOf(incident, *primary.row);
+  finding.message = MessageOf(run, primary, finding.ranks);
+  finding.evidence.push_back(EvidenceOf(run, primary, ""));
+  AddConsequences(run, incident, primary, finding);
+  AddGibibytes(primary.text, "Tried to allocate", "asked_gib", finding);
+  AddGibibytes(primary.text, "total capacity of", "capacity_gib", finding);
+  return finding;
+}
+
+// What the signature stands for beside itself: "memory/oom" for a log's "CUDA out of memory".
+void AddNamedFinding(const Finding& of_log, const catalogue::SignatureRow& row, const catalogue::Settings& settings,
+                     std::vector<Finding>& findings) {
+  const catalogue::FindingRow* named = row.finding.empty() ? nullptr : catalogue::FindFinding(row.finding);
+  if (named == nullptr || !settings.Enabled(named->id)) return;
+  Finding finding = of_log;
+  finding.id = std::string(named->id);
+  finding.family = named->family;
+  finding.severity = std::min(of_log.severity, settings.SeverityOf(named->id, named->severity));
+  findings.push_back(std::move(finding));
+}
+
+}  // namespace
+
+std::vector<Finding> FindingsFromEvents(const model::Run& run, const catalogue::Settings& settings) {
+  std::vector<Finding> findings;
+  for (const Incident& incident : JoinSources(GroupBySource(run, settings))) {
+    const Trouble* primary = PrimaryOf(incident);
+    if (primary == nullptr) continue;
+    const auto same = std::count_if(findings.begin(), findings.end(),
+                                    [&](const Finding& finding) { return finding.id == primary->row->id; });
+    if (static_cast<std::size_t>(same) >= kMostOfAnId) continue;
+    findings.push_back(FindingOf(run, incident, *primary, settings));
+    AddNamedFinding(Finding(findings.back()), *primary->row, settings, findings);
+  }
+  return findings;
+}
+
+}  // namespace vigil::detect

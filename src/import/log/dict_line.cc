@@ -1,0 +1,119 @@
+#include "import/log/dict_line.h"
+
+#include <array>
+
+#include "base/base.h"
+#include "import/log/line.h"
+
+namespace vigil::import::log {
+namespace {
+
+constexpr std::size_t kNone = std::string_view::npos;
+
+std::size_t SkipSpaces(std::string_view text, std::size_t at) {
+  while (at < text.size() && (text[at] == ' ' || text[at] == '\t')) ++at;
+  return at;
+}
+
+bool IsQuote(char c) { return c == '\'' || c == '"'; }
+
+// The closing quote of the string that opens at text[open]; a backslash hides the character behind it.
+std::size_t FindClosingQuote(std::string_view text, std::size_t open) {
+  for (std::size_t i = open + 1; i < text.size(); ++i) {
+    if (text[i] == '\\') {
+      ++i;
+    } else if (text[i] == text[open]) {
+      return i;
+    }
+  }
+  return kNone;
+}
+
+// The end of a value that is no plain number: the comma or brace that closes it at its own depth.
+std::size_t SkipValue(std::string_view text, std::size_t at) {
+  std::size_t depth = 0;
+  for (; at < text.size(); ++at) {
+    const char c = text[at];
+    if (IsQuote(c)) {
+      at = FindClosingQuote(text, at);
+      if (at == kNone) return kNone;
+    } else if (c == '(' || c == '[' || c == '{') {
+      ++depth;
+    } else if (depth == 0 && (c == ',' || c == '}')) {
+      return at;
+    } else if (c == ')' || c == ']' || c == '}') {
+      if (depth == 0) return kNone;
+      --depth;
+    }
+  }
+  return kNone;
+}
+
+// Reads the value at text[at] and returns where it ends.
+std::size_t ReadValue(std::string_view text, std::size_t at, std::string_view name, NamedNumbers& numbers) {
+  std::size_t used = 0;
+  if (IsQuote(text[at])) {
+    const std::size_t close = FindClosingQuote(text, at);
+    if (close == kNone) return kNone;
+    const std::string_view inside = text.substr(at + 1, close - at - 1);
+    const auto value = ReadNumber(inside, used);
+    if (value && used == inside.size() && numbers.size() < kMostNumbers) numbers.push_back({name, *value});
+    return close + 1;
+  }
+  if (const auto value = ReadNumber(text.substr(at), used)) {
+    const std::size_t end = SkipSpaces(text, at + used);
+    if (end < text.size() && (text[end] == ',' || text[end] == '}')) {
+      if (numbers.size() < kMostNumbers) numbers.push_back({name, *value});
+      return end;
+    }
+  }
+  return SkipValue(text, at);
+}
+
+}  // namespace
+
+std::optional<double> ReadNumber(std::string_view text, std::size_t& used) {
+  if (const auto plain = ParseNumberPrefix(text, used)) return plain;
+  constexpr std::array<std::string_view, 6> kWrappers = {"np.float64(", "np.float32(", "np.float16(",
+                                                         "np.int64(",   "tensor(",     "array("};
+  for (const std::string_view wrapper : kWrappers) {
+    if (!text.starts_with(wrapper)) continue;
+    std::size_t inner = 0;
+    const auto value = ParseNumberPrefix(text.substr(wrapper.size()), inner);
+    const std::size_t close = text.find(')', wrapper.size());
+    if (!value || close == kNone) return std::nullopt;
+    used = close + 1;
+    return value;
+  }
+  return std::nullopt;
+}
+
+std::size_t ParseDict(std::string_view text, std::size_t open, NamedNumbers& numbers) {
+  std::size_t at = SkipSpaces(text, open + 1);
+  while (at < text.size() && IsQuote(text[at])) {
+    const std::size_t close = FindClosingQuote(text, at);
+    if (close == kNone) return kNone;
+    const std::string_view name = text.substr(at + 1, close - at - 1);
+    at = SkipSpaces(text, close + 1);
+    if (at >= text.size() || text[at] != ':') return kNone;
+    at = SkipSpaces(text, at + 1);
+    if (at >= text.size()) return kNone;
+    at = ReadValue(text, at, name, numbers);
+    if (at == kNone) return kNone;
+    at = SkipSpaces(text, at);
+    if (at >= text.size()) return kNone;
+    if (text[at] == '}') return at + 1;
+    if (text[at] != ',') return kNone;
+    at = SkipSpaces(text, at + 1);
+  }
+  return kNone;
+}
+
+std::size_t FindDict(std::string_view text) {
+  for (std::size_t at = text.find('{'); at != kNone; at = text.find('{', at + 1)) {
+    if (at + 1 < text.size() && IsQuote(text[at + 1])) return at;
+  }
+  return kNone;
+}
+
+}  // namespace vigil::import::log

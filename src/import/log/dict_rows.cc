@@ -1,0 +1,184 @@
+#include "import/log/dict_rows.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace vigil::import::log {
+namespace {
+
+// The step interval and first step of rows that were logged at regular steps.
+struct Schedule {
+  std::int64_t interval = 0;  // 0: cannot be told
+  std::int64_t skipped = 0;   // intervals before the first row (a resumed run)
+  bool first_step = false;    // step 1 was logged before the regular ones
+};
+
+// Epochs of the training rows, as far as a schedule needs them.
+struct Epochs {
+  std::size_t count = 0;
+  double first = -1;
+  double second = -1;
+  double last = -1;
+};
+
+// Rows k = 1..n stand at k * interval, and the last one not behind `reached`: interval = floor(reached / n). A run
+// that logged its first step has one row more; one that was resumed begins at a late epoch.
+Schedule GuessSchedule(const Epochs& epochs, std::int64_t reached, std::int64_t stated) {
+  Schedule schedule;
+  const auto rows = static_cast<std::int64_t>(epochs.count);
+  schedule.first_step = epochs.second >= 0.05 && epochs.first >= 0 && epochs.first < 0.3 * epochs.second;
+  const std::int64_t regular = std::max<std::int64_t>(1, rows - (schedule.first_step ? 1 : 0));
+  schedule.interval = stated > 0 ? stated : reached / regular;
+  const bool resumed = rows >= 2 && reached > 0 && epochs.last > epochs.first &&
+                       epochs.first > 3 * epochs.last / static_cast<double>(rows);
+  if (!resumed) return schedule;
+  schedule.first_step = false;
+  const double steps_per_epoch = static_cast<double>(reached) / epochs.last;
+  if (stated <= 0) {
+    const double covered = steps_per_epoch * (epochs.last - epochs.first);
+    schedule.interval = std::llround(covered / static_cast<double>(rows - 1));
+  }
+  if (schedule.interval <= 0) return schedule;
+  const double first = steps_per_epoch * epochs.first / static_cast<double>(schedule.interval);
+  schedule.skipped = std::max<std::int64_t>(0, std::llround(first) - 1);
+  return schedule;
+}
+
+}  // namespace
+
+bool TrainingBar::Observe(const ProgressBar& bar) {
+  if (current_.total == 0 || bar.total == current_.total) {
+    if (bar.count < current_.count) ++session_;
+    current_ = {bar.count, bar.total};
+    other_ = {};
+    return true;
+  }
+  other_ = {bar.count, bar.total};
+  return false;
+}
+
+void TrainingBar::ObserveTrainingRow() {
+  if (other_.total == 0) return;
+  // An evaluation that ran to its end behind a longer training is no new training.
+  const bool is_running = other_.count < other_.total;
+  const bool is_longer = other_.count > 2 * current_.count;
+  if (!is_running && !is_longer) return;
+  current_ = other_;
+  other_ = {};
+  ++session_;
+}
+
+void DictRows::Add(RowKind kind, double epoch, bool cleared, const TrainingBar& bar) {
+  // Without bars, an epoch that falls back tells the restart.
+  const bool fell_back = kind == RowKind::kTraining && epoch >= 0 && epoch < last_epoch_ - 1e-9;
+  if ((fell_back && bar.count() < 0) || (is_over_ && kind == RowKind::kTraining)) ++finished_;
+  if (kind == RowKind::kTraining) {
+    last_epoch_ = epoch;
+    is_over_ = false;
+  }
+  Row row;
+  row.bar_before = bar.count();
+  row.epoch = epoch;
+  row.session = bar.session() + finished_;
+  row.kind = kind;
+  row.cleared = cleared;
+  rows_.push_back(row);
+}
+
+void DictRows::ObserveBar(std::int64_t count) {
+  for (; awaiting_bar_ < rows_.size(); ++awaiting_bar_) rows_[awaiting_bar_].bar_after = count;
+}
+
+void DictRows::EndSession(double epoch, std::int64_t steps) {
+  if (rows_.empty()) return;
+  ends_.push_back({rows_.back().session, epoch, steps});
+  is_over_ = true;
+  last_epoch_ = -1;
+  awaiting_bar_ = rows_.size();
+}
+
+std::int64_t DictRows::PositionOf(const Row& row) {
+  return row.cleared && row.bar_after >= row.bar_before ? row.bar_after : row.bar_before;
+}
+
+// Rows written as they were logged find the bar at another count each time; buffered ones come in heaps.
+bool DictRows::AreBetweenBars(std::size_t begin, std::size_t end) const {
+  std::size_t pairs = 0;
+  std::size_t stuck = 0;
+  std::int64_t previous = -1;
+  for (std::size_t i = begin; i < end; ++i) {
+    if (rows_[i].kind != RowKind::kTraining) continue;
+    const std::int64_t position = PositionOf(rows_[i]);
+    if (position < 0) return false;
+    if (previous >= 0) {
+      ++pairs;
+      if (position <= previous) ++stuck;
+    }
+    previous = position;
+  }
+  return stuck * 5 <= pairs;
+}
+
+const DictRows::End* DictRows::FindEnd(std::uint32_t session) const {
+  const auto at = std::find_if(ends_.begin(), ends_.end(), [&](const End& end) { return end.session == session; });
+  return at == ends_.end() ? nullptr : &*at;
+}
+
+void DictRows::CountRows(std::size_t begin, std::size_t end, const RowContext& context, Steps& steps) {
+  Epochs epochs;
+  std::int64_t reached = -1;
+  for (std::size_t i = begin; i < end; ++i) {
+    if (rows_[i].kind != RowKind::kTraining) continue;
+    ++epochs.count;
+    if (epochs.count == 1) epochs.first = rows_[i].epoch;
+    if (epochs.count == 2) epochs.second = rows_[i].epoch;
+    epochs.last = rows_[i].epoch;
+    reached = rows_[i].bar_before;
+  }
+  if (const End* const finish = FindEnd(rows_[begin].session); reached <= 0 && finish != nullptr) {
+    reached = finish->steps > 0 ? finish->steps : context.total_steps;
+  }
+  const Schedule schedule = GuessSchedule(epochs, std::max<std::int64_t>(reached, 0), context.logging_steps);
+  const bool by_rows = schedule.interval <= 0;
+  counted_as_rows_ = counted_as_rows_ || by_rows;
+  const std::int64_t interval = by_rows ? 1 : schedule.interval;
+  std::int64_t index = schedule.skipped - (schedule.first_step ? 1 : 0);
+  std::int64_t step = 0;
+  double epoch = 0;
+  for (std::size_t i = begin; i < end; ++i) {
+    if (rows_[i].kind == RowKind::kTraining) {
+      step = std::max<std::int64_t>(1, ++index * interval);
+      epoch = rows_[i].epoch;
+      steps.push_back(step);
+    } else {
+      // An evaluation follows the training row of its step, or falls between two.
+      const bool same = by_rows || epoch <= 0 || rows_[i].epoch <= epoch;
+      const double ahead = same ? 0 : (rows_[i].epoch / epoch - 1) * static_cast<double>(step);
+      steps.push_back(step + std::min(std::llround(ahead), static_cast<long long>(interval)));
+    }
+  }
+}
+
+void DictRows::ResolveSession(std::size_t begin, std::size_t end, const RowContext& context, Steps& steps) {
+  if (!AreBetweenBars(begin, end)) return CountRows(begin, end, context, steps);
+  std::int64_t latest = 0;
+  for (std::size_t i = begin; i < end; ++i) {
+    latest = std::max(latest, PositionOf(rows_[i]));
+    steps.push_back(latest);
+  }
+}
+
+std::vector<std::int64_t> DictRows::Resolve(const RowContext& context) {
+  Steps steps;
+  steps.reserve(rows_.size());
+  counted_as_rows_ = false;
+  for (std::size_t begin = 0; begin < rows_.size();) {
+    std::size_t end = begin + 1;
+    while (end < rows_.size() && rows_[end].session == rows_[begin].session) ++end;
+    ResolveSession(begin, end, context, steps);
+    begin = end;
+  }
+  return steps;
+}
+
+}  // namespace vigil::import::log

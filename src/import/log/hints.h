@@ -1,0 +1,61 @@
+// Finds, in one pass over a block of text, the places that may matter: words of metric lines, bars, tracebacks and
+// error messages. What has no hint near it is never looked at, which is what makes a log of gigabytes cheap.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "import/log/signatures.h"
+
+namespace vigil::import::log {
+
+// What a line may be, as bits.
+enum HintBits : std::uint32_t {
+  kHintMetric = 1U << 0U,
+  kHintBar = 1U << 1U,
+  kHintDict = 1U << 2U,
+  kHintTraceback = 1U << 3U,
+  kHintSignature = 1U << 4U,
+  kHintArguments = 1U << 5U,
+  kHintCleared = 1U << 6U,   // a bar wiped with spaces
+  kHintFailures = 1U << 7U,  // a launcher's table of failed processes
+  kHintNotice = 1U << 8U,    // loss scale, checkpoint, resume
+  kHintWrapped = 1U << 9U,   // a notebook runner's JSON around the text
+  kHintAll = (1U << 10U) - 1,
+};
+
+struct Hint {
+  std::uint32_t end = 0;  // position after the hint's last character
+  std::uint32_t literal = 0;
+};
+
+// One per reader: it owns the working memory of the search.
+class HintScanner {
+ public:
+  HintScanner();
+  ~HintScanner();
+  HintScanner(const HintScanner&) = delete;
+  HintScanner& operator=(const HintScanner&) = delete;
+
+  // False when the search engine does not run on this machine: then every line has to be taken for everything.
+  bool works() const { return works_; }
+  // The hints of `block` (below 4 GiB) in the order of their ends.
+  void Scan(std::string_view block, std::vector<Hint>& hints);
+
+  static std::uint32_t BitsOf(std::uint32_t literal);
+  // The patterns that a signature hint stands for.
+  static const std::vector<SignatureMatcher::PatternId>& PatternsOf(std::uint32_t literal);
+  static std::size_t literal_count();
+  static std::string_view TextOf(std::uint32_t literal);
+
+ private:
+  struct Engine;
+  static const Engine& SharedEngine();
+
+  void* scratch_ = nullptr;
+  bool works_ = false;
+};
+
+}  // namespace vigil::import::log

@@ -1,0 +1,186 @@
+#include "import/log/line.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/base.h"
+
+namespace vigil::import::log {
+namespace {
+
+constexpr char kEscape = '\x1b';
+constexpr std::size_t kLongestPrefix = 80;
+
+// Length of the terminal escape sequence at the front of `text` (which begins with ESC).
+std::size_t EscapeLength(std::string_view text) {
+  if (text.size() < 2) return text.size();
+  if (text[1] == ']') {  // operating system command, ended by BEL
+    const std::size_t bell = text.find('\a');
+    return bell == std::string_view::npos ? text.size() : bell + 1;
+  }
+  if (text[1] != '[') return 2;
+  std::size_t i = 2;
+  while (i < text.size() && (text[i] < '@' || text[i] > '~')) ++i;
+  return std::min(i + 1, text.size());
+}
+
+bool HasControl(std::string_view text) {
+  return std::memchr(text.data(), kEscape, text.size()) != nullptr ||
+         std::memchr(text.data(), '\b', text.size()) != nullptr;
+}
+
+void RemoveControl(std::string_view text, std::string& out) {
+  out.clear();
+  for (std::size_t i = 0; i < text.size();) {
+    if (text[i] == kEscape) {
+      i += EscapeLength(text.substr(i));
+    } else {
+      if (text[i] != '\b') out += text[i];
+      ++i;
+    }
+  }
+}
+
+void DropOneSpace(std::string_view& text) {
+  if (!text.empty() && text[0] == ' ') text.remove_prefix(1);
+}
+
+// "[rank3]:" and "[default3]:" of torchrun.
+bool DropTorchrunPrefix(CleanLine& line) {
+  for (const std::string_view word : {std::string_view("[rank"), std::string_view("[default")}) {
+    if (!line.text.starts_with(word)) continue;
+    std::size_t digits = 0;
+    const std::int64_t rank = ReadDigits(line.text.substr(word.size()), digits);
+    const std::string_view rest = line.text.substr(word.size() + digits);
+    if (rank < 0 || digits > 6 || !rest.starts_with("]:")) return false;
+    line.rank = static_cast<std::int32_t>(rank);
+    line.text = rest.substr(2);
+    DropOneSpace(line.text);
+    return true;
+  }
+  return false;
+}
+
+// "(TaskRunner pid=87031)" and "(raylet, ip=10.0.0.1)" of Ray.
+bool DropRayPrefix(CleanLine& line) {
+  if (!line.text.starts_with('(')) return false;
+  const std::size_t end = line.text.substr(0, kLongestPrefix).find(')');
+  if (end == std::string_view::npos) return false;
+  const std::string_view inside = line.text.substr(0, end);
+  if (inside.find("pid=") == std::string_view::npos && inside.find("ip=") == std::string_view::npos) return false;
+  line.text = line.text.substr(end + 1);
+  DropOneSpace(line.text);
+  return true;
+}
+
+// "12: " of srun --label.
+bool DropSrunPrefix(CleanLine& line) {
+  std::size_t digits = 0;
+  const std::int64_t task = ReadDigits(line.text, digits);
+  if (task < 0 || digits > 5 || !line.text.substr(digits).starts_with(": ")) return false;
+  line.rank = static_cast<std::int32_t>(task);
+  line.text = line.text.substr(digits + 2);
+  return true;
+}
+
+bool DropPrefix(CleanLine& line) {
+  if (line.text.empty()) return false;
+  switch (line.text[0]) {
+    case '[':
+      return DropTorchrunPrefix(line);
+    case '(':
+      return DropRayPrefix(line);
+    default:
+      return IsDigit(line.text[0]) && DropSrunPrefix(line);
+  }
+}
+
+void AppendUtf8(unsigned code, std::string& out) {
+  if (code < 0x80) {
+    out += static_cast<char>(code);
+  } else if (code < 0x800) {
+    out += static_cast<char>(0xC0U | (code >> 6U));
+    out += static_cast<char>(0x80U | (code & 0x3FU));
+  } else {
+    out += static_cast<char>(0xE0U | (code >> 12U));
+    out += static_cast<char>(0x80U | ((code >> 6U) & 0x3FU));
+    out += static_cast<char>(0x80U | (code & 0x3FU));
+  }
+}
+
+unsigned HexValue(char c) {
+  if (c >= '0' && c <= '9') return static_cast<unsigned>(c - '0');
+  if (c >= 'a' && c <= 'f') return static_cast<unsigned>(c - 'a') + 10U;
+  if (c >= 'A' && c <= 'F') return static_cast<unsigned>(c - 'A') + 10U;
+  return 0;
+}
+
+// One escape of a JSON string, at a backslash; returns its length.
+std::size_t AppendJsonEscape(std::string_view text, std::string& out) {
+  if (text.size() < 2) return text.size();
+  if (text[1] == 'u' && text.size() >= 6) {
+    unsigned code = 0;
+    for (std::size_t i = 2; i < 6; ++i) code = code * 16U + HexValue(text[i]);
+    AppendUtf8(code, out);
+    return 6;
+  }
+  constexpr std::string_view kNames = "nrtbf";
+  constexpr std::string_view kValues = "\n\r\t\b\f";
+  const std::size_t at = kNames.find(text[1]);
+  out += at == std::string_view::npos ? text[1] : kValues[at];
+  return 2;
+}
+
+}  // namespace
+
+bool IsDigit(char c) { return c >= '0' && c <= '9'; }
+bool IsLetter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+
+bool IsBlank(std::string_view text) { return text.find_first_not_of(" \t") == std::string_view::npos; }
+
+bool ContainsIgnoringCase(std::string_view text, std::string_view lower_case_part) {
+  const auto equal = [](char a, char b) { return (a >= 'A' && a <= 'Z' ? static_cast<char>(a | 0x20) : a) == b; };
+  return std::search(text.begin(), text.end(), lower_case_part.begin(), lower_case_part.end(), equal) != text.end();
+}
+
+std::int64_t ReadDigits(std::string_view text, std::size_t& used) {
+  std::int64_t value = 0;
+  used = 0;
+  while (used < text.size() && used < 18 && IsDigit(text[used])) {
+    value = value * 10 + (text[used] - '0');
+    ++used;
+  }
+  return used == 0 ? -1 : value;
+}
+
+CleanLine LineCleaner::Clean(std::string_view segment) {
+  CleanLine line;
+  line.text = segment;
+  if (HasControl(segment)) {
+    RemoveControl(segment, scratch_);
+    line.text = scratch_;
+  }
+  // Ray before torchrun, torchrun twice: launchers wrap launchers, but not endlessly.
+  for (int i = 0; i < 4 && DropPrefix(line); ++i) {
+  }
+  return line;
+}
+
+bool UnwrapNotebookLine(std::string_view line, std::string& text) {
+  const std::size_t start = line.substr(0, 2).find('{');
+  if (start == std::string_view::npos || !line.substr(start).starts_with(R"({"stream_name":")")) return false;
+  constexpr std::string_view kData = R"("data":")";
+  const std::size_t data = line.find(kData);
+  if (data == std::string_view::npos) return false;
+  text.clear();
+  for (std::size_t i = data + kData.size(); i < line.size() && line[i] != '"';) {
+    if (line[i] == '\\') {
+      i += AppendJsonEscape(line.substr(i), text);
+    } else {
+      text += line[i++];
+    }
+  }
+  return true;
+}
+
+}  // namespace vigil::import::log

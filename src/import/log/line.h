@@ -1,0 +1,36 @@
+// A log line as the training program wrote it: colours removed, and the prefixes that launchers put before it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace vigil::import::log {
+
+struct CleanLine {
+  std::string_view text;
+  std::int32_t rank = -1;  // from the prefix, -1 when it names none
+};
+
+// Removes terminal escapes and launcher prefixes: "[rank3]:", "[default1]:", "(TaskRunner pid=12)", "3: " of srun -l.
+// The result refers to the segment or to the cleaner, until the next call.
+class LineCleaner {
+ public:
+  CleanLine Clean(std::string_view segment);
+
+ private:
+  std::string scratch_;
+};
+
+// What a notebook runner's log (one JSON object per write: {"stream_name":"stdout","time":1.5,"data":"..."}) wrote as
+// text; false when the line is no such object.
+bool UnwrapNotebookLine(std::string_view line, std::string& text);
+
+bool IsBlank(std::string_view text);
+bool IsDigit(char c);
+bool IsLetter(char c);
+bool ContainsIgnoringCase(std::string_view text, std::string_view lower_case_part);
+// The decimal digits at the front of `text`, at most 18 of them; `used` is their number. -1 when there are none.
+std::int64_t ReadDigits(std::string_view text, std::size_t& used);
+
+}  // namespace vigil::import::log

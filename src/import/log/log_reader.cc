@@ -1,0 +1,316 @@
+#include "import/log/log_reader.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "base/base.h"
+#include "import/log/dict_line.h"
+#include "import/log/log.h"
+
+namespace vigil::import::log {
+namespace {
+
+// Blocks stay in the cache between the search and the reading.
+constexpr std::size_t kBlockBytes = std::size_t{256} << 10U;
+
+// The first '\n' or '\r' in text[at..], text.size() when there is none.
+std::size_t FindLineEnd(std::string_view text, std::size_t at) {
+  const char* begin = text.data() + at;
+  const auto* newline = static_cast<const char*>(std::memchr(begin, '\n', text.size() - at));
+  const std::size_t length = newline == nullptr ? text.size() - at : static_cast<std::size_t>(newline - begin);
+  const auto* carriage = static_cast<const char*>(std::memchr(begin, '\r', length));
+  return carriage == nullptr ? at + length : static_cast<std::size_t>(carriage - text.data());
+}
+
+std::size_t AfterLastLineEnd(std::string_view text) {
+  const std::size_t at = text.find_last_of("\n\r");
+  return at == std::string_view::npos ? 0 : at + 1;
+}
+
+std::uint32_t CountNewlines(std::string_view text) {
+  return static_cast<std::uint32_t>(std::count(text.begin(), text.end(), '\n'));
+}
+
+// Source code printed into a log (some trainers log themselves) speaks of errors that did not happen.
+bool LooksLikeSource(std::string_view text) {
+  constexpr std::array<std::string_view, 16> kOpenings = {"raise ", "except ", "if ",     "elif ",  "return ", "def ",
+                                                          "print(", "#",       "assert ", "class ", "\"\"\"",  "//",
+                                                          "try:",   "import ", "with ",   "for "};
+  text = Trim(text);
+  return std::any_of(kOpenings.begin(), kOpenings.end(),
+                     [&](std::string_view opening) { return text.starts_with(opening); });
+}
+
+// The number behind `words` in the text.
+std::optional<double> NumberAfter(std::string_view text, std::string_view words) {
+  const std::size_t at = text.find(words);
+  if (at == std::string_view::npos) return std::nullopt;
+  std::size_t used = 0;
+  return ParseNumberPrefix(Trim(text.substr(at + words.size())), used);
+}
+
+}  // namespace
+
+LogReader::LogReader(PartBuilder& builder, const Options& options)
+    : builder_(builder),
+      metrics_(builder),
+      arguments_(builder),
+      events_(builder),
+      use_hints_(options.use_hints && scanner_.works()) {
+  if (use_hints_) return;
+  all_patterns_.resize(SignatureMatcher::Shared().pattern_count());
+  for (std::size_t i = 0; i < all_patterns_.size(); ++i) all_patterns_[i] = static_cast<SignatureMatcher::PatternId>(i);
+}
+
+EventLog::Position LogReader::Here(std::int32_t rank) const { return {metrics_.last_step(), offset_, line_, rank}; }
+
+// ---- bytes to segments
+
+// The length of the whole lines at the front of `rest`, at most a block of them; 0 when no line ends there.
+std::size_t LogReader::WholeLines(std::string_view rest) {
+  const std::string_view longest = rest.substr(0, kLongestLine + 1);
+  const std::size_t first = FindLineEnd(longest, std::min(searched_, longest.size()));
+  searched_ = first == longest.size() ? first : 0;
+  return first == longest.size() ? 0 : AfterLastLineEnd(rest.substr(0, std::max(kBlockBytes, first + 1)));
+}
+
+// What remains of a line that was too long, as far as it goes.
+std::size_t LogReader::PassLongLine(std::string_view rest) {
+  const std::size_t end = FindLineEnd(rest, 0);
+  if (end == rest.size()) return end;
+  skipping_ = false;
+  if (rest[end] == '\n') ++line_;
+  return end + 1;
+}
+
+std::size_t LogReader::Consume(std::string_view bytes, bool last) {
+  std::size_t begin = 0;
+  while (begin < bytes.size()) {
+    const std::string_view rest = bytes.substr(begin);
+    if (skipping_) {
+      const std::size_t passed = PassLongLine(rest);
+      block_offset_ += passed;
+      begin += passed;
+      continue;
+    }
+    std::size_t taken = WholeLines(rest);
+    if (taken == 0 && rest.size() > kLongestLine) {
+      taken = kLongestLine;
+      skipping_ = true;
+      ++long_lines_;
+    } else if (taken == 0) {
+      if (!last) break;
+      taken = rest.size();
+    }
+    searched_ = 0;
+    const char end = rest[taken - 1];
+    cut_ = end != '\n' && end != '\r';
+    ProcessBlock(rest.substr(0, taken));
+    begin += taken;
+  }
+  if (last) Finish();
+  return begin;
+}
+
+bool LogReader::WantsEveryLine() const {
+  return !use_hints_ || tracebacks_.is_open() || arguments_.is_open() || failures_.is_open() || metrics_.is_open();
+}
+
+// Where the next segment that may matter begins; block.size() when none does.
+std::size_t LogReader::NextSegment(std::string_view block, std::size_t at, const std::vector<Hint>& hints,
+                                   std::size_t& next) {
+  if (WantsEveryLine()) return at;
+  while (next < hints.size() && hints[next].end <= at) ++next;
+  const std::size_t target = next == hints.size() ? block.size() : hints[next].end - 1;
+  std::size_t begin = target;
+  if (target < block.size()) {
+    // A hint's last character may be the '\r' that ends its own segment.
+    while (begin > at && block[begin - 1] != '\n' && block[begin - 1] != '\r') --begin;
+  }
+  line_ += CountNewlines(block.substr(at, begin - at));
+  return begin;
+}
+
+void LogReader::CollectHints(const std::vector<Hint>& hints, std::size_t& next, std::size_t end) {
+  hints_.bits = 0;
+  hints_.patterns.clear();
+  if (!use_hints_) {
+    hints_.bits = kHintAll;
+    hints_.patterns = all_patterns_;
+    return;
+  }
+  for (; next < hints.size() && hints[next].end <= end + 1; ++next) {
+    const std::uint32_t bits = HintScanner::BitsOf(hints[next].literal);
+    hints_.bits |= bits;
+    if ((bits & kHintSignature) == 0) continue;
+    for (const SignatureMatcher::PatternId pattern : HintScanner::PatternsOf(hints[next].literal)) {
+      if (std::find(hints_.patterns.begin(), hints_.patterns.end(), pattern) == hints_.patterns.end())
+        hints_.patterns.push_back(pattern);
+    }
+  }
+}
+
+void LogReader::ProcessBlock(std::string_view block) {
+  block_hints_.clear();
+  if (use_hints_) scanner_.Scan(block, block_hints_);
+  ProcessSegments(block, block_hints_, false);
+  block_offset_ += block.size();
+}
+
+// The text inside a notebook runner's line: it may hold several lines, which all stand at that one.
+void LogReader::ProcessWrapped(std::string_view text) {
+  if (use_hints_) scanner_.Scan(text, wrapped_hints_);
+  const std::uint32_t line = line_;
+  ProcessSegments(text, wrapped_hints_, true);
+  line_ = line;
+}
+
+void LogReader::ProcessSegments(std::string_view text, const std::vector<Hint>& hints, bool is_wrapped) {
+  std::size_t next = 0;
+  for (std::size_t at = 0; at < text.size();) {
+    at = NextSegment(text, at, hints, next);
+    if (at >= text.size()) break;
+    const std::size_t end = FindLineEnd(text, at);
+    CollectHints(hints, next, end);
+    if (!is_wrapped) offset_ = block_offset_ + at;
+    if ((hints_.bits & kHintWrapped) == 0 || is_wrapped || !UnwrapNotebookLine(text.substr(at, end - at), unwrapped_)) {
+      ProcessSegment(text.substr(at, end - at));
+    } else {
+      ProcessWrapped(unwrapped_);
+    }
+    if (end < text.size() && text[end] == '\n') ++line_;
+    at = end + 1;
+  }
+}
+
+void LogReader::ProcessSegment(std::string_view segment) {
+  if ((hints_.bits & kHintCleared) != 0 && IsBlank(segment)) {
+    cleared_ = cleared_ || segment.size() >= 3;
+    return;
+  }
+  if (segment.empty()) return;
+  const CleanLine line = cleaner_.Clean(segment);
+  highest_rank_ = std::max(highest_rank_, line.rank);
+  HandleText(line);
+}
+
+// ---- what a line says
+
+void LogReader::HandleText(CleanLine line) {
+  const std::uint32_t bits = hints_.bits;
+  if ((bits & kHintBar) != 0) {
+    if (const auto bar = ParseProgressBar(line.text)) {
+      HandleBar(*bar);
+      if (KindOf(*bar) != BarKind::kOther && !bar->postfix.empty() && metrics_.TakePostfix(*bar, line.rank, line_))
+        events_.ObserveBar(metrics_.last_step());
+      cleared_ = false;
+      line.text = bar->rest;
+      if (IsBlank(line.text)) return;
+    }
+  }
+  const bool was_cleared = cleared_;
+  cleared_ = false;
+  if ((tracebacks_.is_open() || (bits & kHintTraceback) != 0) && HandleTraceback(line)) return;
+  if ((arguments_.is_open() || (bits & kHintArguments) != 0) && arguments_.Consume(line.text, line_)) return;
+  if (failures_.is_open() || (bits & kHintFailures) != 0) HandleFailureTable(line);
+  if ((bits & kHintDict) != 0) {
+    cleared_ = was_cleared;
+    const bool taken = HandleDict(line);
+    cleared_ = false;
+    if (taken) return;
+  }
+  if ((bits & kHintNotice) != 0) HandleNotice(line);
+  if ((metrics_.is_open() || (bits & kHintMetric) != 0) && metrics_.TakeLine(line, cut_, line_)) {
+    events_.ObserveStep(metrics_.last_step(), offset_);
+    return;
+  }
+  if ((bits & kHintSignature) != 0) HandleSignature(line, nullptr);
+}
+
+void LogReader::HandleBar(const ProgressBar& bar) {
+  if (KindOf(bar) != BarKind::kPlain || !bar_.Observe(bar)) return;
+  metrics_.ObserveBar(bar.count);
+  events_.ObserveBar(bar.count);
+}
+
+bool LogReader::HandleTraceback(const CleanLine& line) {
+  std::optional<Exception> exception;
+  const TracebackReader::Place place = tracebacks_.Consume(line.text, line.rank, line_, exception);
+  if (place == TracebackReader::Place::kOutside) return false;
+  if (exception) {
+    events_.AddException(*exception, Here(line.rank));
+    HandleSignature(line, &*exception);
+  }
+  return true;
+}
+
+bool LogReader::HandleDict(const CleanLine& line) {
+  bool any = false;
+  std::size_t open = FindDict(line.text);
+  const std::string_view before = line.text.substr(0, open);
+  while (open != std::string_view::npos) {
+    numbers_.clear();
+    const std::size_t end = ParseDict(line.text, open, numbers_);
+    if (end == std::string_view::npos) break;
+    const auto kind = metrics_.TakeDict(numbers_, before, line, cleared_, bar_, line_);
+    if (kind == MetricRows::DictKind::kEnd && !finished_)
+      events_.AddNotice(model::EventKind::kExit, "finished", line.text, Here(line.rank));
+    finished_ = kind == MetricRows::DictKind::kEnd || (finished_ && kind == MetricRows::DictKind::kNone);
+    if (kind == MetricRows::DictKind::kRow && bar_.count() < 0) events_.ObserveStep(metrics_.last_step(), offset_);
+    any = any || kind != MetricRows::DictKind::kNone;
+    const std::size_t later = FindDict(line.text.substr(end));
+    open = later == std::string_view::npos ? later : end + later;
+  }
+  return any;
+}
+
+// DeepSpeed: "OVERFLOW! Rank 0 Skipping step. Attempted loss scale: 65536, reducing to 32768".
+void LogReader::HandleLossScale(const CleanLine& line) {
+  const auto attempted = NumberAfter(line.text, "Attempted loss scale:");
+  const auto reduced = NumberAfter(line.text, "reducing to");
+  if (attempted && reduced) return metrics_.TakeLossScale(*attempted, *reduced, line_);
+  if (line.text.find("Increasing dynamic loss scale") == std::string_view::npos) return;
+  if (const auto scale = NumberAfter(line.text, " to ")) metrics_.TakeLossScale(model::kNoValue, *scale, line_);
+}
+
+void LogReader::HandleNotice(const CleanLine& line) {
+  HandleLossScale(line);
+  if (LooksLikeSource(line.text)) return;
+  const std::string_view text = line.text;
+  if (ContainsIgnoringCase(text, "saving model checkpoint") || ContainsIgnoringCase(text, "saving checkpoint") ||
+      ContainsIgnoringCase(text, "saved checkpoint")) {
+    events_.AddNotice(model::EventKind::kCheckpoint, "", text, Here(line.rank));
+  } else if (ContainsIgnoringCase(text, "resuming training from") ||
+             ContainsIgnoringCase(text, "continuing training from") ||
+             ContainsIgnoringCase(text, "resuming from checkpoint")) {
+    events_.AddNotice(model::EventKind::kResume, "", text, Here(line.rank));
+  }
+}
+
+void LogReader::HandleFailureTable(const CleanLine& line) {
+  const auto failure = failures_.Consume(line.text, line_);
+  if (!failure) return;
+  events_.AddFailure(*failure, Here(failure->rank));
+}
+
+void LogReader::HandleSignature(const CleanLine& line, const Exception* exception) {
+  if (hints_.patterns.empty() || LooksLikeSource(line.text)) return;
+  const catalogue::SignatureRow* row = SignatureMatcher::Shared().Match(line.text, hints_.patterns);
+  if (row != nullptr) events_.AddSignature(row->id, line.text, exception, Here(line.rank));
+}
+
+void LogReader::Finish() {
+  metrics_.Finish(bar_);
+  events_.Finish(metrics_.last_step());
+  if (highest_rank_ >= 0) builder_.part().ranks = std::max(builder_.part().ranks, highest_rank_ + 1);
+  if (long_lines_ != 0) {
+    builder_.AddNote(fmt::format("{} line{} longer than {} cut there", FormatCount(long_lines_),
+                                 long_lines_ == 1 ? "" : "s", FormatBytes(kLongestLine)));
+    long_lines_ = 0;
+  }
+}
+
+}  // namespace vigil::import::log

@@ -1,0 +1,94 @@
+// The reader of log text: cuts bytes into lines, and hands each line that may matter to those who understand it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "import/import.h"
+#include "import/log/arguments.h"
+#include "import/log/dict_rows.h"
+#include "import/log/event_log.h"
+#include "import/log/failure_table.h"
+#include "import/log/hints.h"
+#include "import/log/line.h"
+#include "import/log/metric_rows.h"
+#include "import/log/progress_bar.h"
+#include "import/log/traceback.h"
+
+namespace vigil::import::log {
+
+class LogReader final : public Reader {
+ public:
+  struct Options {
+    bool use_hints = true;  // false: look at every line for everything (the slow twin, for tests)
+  };
+
+  explicit LogReader(PartBuilder& builder) : LogReader(builder, Options{}) {}
+  LogReader(PartBuilder& builder, const Options& options);
+
+  std::size_t Consume(std::string_view bytes, bool last) override;
+
+  // Longer lines are cut to this length; nothing a trainer writes comes near it.
+  static constexpr std::size_t kLongestLine = std::size_t{1} << 20U;
+
+ private:
+  // What the search found in a segment.
+  struct Hints {
+    std::uint32_t bits = 0;
+    std::vector<SignatureMatcher::PatternId> patterns;
+  };
+
+  std::size_t WholeLines(std::string_view rest);
+  std::size_t PassLongLine(std::string_view rest);
+  void ProcessBlock(std::string_view block);
+  void ProcessWrapped(std::string_view text);
+  void ProcessSegments(std::string_view text, const std::vector<Hint>& hints, bool is_wrapped);
+  void ProcessSegment(std::string_view segment);
+  std::size_t NextSegment(std::string_view block, std::size_t at, const std::vector<Hint>& hints, std::size_t& next);
+  void CollectHints(const std::vector<Hint>& hints, std::size_t& next, std::size_t end);
+  bool WantsEveryLine() const;
+
+  void HandleText(CleanLine line);
+  void HandleBar(const ProgressBar& bar);
+  bool HandleTraceback(const CleanLine& line);
+  bool HandleDict(const CleanLine& line);
+  void HandleNotice(const CleanLine& line);
+  void HandleLossScale(const CleanLine& line);
+  void HandleFailureTable(const CleanLine& line);
+  void HandleSignature(const CleanLine& line, const Exception* exception);
+  void Finish();
+  EventLog::Position Here(std::int32_t rank) const;
+
+  PartBuilder& builder_;
+  HintScanner scanner_;
+  LineCleaner cleaner_;
+  TrainingBar bar_;
+  MetricRows metrics_;
+  ArgumentReader arguments_;
+  TracebackReader tracebacks_;
+  FailureTableReader failures_;
+  EventLog events_;
+  NamedNumbers numbers_;
+  Hints hints_;
+  std::string unwrapped_;
+  std::vector<Hint> block_hints_;
+  std::vector<Hint> wrapped_hints_;
+  std::vector<SignatureMatcher::PatternId> all_patterns_;
+
+  bool use_hints_ = true;
+  bool skipping_ = false;           // within the rest of a line that was too long
+  bool cut_ = false;                // the segment at hand has no end of line behind it
+  bool cleared_ = false;            // the bar was wiped just before
+  bool finished_ = false;           // the summary at the end was the last row
+  std::size_t searched_ = 0;        // bytes at the front of the unconsumed ones that hold no end of line
+  std::uint64_t block_offset_ = 0;  // bytes before the block at hand
+  std::uint64_t offset_ = 0;        // bytes before the segment at hand
+  std::uint32_t line_ = 1;
+  std::uint64_t long_lines_ = 0;
+  std::int32_t highest_rank_ = -1;
+};
+
+}  // namespace vigil::import::log

@@ -1,0 +1,316 @@
+#include "import/log/metric_line.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "base/base.h"
+#include "import/log/line.h"
+
+namespace vigil::import::log {
+namespace {
+
+constexpr std::size_t kLongestName = 64;
+constexpr std::size_t kLongestAside = 32;  // "(+0.12z)", "(64.99%)", "(2.35 avg)"
+
+// The last word before a number that makes it the step. One and two letters count only before ':' or '='.
+constexpr std::array<std::string_view, 12> kStepWords = {
+    "step",       "iter",     "iteration", "global_step",   "current_steps",  "it",
+    "train_step", "opt_step", "s",         "training_step", "optimizer_step", "update"};
+constexpr std::array<std::string_view, 10> kEvaluationWords = {
+    "val", "valid", "validate", "validation", "validating", "eval", "evaluate", "evaluation", "test", "testing"};
+
+enum CharClass : std::uint8_t { kNothing, kLetter, kNumeric, kSign, kDelimiter };
+
+constexpr std::array<std::uint8_t, 256> MakeClasses() {
+  std::array<std::uint8_t, 256> classes = {};
+  for (unsigned c = 'a'; c <= 'z'; ++c) classes[c] = kLetter;
+  for (unsigned c = 'A'; c <= 'Z'; ++c) classes[c] = kLetter;
+  classes['_'] = kLetter;
+  for (unsigned c = '0'; c <= '9'; ++c) classes[c] = kNumeric;
+  for (const unsigned char c : {'+', '-', '.'}) classes[c] = kSign;
+  for (const unsigned char c : {'|', ',', ';', '\t'}) classes[c] = kDelimiter;
+  return classes;
+}
+constexpr std::array<std::uint8_t, 256> kClasses = MakeClasses();
+std::uint8_t ClassOf(char c) { return kClasses[static_cast<unsigned char>(c)]; }
+
+struct Field {
+  std::string_view name;
+  double value = 0;
+  std::int64_t total = 0;
+  char before = ' ';      // the character that the number follows
+  bool trailing = false;  // the name stands behind the number: "9577 tok/s"
+  bool at_end = false;    // the number touches the end of the text
+};
+
+// Cuts a text into fields, left to right: a name, and the number it stands before.
+class FieldReader {
+ public:
+  explicit FieldReader(std::string_view text) : text_(text) {}
+  bool Next(Field& field);
+
+ private:
+  char At(std::size_t i) const { return i < text_.size() ? text_[i] : ' '; }
+  bool IsDigitAt(std::size_t i) const { return i < text_.size() && IsDigit(text_[i]); }
+  bool StartsValue(std::size_t at) const;
+  void SkipWord();
+  bool ReadField(Field& field);
+  std::size_t ReadThousands(std::size_t begin, std::size_t end, double& value) const;
+  std::size_t ReadTotal(std::size_t end, std::int64_t& total) const;
+  std::size_t ReadUnit(std::size_t end, double& value) const;
+  std::size_t SkipAside(std::size_t end) const;
+  bool IsPartOfWord(std::size_t end) const;
+  void TakeTrailingName(Field& field);
+
+  std::string_view text_;
+  std::size_t at_ = 0;
+  std::size_t name_start_ = 0;
+};
+
+// A number counts where a value can stand: after a space, a separator or an opening bracket, not inside a name.
+bool FieldReader::StartsValue(std::size_t at) const {
+  if (at == 0) return true;
+  switch (text_[at - 1]) {
+    case ' ':
+    case ':':
+    case '=':
+    case '\t':
+    case '|':
+    case ',':
+    case '[':
+    case '(':
+      return true;
+    default:
+      return false;
+  }
+}
+
+void FieldReader::SkipWord() {
+  ++at_;
+  while (at_ < text_.size() && (ClassOf(text_[at_]) == kLetter || ClassOf(text_[at_]) == kNumeric)) ++at_;
+}
+
+bool FieldReader::Next(Field& field) {
+  while (at_ < text_.size()) {
+    const char c = text_[at_];
+    switch (ClassOf(c)) {
+      case kDelimiter:
+        name_start_ = ++at_;
+        break;
+      case kLetter:
+        if (((c | 0x20) == 'n' || (c | 0x20) == 'i' || c == 't') && StartsValue(at_) && ReadField(field)) return true;
+        SkipWord();
+        break;
+      case kSign:
+        if (c == '-' && At(at_ + 1) == ' ' && at_ > 0 && text_[at_ - 1] == ' ') {
+          name_start_ = ++at_;
+          break;
+        }
+        [[fallthrough]];
+      case kNumeric:
+        if (StartsValue(at_) && ReadField(field)) return true;
+        SkipWord();
+        break;
+      default:
+        ++at_;
+    }
+  }
+  return false;
+}
+
+// 7,282 at [begin, end) of which the number reader took 7.
+std::size_t FieldReader::ReadThousands(std::size_t begin, std::size_t end, double& value) const {
+  if (end - begin > 3 || !std::all_of(text_.begin() + static_cast<std::ptrdiff_t>(begin),
+                                      text_.begin() + static_cast<std::ptrdiff_t>(end), IsDigit))
+    return end;
+  while (At(end) == ',' && IsDigitAt(end + 1) && IsDigitAt(end + 2) && IsDigitAt(end + 3) && !IsDigitAt(end + 4)) {
+    std::size_t used = 0;
+    value = value * 1000 + static_cast<double>(ReadDigits(text_.substr(end + 1, 3), used));
+    end += 4;
+  }
+  return end;
+}
+
+// "/ 250000" behind a count.
+std::size_t FieldReader::ReadTotal(std::size_t end, std::int64_t& total) const {
+  if (At(end) != '/') return end;
+  std::size_t at = end + 1;
+  while (at < text_.size() && text_[at] == ' ') ++at;
+  std::size_t digits = 0;
+  total = std::max<std::int64_t>(0, ReadDigits(text_.substr(at), digits));
+  return digits == 0 ? end : at + digits;
+}
+
+// "ms", "GiB", "%", "TFLOP/s"; a lone k, M, B, G or T scales.
+std::size_t FieldReader::ReadUnit(std::size_t end, double& value) const {
+  std::size_t at = end;
+  while (at < text_.size() && (IsLetter(text_[at]) || (text_[at] == '/' && at > end && IsLetter(At(at + 1))))) ++at;
+  if (at == end + 1) {
+    constexpr std::string_view kScales = "kKMGBT";
+    constexpr std::array<double, 6> kFactors = {1e3, 1e3, 1e6, 1e9, 1e9, 1e12};
+    const std::size_t scale = kScales.find(text_[end]);
+    if (scale != std::string_view::npos) value *= kFactors[scale];
+  }
+  return At(at) == '%' ? at + 1 : at;
+}
+
+// An aside right behind the value, or after one space when it holds a number: "9.46GiB(64.99%)", "2.3 (+0.12z)".
+std::size_t FieldReader::SkipAside(std::size_t end) const {
+  std::size_t open = end;
+  if (At(open) == ' ') ++open;
+  if (At(open) != '(') return end;
+  const char first = At(open + 1);
+  if (open != end && !IsDigit(first) && first != '+' && first != '-' && first != ' ') return end;
+  const std::size_t close = text_.substr(open, kLongestAside).find(')');
+  return close == std::string_view::npos ? end : open + close + 1;
+}
+
+// Dates, times, versions and identifiers begin like numbers: 2026-04-19, 20:44:12, 2.10.0, 10L_model.
+bool FieldReader::IsPartOfWord(std::size_t end) const {
+  const char c = At(end);
+  const char next = At(end + 1);
+  if (c == '_') return true;
+  if (c == ':' || c == '-' || c == '.') return IsDigit(next) || (c != ':' && IsLetter(next));
+  return IsDigit(c);
+}
+
+// "9577 tok/s": a number without a name before it may have it behind.
+void FieldReader::TakeTrailingName(Field& field) {
+  std::size_t end = at_;
+  while (end < text_.size() && ClassOf(text_[end]) != kDelimiter && ClassOf(text_[end]) != kNumeric) ++end;
+  field.name = Trim(text_.substr(at_, end - at_));
+  field.trailing = true;
+  at_ = end;
+}
+
+std::string_view LastWord(std::string_view name) {
+  const std::size_t space = name.find_last_of(" [(");
+  return space == std::string_view::npos ? name : name.substr(space + 1);
+}
+
+// The name within the text between two numbers: without separators, brackets and what belongs to an earlier value.
+std::string_view NameIn(std::string_view text) {
+  while (!text.empty() && ClassOf(text.front()) != kLetter) text.remove_prefix(1);
+  while (!text.empty() && std::string_view(" \t:=\"'[(~").find(text.back()) != std::string_view::npos)
+    text.remove_suffix(1);
+  if (const std::size_t wide = text.rfind("  "); wide != std::string_view::npos) text = text.substr(wide + 2);
+  if (text.find('=') != std::string_view::npos || text.find(": ") != std::string_view::npos) text = LastWord(text);
+  return text.size() > kLongestName ? std::string_view() : text;
+}
+
+bool FieldReader::ReadField(Field& field) {
+  std::size_t used = 0;
+  const auto value = ReadNumber(text_.substr(at_), used);
+  if (!value) return false;
+  // "loss 2.3 (mean 2.5)": a parenthesis opens a value only as a count, "Epoch:[1/1](200/39695)".
+  const std::size_t begin = at_;
+  field = Field{};
+  field.before = begin == 0 ? ' ' : text_[begin - 1];
+  field.value = *value;
+  std::size_t end = ReadThousands(begin, begin + used, field.value);
+  field.at_end = end == text_.size();
+  if (IsPartOfWord(end)) return false;
+  end = ReadTotal(end, field.total);
+  if (field.before == '(' && (field.total == 0 || At(end) != ')')) return false;
+  const std::size_t unit_end = ReadUnit(end, field.value);
+  if (unit_end != end && IsPartOfWord(unit_end)) return false;
+  end = SkipAside(unit_end);
+  if (field.before == '[' && At(end) == ',') {  // a list: its first value stands for it
+    const std::size_t close = text_.find(']', end);
+    end = close == std::string_view::npos ? text_.size() : close + 1;
+  }
+  field.name = NameIn(text_.substr(name_start_, begin - name_start_));
+  at_ = end;
+  if (field.name.empty() && field.total == 0) TakeTrailingName(field);
+  name_start_ = at_;
+  return true;
+}
+
+template <std::size_t kCount>
+bool IsOneOf(std::string_view word, const std::array<std::string_view, kCount>& words) {
+  return std::any_of(words.begin(), words.end(),
+                     [&](std::string_view known) { return EqualsIgnoringCase(word, known); });
+}
+
+bool IsStepName(const Field& field) {
+  const std::string_view word = LastWord(field.name);
+  if (word.size() <= 2 && field.before != ':' && field.before != '=') return false;
+  return word.size() <= 14 && IsOneOf(word, kStepWords);
+}
+
+bool IsEpochName(const Field& field) { return EqualsIgnoringCase(LastWord(field.name), "epoch"); }
+
+bool IsCount(double value) { return value >= 0 && value < 9e15 && value == std::floor(value); }
+
+bool BeginsAsEvaluation(std::string_view text) {
+  std::size_t begin = 0;
+  while (begin < text.size() && !IsLetter(text[begin])) ++begin;
+  std::size_t end = begin;
+  while (end < text.size() && IsLetter(text[end])) ++end;
+  return end - begin >= 3 && end - begin <= 10 && IsOneOf(text.substr(begin, end - begin), kEvaluationWords);
+}
+
+// "lr(1e-4): 0.1" is 1e-5 under the name lr.
+NamedNumber NumberOf(const Field& field) {
+  const std::string_view name = field.name;
+  const std::size_t open = name.ends_with(')') ? name.rfind('(') : std::string_view::npos;
+  if (open == std::string_view::npos || open == 0) return {name, field.value, field.trailing};
+  const auto scale = ParseNumber(name.substr(open + 1, name.size() - open - 2));
+  if (!scale) return {name, field.value, field.trailing};
+  return {name.substr(0, open), field.value * *scale, field.trailing};
+}
+
+void TakeStep(const Field& field, MetricLine& line) {
+  line.step = static_cast<std::int64_t>(field.value);
+  line.total_steps = field.total;
+  // What stands before the step is mostly the logger's own: file names, process ids.
+  for (NamedNumber& number : line.numbers) number.weak = true;
+}
+
+}  // namespace
+
+bool ParseMetricLine(std::string_view text, bool cut, MetricLine& line) {
+  line.step = -1;
+  line.epoch = -1;
+  line.total_steps = 0;
+  line.step_within_epoch = false;
+  line.step_opens_line = false;
+  line.numbers.clear();
+  FieldReader fields(text);
+  Field field;
+  bool is_first = true;
+  bool after_epoch = false;
+  while (fields.Next(field)) {
+    if (field.at_end && cut) break;
+    const bool bare_count = field.name.empty() && field.total > 0 && (is_first || after_epoch);
+    if (line.step < 0 && IsCount(field.value) && (bare_count || (!field.trailing && IsStepName(field)))) {
+      line.step_within_epoch = bare_count && after_epoch;
+      line.step_opens_line = bare_count && is_first;
+      TakeStep(field, line);
+    } else if (line.epoch < 0 && !field.trailing && field.value >= 0 && IsEpochName(field)) {
+      line.epoch = field.value;
+      after_epoch = true;
+      is_first = false;
+      continue;
+    } else if (!field.name.empty() && line.numbers.size() < kMostNumbers) {
+      line.numbers.push_back(NumberOf(field));
+    }
+    after_epoch = false;
+    is_first = false;
+  }
+  if (line.step < 0 && line.epoch < 0) return false;
+  line.evaluation = BeginsAsEvaluation(text);
+  return true;
+}
+
+void ParseNamedNumbers(std::string_view text, NamedNumbers& numbers) {
+  numbers.clear();
+  FieldReader fields(text);
+  Field field;
+  while (fields.Next(field)) {
+    if (!field.name.empty() && numbers.size() < kMostNumbers) numbers.push_back(NumberOf(field));
+  }
+}
+
+}  // namespace vigil::import::log

@@ -1,0 +1,30 @@
+// Metric lines of plain training loops: "step 120 | loss 2.31 | lr 3e-4", "iter 100: loss 3.1, time 12ms", "step:3/100
+// train_loss:2.2", "iteration 5/ 100 | lm loss: 6.8E+00 |", "Epoch 3/10 - loss: 0.5 - val_loss: 0.6", ...
+// A line is taken apart into named numbers; whether it is a metric line is for the reader, who knows the vocabulary.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "import/log/pairs.h"
+
+namespace vigil::import::log {
+
+struct MetricLine {
+  std::int64_t step = -1;          // -1: the line names none
+  std::int64_t total_steps = 0;    // "120/1000": 1000; 0 when not given
+  double epoch = -1;               // -1: the line names none
+  bool step_within_epoch = false;  // "Epoch [2][40/500]": counted from the start of the epoch
+  bool step_opens_line = false;    // "5120/10000 [=====>....] - loss: 0.65"
+  bool evaluation = false;         // "validate step: 100  loss: 3.1"
+  NamedNumbers numbers;            // without step and epoch
+};
+
+// Takes the line apart into `line` (whose buffers are reused). False when it names neither step nor epoch, or no other
+// number. A number that touches the end of an unfinished line (`cut`) may lack digits and is left out.
+bool ParseMetricLine(std::string_view text, bool cut, MetricLine& line);
+
+// The same for "loss=2.3, lr=1e-4", where no step is expected.
+void ParseNamedNumbers(std::string_view text, NamedNumbers& numbers);
+
+}  // namespace vigil::import::log

@@ -1,0 +1,278 @@
+#include "import/log/metric_rows.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "base/base.h"
+
+namespace vigil::import::log {
+namespace {
+
+// Rows of dictionaries stand at kUnresolved plus their number until the end tells their steps.
+constexpr std::int64_t kUnresolved = std::int64_t{1} << 60U;
+// A line of many metrics takes some thousand characters; longer ones quote something else.
+constexpr std::size_t kLongestMetricLine = 16384;
+// Beyond it a number in text is no count of steps.
+constexpr double kLargestStep = 9e15;
+
+const NamedNumber* FindNumber(const NamedNumbers& numbers, std::string_view name) {
+  const auto at = std::find_if(numbers.begin(), numbers.end(), [&](const NamedNumber& n) { return n.name == name; });
+  return at == numbers.end() ? nullptr : &*at;
+}
+
+double NumberOr(const NamedNumbers& numbers, std::string_view name, double otherwise) {
+  const NamedNumber* number = FindNumber(numbers, name);
+  return number == nullptr || !std::isfinite(number->value) ? otherwise : number->value;
+}
+
+std::int64_t ExplicitStep(const NamedNumbers& numbers) {
+  constexpr std::array<std::string_view, 6> kNames = {"step", "global_step",   "iteration",
+                                                      "iter", "current_steps", "train/global_step"};
+  for (const std::string_view name : kNames) {
+    const double step = NumberOr(numbers, name, -1);
+    if (step >= 0 && step <= kLargestStep) return static_cast<std::int64_t>(step);
+  }
+  return -1;
+}
+
+// {'train_runtime': ..., 'train_samples_per_second': ..., 'train_loss': ...}: the summary at the end.
+bool IsSummary(const NamedNumbers& numbers) {
+  return FindNumber(numbers, "train_runtime") != nullptr && FindNumber(numbers, "loss") == nullptr &&
+         (FindNumber(numbers, "train_loss") != nullptr || FindNumber(numbers, "train_samples_per_second") != nullptr);
+}
+
+RowKind KindOfRow(const NamedNumbers& numbers) {
+  if (FindNumber(numbers, "loss") != nullptr) return RowKind::kTraining;
+  const bool evaluates = std::any_of(numbers.begin(), numbers.end(), [](const NamedNumber& number) {
+    return number.name.starts_with("eval") || number.name.starts_with("test_");
+  });
+  return evaluates ? RowKind::kEvaluation : RowKind::kTraining;
+}
+
+void RebuildSegments(model::Series& series) {
+  series.segment_starts.clear();
+  for (std::size_t i = 0; i < series.steps.size(); ++i) {
+    if (i == 0 || series.steps[i] <= series.steps[i - 1])
+      series.segment_starts.push_back(static_cast<std::uint32_t>(i));
+  }
+}
+
+}  // namespace
+
+std::string_view MetricRows::NameOf(std::string_view name, bool evaluation) {
+  if (!evaluation || StartsWithIgnoringCase(name, "val") || StartsWithIgnoringCase(name, "eval") ||
+      StartsWithIgnoringCase(name, "test"))
+    return name;
+  if (name == "lm loss value") return "lm loss validation";
+  name_ = "val/";
+  name_ += name;
+  return name_;
+}
+
+bool MetricRows::FindNames(const NamedNumbers& numbers, const Place& place) {
+  std::uint32_t first_metric = 0;
+  found_.clear();
+  for (const NamedNumber& number : numbers) {
+    const std::uint32_t index = table_.Find(NameOf(number.name, place.evaluation), place.rank, place.origin, false);
+    found_.push_back(index);
+    if (index == 0 || !table_.entry(index).is_metric) continue;
+    // A metric told twice: several lines quoted in one.
+    if (index == first_metric) return false;
+    if (first_metric == 0) first_metric = index;
+  }
+  return first_metric != 0;
+}
+
+void MetricRows::AddPoints(const NamedNumbers& numbers, const Place& place) {
+  bool has_loss = false;
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    std::uint32_t index = found_[i];
+    if (index == 0 && !numbers[i].weak)
+      index = table_.Find(NameOf(numbers[i].name, place.evaluation), place.rank, place.origin, true);
+    if (index == 0 || (numbers[i].weak && !table_.entry(index).known)) continue;
+    if (table_.entry(index).is_loss) {
+      has_loss = true;
+      if (loss_name_ != numbers[i].name) loss_name_ = std::string(numbers[i].name);
+    }
+    table_.Add(index, place.step, numbers[i].value, place.line, place.axis);
+  }
+  if (!has_loss && !place.evaluation) AddMissingLoss(numbers, place);
+}
+
+// Megatron leaves a loss out of its line when it is NaN. A line of skipped steps has none either, for a better reason.
+void MetricRows::AddMissingLoss(const NamedNumbers& numbers, const Place& place) {
+  const bool complete = FindNumber(numbers, "number of nan iterations") != nullptr;
+  if (!complete || NumberOr(numbers, "number of skipped iterations", 1) != 0) return;
+  const std::uint32_t index = table_.Find(loss_name_, place.rank, place.origin, true);
+  if (index != 0) table_.Add(index, place.step, model::kNoValue, place.line, place.axis);
+}
+
+// Steps that begin anew in every epoch are counted through: "Epoch 2, step 10", "Epoch [2][40/500]", Keras' bars.
+std::int64_t MetricRows::StepWithinEpochs(const MetricLine& line) {
+  const double epoch = line.epoch >= 0 ? line.epoch : header_epoch_;
+  if (epoch < 0) return line.step;
+  if (first_epoch_ < 0) first_epoch_ = epoch == 0 ? 0 : 1;
+  const bool counted_in_epoch = line.step_within_epoch || (line.step_opens_line && line.epoch < 0);
+  if (counted_in_epoch && line.total_steps > 0) {
+    const double start = std::max(0.0, std::floor(epoch) - first_epoch_) * static_cast<double>(line.total_steps);
+    epoch_start_ = start < kLargestStep ? static_cast<std::int64_t>(start) : 0;
+  } else if (epoch < epoch_) {
+    epoch_start_ = 0;
+  } else if (epoch > epoch_ && epoch_ >= 0 && line.step <= raw_step_) {
+    epoch_start_ += line.total_steps > 0 ? line.total_steps : raw_step_ + raw_gap_;
+  }
+  epoch_ = epoch;
+  return epoch_start_ + line.step;
+}
+
+void MetricRows::PlaceLine(const MetricLine& line, Place& place) {
+  if (line.step < 0) {
+    place.step = line.epoch < kLargestStep ? static_cast<std::int64_t>(line.epoch) : 0;
+    place.axis = model::Axis::kEpoch;
+    return;
+  }
+  place.step = StepWithinEpochs(line);
+  if (line.step > raw_step_ && raw_step_ >= 0) raw_gap_ = line.step - raw_step_;
+  raw_step_ = line.step;
+  if (line.total_steps > 0 && line.epoch < 0 && header_epoch_ < 0) total_steps_ = line.total_steps;
+}
+
+bool MetricRows::TakeBlockLine(const CleanLine& line, std::uint32_t line_number) {
+  const bool belongs = line.text.starts_with(' ') || line.text.starts_with('\t');
+  if (!belongs || line.text.find('=') == std::string_view::npos) {
+    block_step_ = -1;
+    return false;
+  }
+  ParseNamedNumbers(line.text, postfix_);
+  const Place place = {block_step_, line.rank, line_number};
+  FindNames(postfix_, place);
+  AddPoints(postfix_, place);
+  return true;
+}
+
+bool MetricRows::TakeLine(const CleanLine& line, bool cut, std::uint32_t line_number) {
+  if (block_step_ >= 0 && TakeBlockLine(line, line_number)) return true;
+  if (line.text.size() > kLongestMetricLine || !ParseMetricLine(line.text, cut, metric_line_)) return false;
+  Place place = {0, line.rank, line_number, Origin::kLine, metric_line_.evaluation};
+  if (!FindNames(metric_line_.numbers, place)) {
+    if (metric_line_.step < 0 && metric_line_.numbers.empty()) header_epoch_ = metric_line_.epoch;
+    return OpenBlock(line.text);
+  }
+  PlaceLine(metric_line_, place);
+  AddPoints(metric_line_.numbers, place);
+  last_step_ = place.step;
+  return true;
+}
+
+// "... [step=2/739328,epoch=0]" and the numbers below, one a line.
+bool MetricRows::OpenBlock(std::string_view text) {
+  if (metric_line_.step < 0 || text.find("[step=") == std::string_view::npos || !Trim(text).ends_with(']'))
+    return false;
+  block_step_ = metric_line_.step;
+  last_step_ = block_step_;
+  total_steps_ = metric_line_.total_steps;
+  return true;
+}
+
+bool MetricRows::TakePostfix(const ProgressBar& bar, std::int32_t rank, std::uint32_t line_number) {
+  ParseNamedNumbers(bar.postfix, postfix_);
+  Place place = {0, rank, line_number, Origin::kBar};
+  if (!FindNames(postfix_, place)) return false;
+  if (bar.count < bar_count_) {
+    // A bar that ran to its end begins again with the next epoch; another one belongs to another start.
+    const bool finished = bar_count_ >= bar_total_ - bar_total_ / 20;
+    bar_start_ = finished && bar_start_ < kUnresolved / 2 ? bar_start_ + bar_total_ : 0;
+  }
+  bar_count_ = bar.count;
+  bar_total_ = bar.total;
+  place.step = bar_start_ + bar.count;
+  last_step_ = place.step;
+  AddPoints(postfix_, place);
+  return true;
+}
+
+MetricRows::DictKind MetricRows::TakeDict(const NamedNumbers& numbers, std::string_view before, const CleanLine& line,
+                                          bool cleared, TrainingBar& bar, std::uint32_t line_number) {
+  const double epoch = NumberOr(numbers, "epoch", -1);
+  if (IsSummary(numbers)) {
+    const double steps = NumberOr(numbers, "train_runtime", 0) * NumberOr(numbers, "train_steps_per_second", 0);
+    dict_rows_.EndSession(epoch, steps > 0 && steps < kLargestStep ? std::llround(steps) : 0);
+    return DictKind::kEnd;
+  }
+  std::int64_t step = ExplicitStep(numbers);
+  if (step < 0 && !IsBlank(before) && ParseMetricLine(before, false, metric_line_)) step = metric_line_.step;
+  // A dictionary of settings knows a learning rate too; a row of metrics says where in the training it stands.
+  const bool has_loss_and_more = FindNumber(numbers, "loss") != nullptr && numbers.size() > 1;
+  if (step < 0 && epoch < 0 && !has_loss_and_more) return DictKind::kNone;
+  Place place = {step, line.rank, line_number, step < 0 ? Origin::kDictRow : Origin::kDictWithStep};
+  if (!FindNames(numbers, place)) return DictKind::kNone;
+  if (step < 0) {
+    const RowKind kind = KindOfRow(numbers);
+    if (kind == RowKind::kTraining) bar.ObserveTrainingRow();
+    place.step = kUnresolved + static_cast<std::int64_t>(dict_rows_.size());
+    dict_rows_.Add(kind, epoch, cleared, bar);
+  }
+  if (step >= 0 || bar.count() < 0) last_step_ = place.step;
+  AddPoints(numbers, place);
+  return DictKind::kRow;
+}
+
+void MetricRows::ObserveBar(std::int64_t count) {
+  dict_rows_.ObserveBar(count);
+  last_step_ = count;
+}
+
+void MetricRows::TakeLossScale(double attempted, double scale, std::uint32_t line_number) {
+  const std::int64_t latest = last_step_ >= kUnresolved ? -1 : last_step_;
+  const auto add = [&](std::string_view name, double value) {
+    const NamedNumbers numbers = {{name, value}};
+    Place place = {scale_step_, -1, line_number};
+    if (latest < 0) place.axis = model::Axis::kRow;  // no line told a step yet
+    FindNames(numbers, place);
+    AddPoints(numbers, place);
+  };
+  scale_step_ = std::max(scale_step_ + 1, latest);
+  // The scale had grown unseen since it was last told.
+  if (attempted > scale_) {
+    add("loss_scale", attempted);
+    ++scale_step_;
+  }
+  scale_ = scale;
+  add("loss_scale", scale);
+  if (attempted == attempted && latest >= 0) add("skipped_steps", static_cast<double>(++skipped_));
+}
+
+void MetricRows::ResolveDictRows() {
+  model::Run& part = builder_.part();
+  RowContext context;
+  context.total_steps = std::max<std::int64_t>(total_steps_, std::llround(part.FactNumber("max_steps").value_or(0)));
+  context.logging_steps = std::llround(std::floor(part.FactNumber("logging_steps").value_or(0)));
+  const std::vector<std::int64_t> steps = dict_rows_.Resolve(context);
+  const auto resolve = [&](std::int64_t& step) {
+    if (step >= kUnresolved) step = steps[static_cast<std::size_t>(step - kUnresolved)];
+  };
+  for (model::Series& series : part.series) {
+    if (series.steps.empty() || *std::max_element(series.steps.begin(), series.steps.end()) < kUnresolved) continue;
+    for (std::int64_t& step : series.steps) resolve(step);
+    RebuildSegments(series);
+    if (dict_rows_.counted_as_rows()) series.axis = model::Axis::kRow;
+  }
+  for (model::Event& event : part.events) resolve(event.step);
+  resolve(last_step_);
+  if (dict_rows_.counted_as_rows()) builder_.AddNote("the lines name no steps: lines are counted instead");
+}
+
+void MetricRows::Finish(const TrainingBar& bar) {
+  model::Run& part = builder_.part();
+  if (dict_rows_.size() != 0) ResolveDictRows();
+  table_.Settle();
+  const std::int64_t stated = std::llround(part.FactNumber("max_steps").value_or(0));
+  if (dict_rows_.size() != 0 && bar.total() > 0) {
+    part.planned_steps = bar.total();
+  } else {
+    part.planned_steps = total_steps_ > 0 ? total_steps_ : std::max<std::int64_t>(0, stated);
+  }
+}
+
+}  // namespace vigil::import::log

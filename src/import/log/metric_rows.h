@@ -1,0 +1,93 @@
+// Metric rows of all shapes become points: names to series, and each row its step.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "import/import.h"
+#include "import/log/dict_rows.h"
+#include "import/log/line.h"
+#include "import/log/metric_line.h"
+#include "import/log/progress_bar.h"
+#include "import/log/series_table.h"
+
+namespace vigil::import::log {
+
+class MetricRows {
+ public:
+  explicit MetricRows(PartBuilder& builder) : builder_(builder), table_(builder) {}
+
+  // A line of a plain loop. True when it was one: it names a step or an epoch and a metric the vocabulary knows.
+  bool TakeLine(const CleanLine& line, bool cut, std::uint32_t line_number);
+  // Numbers behind a bar, at the step the bar tells.
+  bool TakePostfix(const ProgressBar& bar, std::int32_t rank, std::uint32_t line_number);
+  // A dictionary; its step is taken from the dictionary, from the text before it, or found out at the end.
+  enum class DictKind : std::uint8_t { kNone, kRow, kEnd };
+  DictKind TakeDict(const NamedNumbers& numbers, std::string_view before, const CleanLine& line, bool cleared,
+                    TrainingBar& bar, std::uint32_t line_number);
+  // The training bar was drawn.
+  void ObserveBar(std::int64_t count);
+  // A loss scale that a scaler told, behind the latest step. An overflow names the scale it was `attempted` with and
+  // skips a step; without one (NaN) the scale grew.
+  void TakeLossScale(double attempted, double scale, std::uint32_t line_number);
+
+  // The latest step that a line or bar told, -1 before any.
+  std::int64_t last_step() const { return last_step_; }
+  // Whether the lines that follow belong to a row that spans several.
+  bool is_open() const { return block_step_ >= 0; }
+  // Gives the rows that named no step theirs.
+  void Finish(const TrainingBar& bar);
+
+ private:
+  struct Place {
+    std::int64_t step = 0;
+    std::int32_t rank = -1;
+    std::uint32_t line = 0;
+    Origin origin = Origin::kLine;
+    bool evaluation = false;  // names mean what they say of the evaluation
+    model::Axis axis = model::Axis::kStep;
+  };
+  // Looks the names up; true when one of them is a metric that the vocabulary knows.
+  bool FindNames(const NamedNumbers& numbers, const Place& place);
+  // Appends the numbers whose names were looked up last.
+  void AddPoints(const NamedNumbers& numbers, const Place& place);
+  void AddMissingLoss(const NamedNumbers& numbers, const Place& place);
+  void ResolveDictRows();
+  bool OpenBlock(std::string_view text);
+  bool TakeBlockLine(const CleanLine& line, std::uint32_t line_number);
+  void PlaceLine(const MetricLine& line, Place& place);
+  std::int64_t StepWithinEpochs(const MetricLine& line);
+  std::string_view NameOf(std::string_view name, bool evaluation);
+
+  PartBuilder& builder_;
+  SeriesTable table_;
+  DictRows dict_rows_;
+  MetricLine metric_line_;
+  NamedNumbers postfix_;
+  std::vector<std::uint32_t> found_;  // places in the table, as many as numbers
+  std::string name_;
+  std::string loss_name_ = "lm loss";
+
+  std::int64_t last_step_ = -1;
+  std::int64_t total_steps_ = 0;
+  std::int64_t block_step_ = -1;
+  // Counting within epochs.
+  double epoch_ = -1;
+  double header_epoch_ = -1;
+  double first_epoch_ = -1;
+  std::int64_t raw_step_ = -1;
+  std::int64_t epoch_start_ = 0;
+  std::int64_t raw_gap_ = 1;
+  // Bars with numbers behind them.
+  std::int64_t bar_start_ = 0;
+  std::int64_t bar_count_ = -1;
+  std::int64_t bar_total_ = 0;
+  // Loss scale.
+  double scale_ = 0;
+  std::int64_t scale_step_ = -1;
+  std::int64_t skipped_ = 0;
+};
+
+}  // namespace vigil::import::log

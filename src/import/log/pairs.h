@@ -1,0 +1,24 @@
+// Named numbers found in a line of text, and how numbers are spelled in logs.
+#pragma once
+
+#include <optional>
+#include <string_view>
+#include <vector>
+
+namespace vigil::import::log {
+
+struct NamedNumber {
+  std::string_view name;
+  double value = 0;
+  bool weak = false;  // counts only under a name that the vocabulary knows: it may be no metric at all
+};
+
+// Numbers of one line, at most kMostNumbers of them.
+using NamedNumbers = std::vector<NamedNumber>;
+inline constexpr std::size_t kMostNumbers = 512;
+
+// The number at the front of `text`: plain, non-finite, or wrapped as Python's repr does, np.float64(2.5) and
+// tensor(2.5, device='cuda:0'). `used` is the length with the wrapping.
+std::optional<double> ReadNumber(std::string_view text, std::size_t& used);
+
+}  // namespace vigil::import::log

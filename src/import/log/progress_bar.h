@@ -1,0 +1,25 @@
+// A progress bar as tqdm draws it: "Epoch 1:  37%|###7  | 284/873 [25:49<45:20,  4.62s/it, loss=2.31]".
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace vigil::import::log {
+
+struct ProgressBar {
+  std::string_view description;  // "Epoch 1", empty when the bar has none
+  std::int64_t count = 0;
+  std::int64_t total = 0;
+  std::string_view postfix;  // "loss=2.31", empty when there is none
+  std::string_view rest;     // what is glued behind the closing bracket
+};
+
+// The last bar drawn in `segment`, nullopt when there is none. Bars over bytes or scaled counts ("1.2k/3.4k") are none.
+std::optional<ProgressBar> ParseProgressBar(std::string_view segment);
+
+enum class BarKind : std::uint8_t { kPlain, kTraining, kOther };
+// What a bar counts, from its description: kPlain without one, kTraining for epochs and training, else kOther.
+BarKind KindOf(const ProgressBar& bar);
+
+}  // namespace vigil::import::log

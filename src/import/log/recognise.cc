@@ -1,0 +1,64 @@
+#include <algorithm>
+#include <array>
+
+#include "base/base.h"
+#include "import/log/log.h"
+#include "import/log/log_reader.h"
+
+namespace vigil::import {
+namespace {
+
+// Sureness, on the scale of Format::recognise. Every text could be a log; what tells is what the reader finds in it.
+constexpr int kMetrics = 60;
+constexpr int kEvents = 45;
+constexpr int kNamedAsLog = 30;
+constexpr int kPlainText = 5;
+constexpr std::size_t kHeadBytes = std::size_t{64} << 10U;
+
+// Programs, documents and settings quote metric lines and errors without having had them.
+bool IsNamedAsSomethingElse(std::string_view path) {
+  constexpr std::array<std::string_view, 24> kEndings = {
+      ".py",  ".md", ".rst", ".ipynb", ".yaml", ".yml", ".toml", ".json", ".html", ".htm", ".js",  ".ts",
+      ".css", ".c",  ".cc",  ".cpp",   ".h",    ".cu",  ".sh",   ".tex",  ".cfg",  ".ini", ".svg", ".patch"};
+  const std::string lower = ToLower(path);
+  return std::any_of(kEndings.begin(), kEndings.end(),
+                     [&](std::string_view ending) { return lower.ends_with(ending); });
+}
+
+bool IsNamedAsLog(std::string_view path) {
+  const std::string name = ToLower(path.substr(path.rfind('/') + 1));
+  constexpr std::array<std::string_view, 5> kEndings = {".log", ".out", ".err", ".stdout", ".stderr"};
+  constexpr std::array<std::string_view, 4> kWords = {"stdout", "stderr", "nohup", "console"};
+  return std::any_of(kEndings.begin(), kEndings.end(), [&](std::string_view end) { return name.ends_with(end); }) ||
+         std::any_of(kWords.begin(), kWords.end(),
+                     [&](std::string_view word) { return name.find(word) != std::string::npos; });
+}
+
+// Text holds no NUL and few control characters; broken UTF-8 is no reason against it.
+bool LooksLikeText(std::string_view head) {
+  std::size_t odd = 0;
+  for (const char c : head) {
+    if (c == '\0') return false;
+    if (static_cast<unsigned char>(c) < 0x20 && std::string_view("\n\r\t\b\x1b\f").find(c) == std::string_view::npos)
+      ++odd;
+  }
+  return !head.empty() && odd * 100 <= head.size();
+}
+
+}  // namespace
+
+int RecogniseLogText(const Probe& probe) {
+  const std::string_view head = probe.head.substr(0, kHeadBytes);
+  if (!LooksLikeText(head) || IsNamedAsSomethingElse(probe.path)) return 0;
+  PartBuilder builder(std::string(probe.path), "log-text");
+  log::LogReader reader(builder);
+  reader.Consume(head, true);
+  const model::Run& part = builder.part();
+  if (!part.series.empty()) return kMetrics;
+  if (!part.events.empty()) return kEvents;
+  return IsNamedAsLog(probe.path) ? kNamedAsLog : kPlainText;
+}
+
+std::unique_ptr<Reader> OpenLogText(PartBuilder& builder) { return std::make_unique<log::LogReader>(builder); }
+
+}  // namespace vigil::import

@@ -1,0 +1,96 @@
+#include "import/log/series_table.h"
+
+#include "catalogue/catalogue.h"
+
+namespace vigil::import::log {
+namespace {
+
+// Trainers log some hundred names; a file that makes up thousands is no metric log.
+constexpr std::size_t kMostNames = 4096;
+
+// Keeps the series of different kinds of lines apart until they are settled.
+constexpr std::string_view kOriginLabel = "origin";
+
+std::string KeyOf(std::string_view name, std::int32_t rank, Origin origin) {
+  std::string key = std::to_string(rank);
+  key += static_cast<char>(static_cast<int>(origin) + 1);
+  key += name;
+  return key;
+}
+
+}  // namespace
+
+SeriesTable::SeriesTable(PartBuilder& builder) : builder_(builder), entries_(1) {}
+
+std::uint32_t SeriesTable::Find(std::string_view name, std::int32_t rank, Origin origin, bool keep_unknown) {
+  // Rank 0 speaks for the run; the others get a label.
+  const std::int32_t labelled = rank > 0 ? rank : -1;
+  std::uint32_t found = entries_[previous_].successor;
+  const bool right = found != 0 && entries_[found].rank == labelled && entries_[found].origin == origin &&
+                     entries_[found].name == name;
+  if (!right) {
+    found = FindSlowly(name, labelled, origin, keep_unknown);
+    if (found == 0) return 0;
+    entries_[previous_].successor = found;
+  }
+  previous_ = found;
+  return found;
+}
+
+std::uint32_t SeriesTable::FindSlowly(std::string_view name, std::int32_t rank, Origin origin, bool keep_unknown) {
+  std::string key = KeyOf(name, rank, origin);
+  if (const auto at = index_.find(key); at != index_.end()) return at->second;
+  const auto meaning = catalogue::Interpret(name);
+  if ((!meaning && !keep_unknown) || entries_.size() > kMostNames) return 0;
+  Entry entry;
+  entry.name = std::string(name);
+  entry.rank = rank;
+  entry.origin = origin;
+  entry.known = meaning.has_value();
+  entry.is_metric = meaning && meaning->signal != "epoch";
+  entry.is_loss = meaning && meaning->signal == "loss";
+  const auto index = static_cast<std::uint32_t>(entries_.size());
+  entries_.push_back(std::move(entry));
+  index_.emplace(std::move(key), index);
+  return index;
+}
+
+void SeriesTable::Add(std::uint32_t index, std::int64_t step, double value, std::uint32_t line, model::Axis axis) {
+  Entry& entry = entries_[index];
+  if (step < latest_step_) ++start_;
+  latest_step_ = step;
+  if (step == entry.last_step && start_ == entry.last_start) return;
+  if (!entry.is_open) {
+    model::Labels labels;
+    labels.emplace_back(kOriginLabel, std::to_string(static_cast<int>(entry.origin)));
+    if (entry.rank > 0) labels.emplace_back("rank", std::to_string(entry.rank));
+    entry.series = builder_.OpenSeries(entry.name, labels);
+    builder_.series(entry.series).axis = axis;
+    entry.is_open = true;
+  }
+  entry.last_step = step;
+  entry.last_start = start_;
+  builder_.series(entry.series).Append(step, value, model::kNoValue, line);
+}
+
+void SeriesTable::Settle() {
+  std::unordered_map<std::string, const Entry*> best;
+  const auto size = [&](const Entry& entry) { return builder_.series(entry.series).size(); };
+  for (const Entry& entry : entries_) {
+    if (!entry.is_open) continue;
+    const Entry*& winner = best[KeyOf(entry.name, entry.rank, Origin::kLine)];
+    if (winner == nullptr || size(entry) > size(*winner)) winner = &entry;
+  }
+  for (const Entry& entry : entries_) {
+    if (!entry.is_open) continue;
+    model::Series& series = builder_.series(entry.series);
+    std::erase_if(series.labels, [](const auto& label) { return label.first == kOriginLabel; });
+    if (best[KeyOf(entry.name, entry.rank, Origin::kLine)] == &entry) continue;
+    series.steps.clear();
+    series.values.clear();
+    series.lines.clear();
+    series.segment_starts.clear();
+  }
+}
+
+}  // namespace vigil::import::log

@@ -1,0 +1,57 @@
+// The series that a log's names belong to. Lines repeat their names in the same order, so each name remembers which one
+// came behind it: finding the series of the next number costs one comparison.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "import/import.h"
+
+namespace vigil::import::log {
+
+// Which kind of line a number came from. The same name in two kinds of lines is mostly two things.
+enum class Origin : std::uint8_t { kLine, kBar, kDictRow, kDictWithStep };
+
+class SeriesTable {
+ public:
+  explicit SeriesTable(PartBuilder& builder);
+
+  // A name as a rank's lines use it. `known`: the vocabulary has it.
+  struct Entry {
+    std::string name;
+    std::int32_t rank = -1;
+    Origin origin = Origin::kLine;
+    bool known = false;
+    bool is_metric = false;  // known, and says how training goes (not the epoch)
+    bool is_loss = false;    // the training loss
+    bool is_open = false;
+    PartBuilder::SeriesId series = 0;
+    std::int64_t last_step = -1;
+    std::uint32_t last_start = 0;
+    std::uint32_t successor = 0;
+  };
+
+  // The place of that name in the table, 0 when it has none. A name that the vocabulary does not know gets one only
+  // when `keep_unknown` says that the line is worth it, and never more than some thousand do.
+  std::uint32_t Find(std::string_view name, std::int32_t rank, Origin origin, bool keep_unknown);
+  const Entry& entry(std::uint32_t index) const { return entries_[index]; }
+  // Appends a point. A step told twice (ranks that print the same line) is kept once, unless steps went back between.
+  void Add(std::uint32_t index, std::int64_t step, double value, std::uint32_t line, model::Axis axis);
+  // Where several kinds of lines use a name, the kind with most points keeps it; the others are emptied.
+  void Settle();
+
+ private:
+  std::uint32_t FindSlowly(std::string_view name, std::int32_t rank, Origin origin, bool keep_unknown);
+
+  PartBuilder& builder_;
+  std::vector<Entry> entries_;  // the first one is nobody's: the beginning of the chain
+  std::unordered_map<std::string, std::uint32_t> index_;
+  std::uint32_t previous_ = 0;
+  std::int64_t latest_step_ = -1;
+  std::uint32_t start_ = 0;  // how often steps went back
+};
+
+}  // namespace vigil::import::log

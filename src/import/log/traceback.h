@@ -1,0 +1,58 @@
+// Python tracebacks in a log, also boxed ones (rich), also of several ranks through each other.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace vigil::import::log {
+
+// An exception that reached its traceback's end.
+struct Exception {
+  std::string type;           // "torch.OutOfMemoryError"
+  std::string message;        // first line of it
+  std::string frame;          // innermost frame: "train.py:12 in forward"
+  bool ends_process = false;  // uncaught: the stack begins at the module, as only the interpreter itself prints it
+  bool is_chained = false;    // raised while or because another one, told before, was handled
+  std::uint32_t line = 0;     // of the exception's own text
+};
+
+// Takes the lines of all ranks, and tells an exception when its own line has come. O(1) per line.
+class TracebackReader {
+ public:
+  // Where a line stands with respect to tracebacks. kFrame: a frame or a line of source code in one; nothing in it is
+  // a message of the run.
+  enum class Place : std::uint8_t { kOutside, kFrame, kException };
+
+  Place Consume(std::string_view text, std::int32_t rank, std::uint32_t line, std::optional<Exception>& exception);
+  // Inside a traceback: every line is wanted.
+  bool is_open() const { return open_ != 0; }
+
+ private:
+  enum class State : std::uint8_t { kNone, kFrames, kBoxed, kAwaitType };
+  struct Stack {
+    State state = State::kNone;
+    std::string frame;
+    std::size_t indent = 0;  // spaces before the whole traceback, as in a launcher's table
+    bool from_module = false;
+    bool has_frames = false;
+    bool chained = false;  // a sentence announced that the next traceback belongs to the last exception
+    std::size_t lines = 0;
+  };
+
+  void Open(Stack& stack, std::string_view header);
+  void Close(Stack& stack);
+  Place ConsumeFrames(Stack& stack, std::string_view text, std::uint32_t line, std::optional<Exception>& exception);
+  Place ConsumeBoxed(Stack& stack, std::string_view text);
+
+  std::map<std::int32_t, Stack> stacks_;  // by rank
+  std::size_t open_ = 0;
+};
+
+// The exception type at the front of a line, empty when the line does not begin with one: "ValueError: bad" and
+// "KeyboardInterrupt", but not "INFO: fine" or a sentence.
+std::string_view ExceptionType(std::string_view text);
+
+}  // namespace vigil::import::log
