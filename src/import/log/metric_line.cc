@@ -54,7 +54,9 @@ class FieldReader {
   char At(std::size_t i) const { return i < text_.size() ? text_[i] : ' '; }
   bool IsDigitAt(std::size_t i) const { return i < text_.size() && IsDigit(text_[i]); }
   bool StartsValue(std::size_t at) const;
+  bool StartsNonFinite(std::size_t at) const;
   void SkipWord();
+  void SkipToken();
   bool ReadField(Field& field);
   std::size_t ReadThousands(std::size_t begin, std::size_t end, double& value) const;
   std::size_t ReadTotal(std::size_t end, std::int64_t& total) const;
@@ -86,35 +88,51 @@ bool FieldReader::StartsValue(std::size_t at) const {
   }
 }
 
+// "loss nan" and "loss: nan" are values; "number of nan iterations" is a name.
+bool FieldReader::StartsNonFinite(std::size_t at) const {
+  if (!StartsValue(at)) return false;
+  const std::string_view before = Trim(text_.substr(name_start_, at - name_start_));
+  return before.ends_with(':') || before.ends_with('=') || before.find(' ') == std::string_view::npos;
+}
+
 void FieldReader::SkipWord() {
   ++at_;
   while (at_ < text_.size() && (ClassOf(text_[at_]) == kLetter || ClassOf(text_[at_]) == kNumeric)) ++at_;
 }
 
+// The rest of a date, a time, a version or an identifier.
+void FieldReader::SkipToken() {
+  while (at_ < text_.size() && text_[at_] != ' ' && text_[at_] != ']' && ClassOf(text_[at_]) != kDelimiter) ++at_;
+}
+
 bool FieldReader::Next(Field& field) {
   while (at_ < text_.size()) {
+    const std::size_t before = at_;
     const char c = text_[at_];
+    bool may_be_value = false;
     switch (ClassOf(c)) {
       case kDelimiter:
         name_start_ = ++at_;
-        break;
+        continue;
       case kLetter:
-        if (((c | 0x20) == 'n' || (c | 0x20) == 'i' || c == 't') && StartsValue(at_) && ReadField(field)) return true;
-        SkipWord();
+        may_be_value = ((c | 0x20) == 'n' || (c | 0x20) == 'i' || c == 't') && StartsNonFinite(at_);
         break;
       case kSign:
         if (c == '-' && At(at_ + 1) == ' ' && at_ > 0 && text_[at_ - 1] == ' ') {
           name_start_ = ++at_;
-          break;
+          continue;
         }
-        [[fallthrough]];
+        may_be_value = StartsValue(at_);
+        break;
       case kNumeric:
-        if (StartsValue(at_) && ReadField(field)) return true;
-        SkipWord();
+        may_be_value = StartsValue(at_);
         break;
       default:
         ++at_;
+        continue;
     }
+    if (may_be_value && ReadField(field)) return true;
+    if (at_ == before) SkipWord();
   }
   return false;
 }
@@ -175,10 +193,11 @@ bool FieldReader::IsPartOfWord(std::size_t end) const {
   return IsDigit(c);
 }
 
-// "9577 tok/s": a number without a name before it may have it behind.
+// "9577 tok/s": a number without a name before it may have it behind, up to the end of its part of the line.
 void FieldReader::TakeTrailingName(Field& field) {
   std::size_t end = at_;
   while (end < text_.size() && ClassOf(text_[end]) != kDelimiter && ClassOf(text_[end]) != kNumeric) ++end;
+  if (At(at_) != ' ' || !IsLetter(At(at_ + 1)) || (end < text_.size() && ClassOf(text_[end]) == kNumeric)) return;
   field.name = Trim(text_.substr(at_, end - at_));
   field.trailing = true;
   at_ = end;
@@ -195,6 +214,7 @@ std::string_view NameIn(std::string_view text) {
   while (!text.empty() && std::string_view(" \t:=\"'[(~").find(text.back()) != std::string_view::npos)
     text.remove_suffix(1);
   if (const std::size_t wide = text.rfind("  "); wide != std::string_view::npos) text = text.substr(wide + 2);
+  while (!text.empty() && ClassOf(text.front()) != kLetter) text.remove_prefix(1);
   if (text.find('=') != std::string_view::npos || text.find(": ") != std::string_view::npos) text = LastWord(text);
   return text.size() > kLongestName ? std::string_view() : text;
 }
@@ -210,7 +230,10 @@ bool FieldReader::ReadField(Field& field) {
   field.value = *value;
   std::size_t end = ReadThousands(begin, begin + used, field.value);
   field.at_end = end == text_.size();
-  if (IsPartOfWord(end)) return false;
+  if (IsPartOfWord(end)) {
+    SkipToken();
+    return false;
+  }
   end = ReadTotal(end, field.total);
   if (field.before == '(' && (field.total == 0 || At(end) != ')')) return false;
   const std::size_t unit_end = ReadUnit(end, field.value);

@@ -1,0 +1,215 @@
+// From the messages of a log to findings: one incident once, at its root.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+
+#include "detect/detect.h"
+#include "import/import.h"
+
+namespace vigil::detect {
+namespace {
+
+using model::Finding;
+using model::Severity;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+model::Run ReadLog(std::string_view text) {
+  for (const import::Format& format : import::Formats()) {
+    if (format.id != "log-text") continue;
+    auto run = import::ReadBytes("train.log", text, format);
+    return run ? *run : model::Run{};
+  }
+  return {};
+}
+
+std::vector<Finding> FindingsOf(std::string_view text) { return FindingsFromEvents(ReadLog(text), {}); }
+
+std::vector<std::string> IdsOf(const std::vector<Finding>& findings) {
+  std::vector<std::string> ids;
+  for (const Finding& finding : findings) ids.push_back(finding.id);
+  return ids;
+}
+
+constexpr std::string_view kOomTraceback =
+    "Traceback (most recent call last):\n  File \"train.py\", line 9, in <module>\n    main()\n"
+    "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 512.00 MiB. GPU 0 has a total capacity of 79.18 "
+    "GiB\n";
+
+TEST(LogFindings, TellAMemoryErrorUnderBothItsNames) {
+  const auto findings = FindingsOf("step 8 loss 2\n" + std::string(kOomTraceback));
+  ASSERT_THAT(IdsOf(findings), ElementsAre("log/cuda-oom", "memory/oom"));
+  for (const Finding& finding : findings) {
+    EXPECT_EQ(finding.severity, Severity::kFatal);
+    EXPECT_EQ(finding.family, model::Family::kMemory);
+    EXPECT_EQ(finding.first_step, 8);
+    EXPECT_THAT(finding.message, HasSubstr("Tried to allocate 512.00 MiB"));
+    EXPECT_EQ(finding.MeasureOr("asked_gib", 0), 0.5);
+    EXPECT_EQ(finding.MeasureOr("capacity_gib", 0), 79.18);
+    ASSERT_THAT(finding.evidence, SizeIs(1));
+    EXPECT_EQ(finding.evidence[0].path, "train.log");
+    EXPECT_EQ(finding.evidence[0].line, 5U);
+    EXPECT_THAT(finding.evidence[0].text, HasSubstr("train.py:9 in <module>"));
+  }
+}
+
+TEST(LogFindings, AreOnlyWarningsWhenTheRunWentOn) {
+  const auto findings = FindingsOf("step 1 loss 3\nCUDA out of memory while autotuning\nstep 2 loss 2\n");
+  ASSERT_THAT(IdsOf(findings), ElementsAre("log/cuda-oom", "memory/oom"));
+  EXPECT_EQ(findings[0].severity, Severity::kWarning);
+  EXPECT_THAT(findings[0].message, HasSubstr("the run went on"));
+}
+
+TEST(LogFindings, AreNoMoreThanInfoForAnExceptionThatTheRunSurvived) {
+  const auto findings = FindingsOf(
+      "step 1 loss 3\nTraceback (most recent call last):\n  File \"a.py\", line 3, in fetch\n    x()\nTimeoutError: "
+      "slow\n"
+      "step 2 loss 2\n");
+  ASSERT_THAT(IdsOf(findings), ElementsAre("log/uncaught-exception"));
+  EXPECT_EQ(findings[0].severity, Severity::kInfo);
+}
+
+TEST(LogFindings, FallBackToTheFirstExceptionThatNothingExplains) {
+  const auto findings = FindingsOf(
+      "Traceback (most recent call last):\n  File \"a.py\", line 3, in <module>\n    x()\nZeroDivisionError: division "
+      "by zero\n");
+  ASSERT_THAT(IdsOf(findings), ElementsAre("log/uncaught-exception"));
+  EXPECT_THAT(findings[0].message, HasSubstr("ZeroDivisionError: division by zero"));
+  EXPECT_THAT(findings[0].evidence[0].text, HasSubstr("a.py:3 in <module>"));
+}
+
+TEST(LogFindings, ListWhatFollowedUnderTheRoot) {
+  const auto findings = FindingsOf(
+      "step 4 loss 2\n"
+      "[rank1]: Traceback (most recent call last):\n[rank1]:   File \"a.py\", line 3, in f\n[rank1]:     x()\n"
+      "[rank1]: FileNotFoundError: [Errno 2] No such file or directory: 'x.bin'\n"
+      "[rank0]: RuntimeError: NCCL communicator was aborted on rank 0.\n"
+      "W0419 api.py:897] Sending process 2424 closing signal SIGTERM\n"
+      "torch.distributed.elastic.multiprocessing.errors.ChildFailedError: \n"
+      "Root Cause (first observed failure):\n[0]:\n  rank      : 1 (local_rank: 1)\n  exitcode  : 1 (pid: 2)\n===\n");
+  ASSERT_THAT(IdsOf(findings), ElementsAre("log/file-not-found"));
+  EXPECT_THAT(findings[0].ranks, ElementsAre(1));
+  ASSERT_GE(findings[0].evidence.size(), 3U);
+  EXPECT_THAT(findings[0].evidence[1].text, HasSubstr("then: RuntimeError: NCCL communicator was aborted"));
+}
+
+TEST(LogFindings, NameTheRanksOfOneFailureOnce) {
+  std::string text;
+  for (int rank = 0; rank < 4; ++rank)
+    text += "[rank" + std::to_string(rank) + "]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 1 GiB\n";
+  const auto findings = FindingsOf(text);
+  ASSERT_THAT(IdsOf(findings), ElementsAre("log/cuda-oom", "memory/oom"));
+  EXPECT_THAT(findings[0].ranks, ElementsAre(0, 1, 2, 3));
+  EXPECT_THAT(findings[0].message, HasSubstr("on ranks 0-3"));
+}
+
+TEST(LogFindings, ReportACascadeItselfWhenItsRootIsNotInTheFiles) {
+  EXPECT_THAT(IdsOf(FindingsOf("step 4 loss 2\nRuntimeError: NCCL communicator was aborted on rank 0.\n")),
+              ElementsAre("log/nccl-aborted", "hang/dead-rank"));
+}
+
+constexpr std::string_view kTable =
+    "torch.distributed.elastic.multiprocessing.errors.ChildFailedError: \nRoot Cause (first observed failure):\n[0]:\n"
+    "  rank      : 5 (local_rank: 5)\n  exitcode  : ";
+
+TEST(LogFindings, TakeTheExitCodeWhenNoRankSaidMore) {
+  const auto killed = FindingsOf(std::string(kTable) + "-9 (pid: 2423)\n===\n");
+  ASSERT_THAT(IdsOf(killed), ElementsAre("log/host-oom-kill", "memory/host-oom"));
+  EXPECT_THAT(killed[0].message, HasSubstr("most likely"));
+  EXPECT_THAT(killed[0].ranks, ElementsAre(5));
+  EXPECT_THAT(IdsOf(FindingsOf(std::string(kTable) + "-15 (pid: 2423)\n===\n")), ElementsAre("log/killed-signal"));
+  EXPECT_THAT(IdsOf(FindingsOf(std::string(kTable) + "-11 (pid: 2423)\n===\n")), ElementsAre("log/segfault"));
+  EXPECT_THAT(IdsOf(FindingsOf(std::string(kTable) + "1 (pid: 2423)\n===\n")), ElementsAre("log/child-failed"));
+}
+
+TEST(LogFindings, ArePlainWarningsForKeystrokesAndClosedTerminals) {
+  const auto interrupted = FindingsOf(
+      "step 4 loss 2\nTraceback (most recent call last):\n  File \"a.py\", line 3, in f\n    x\nKeyboardInterrupt\n");
+  ASSERT_THAT(IdsOf(interrupted), ElementsAre("log/interrupted"));
+  EXPECT_EQ(interrupted[0].severity, Severity::kWarning);
+  const auto hangup = FindingsOf("step 4 loss 2\nSignalException: Process 12 got signal: 1\n");
+  ASSERT_THAT(IdsOf(hangup), ElementsAre("log/killed-signal"));
+  EXPECT_EQ(hangup[0].severity, Severity::kWarning);
+}
+
+TEST(LogFindings, AreMilderOnceTheTrainingWasComplete) {
+  const auto killed = FindingsOf("step 10/10 loss 2\nSignalException: Process 12 got signal: 15\n");
+  ASSERT_THAT(killed, SizeIs(1));
+  EXPECT_EQ(killed[0].severity, Severity::kWarning);
+  const auto crashed = FindingsOf("step 10/10 loss 2\n" + std::string(kOomTraceback));
+  ASSERT_THAT(crashed, SizeIs(2));
+  EXPECT_EQ(crashed[0].severity, Severity::kError);
+}
+
+TEST(LogFindings, KeepFailuresOfDifferentStepsApart) {
+  const auto findings = FindingsOf(
+      "step 4 loss 2\nFileNotFoundError: a.bin\nstep 1 loss 3\nstep 2 loss 3\nModuleNotFoundError: No module named "
+      "'x'\n");
+  EXPECT_THAT(IdsOf(findings), ElementsAre("log/file-not-found", "log/module-missing"));
+}
+
+TEST(LogFindings, LeaveOutWhatTheUserTurnedOff) {
+  const auto settings = catalogue::Settings::Parse("[\"log/cuda-oom\"]\nenabled = false\n", "x.toml");
+  ASSERT_TRUE(settings);
+  EXPECT_THAT(FindingsFromEvents(ReadLog("CUDA out of memory\n"), *settings), IsEmpty());
+}
+
+TEST(LogFindings, JoinTheLogsOfSeveralRanks) {
+  model::Run run = ReadLog("step 4 loss 2\nRuntimeError: NCCL communicator was aborted on rank 0.\n");
+  const model::Run other = ReadLog("FileNotFoundError: a.bin\n");
+  run.sources.push_back(other.sources.front());
+  for (model::Event event : other.events) {
+    event.place.source = 1;
+    run.events.push_back(event);
+  }
+  const auto findings = FindingsFromEvents(run, {});
+  ASSERT_THAT(IdsOf(findings), ElementsAre("log/file-not-found"));
+  EXPECT_THAT(findings[0].evidence, SizeIs(2));
+}
+
+// Logs that strangers left, with what their labels expect of log messages.
+TEST(LogFindings, AgreeWithTheLabelsOfStrangersLogs) {
+  const char* given = std::getenv("VIGIL_CORPUS");
+  const std::filesystem::path corpus = given != nullptr ? given : VIGIL_SOURCE_DIR "/../shared/corpus";
+  std::ifstream manifest(corpus / "MANIFEST.tsv");
+  if (!manifest) GTEST_SKIP() << "not run: corpus absent at " << corpus;
+  std::size_t judged = 0;
+  std::size_t missed = 0;
+  std::size_t false_alarms = 0;
+  std::string row;
+  while (std::getline(manifest, row)) {
+    const auto columns = Split(row, '\t');
+    if (columns.size() < 10 || columns[0] != "stdout_log") continue;
+    const std::string expect(columns[9]);
+    const bool wants_message = expect.find("log/") != std::string::npos || expect.find("memory/") != std::string::npos;
+    if (!wants_message && expect != "none") continue;
+    const auto run = import::ReadFile((corpus / columns[1]).string());
+    if (!run) continue;
+    ++judged;
+    bool hit = false;
+    bool alarm = false;
+    for (const Finding& finding : FindingsFromEvents(*run, {})) {
+      const bool named = expect.find(finding.id) != std::string::npos || expect.find("log/*") != std::string::npos;
+      hit = hit || (named && finding.severity >= Severity::kWarning);
+      alarm = alarm || finding.severity >= Severity::kError;
+    }
+    if (wants_message && !hit) {
+      ++missed;
+      ADD_FAILURE() << "missed " << expect << " in " << columns[1];
+    }
+    if (!wants_message && alarm) {
+      ++false_alarms;
+      ADD_FAILURE() << "false alarm in " << columns[1];
+    }
+  }
+  std::cout << judged << " logs judged, " << missed << " missed, " << false_alarms << " false alarms\n";
+}
+
+}  // namespace
+}  // namespace vigil::detect

@@ -1,0 +1,133 @@
+// The reader as a whole: the same result however the bytes come, and sound whatever they are.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <random>
+
+#include "import/log/log.h"
+#include "log_support.h"
+#include "platform/platform.h"
+
+namespace vigil::import::log {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+// A bit of everything.
+constexpr std::string_view kMixed =
+    "TrainingArguments(\nlearning_rate=5e-05,\nlogging_steps=1,\n)\n"
+    "[rank0]: step 1 | loss 2.5 | lr 1e-4\n"
+    "\r  0%|     | 0/3 [00:00<?, ?it/s]\r                        \r{'loss': '2.5', 'epoch': '0.5'}\n"
+    "\r 33%|#    | 1/3 [00:01<00:02,  1.0it/s]\r                        \r{'loss': 'nan', 'epoch': '1.0'}\n"
+    "\r 66%|##   | 2/3 [00:01<00:02,  1.0it/s]\n"
+    "[deepspeed] OVERFLOW! Rank 0 Skipping step. Attempted loss scale: 65536, reducing to 32768\n"
+    "Saving model checkpoint to out/checkpoint-2\n"
+    "\x1b[31mTraceback (most recent call last):\x1b[0m\n"
+    "  File \"train.py\", line 3, in <module>\n"
+    "    main()\n"
+    "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.\n"
+    "\r 66%|##   | 2/3 [00:01<00:02,  1.0it/s]\n"
+    "torch.distributed.elastic.multiprocessing.errors.ChildFailedError: \n"
+    "Root Cause (first observed failure):\n[0]:\n  host      : a\n  rank      : 1 (local_rank: 1)\n"
+    "  exitcode  : -9 (pid: 12)\n====\n"
+    "2024 INFO    [step=9/10,epoch=0]\n    train/loss=1.5\nlast line without end";
+
+TEST(LogReader, GivesTheSameForPiecesOfAnySize) {
+  const std::string whole = Describe(ReadLog(kMixed));
+  for (std::size_t piece = 1; piece <= 40; ++piece) EXPECT_EQ(Describe(ReadLog(kMixed, piece)), whole) << piece;
+}
+
+TEST(LogReader, GivesTheSameWithoutTheSearchForHints) {
+  EXPECT_EQ(Describe(ReadLog(kMixed, 0, false)), Describe(ReadLog(kMixed, 0, true)));
+}
+
+TEST(LogReader, SurvivesBeingCutAnywhere) {
+  for (std::size_t length = 0; length <= kMixed.size(); ++length) {
+    const model::Run run = ReadLog(kMixed.substr(0, length));
+    for (const model::Series& series : run.series) {
+      ASSERT_EQ(series.steps.size(), series.values.size());
+      ASSERT_EQ(series.steps.size(), series.lines.size());
+      for (const std::int64_t step : series.steps) ASSERT_TRUE(step >= 0 && step <= 10) << length << " " << series.raw;
+    }
+  }
+}
+
+TEST(LogReader, SurvivesFlippedBytes) {
+  std::mt19937 random(7);
+  for (int i = 0; i < 2000; ++i) {
+    std::string text(kMixed);
+    for (int flips = 0; flips < 8; ++flips) text[random() % text.size()] = static_cast<char>(random() % 256);
+    ReadLog(text, 1 + random() % 100);
+  }
+}
+
+TEST(LogReader, CountsLinesByNewlinesOnly) {
+  const model::Run run = ReadLog("\r\rfoo\rbar\r\n\nstep 1 loss 2\r\nstep 2 loss 1\n");
+  EXPECT_THAT(FindRaw(run, "loss")->lines, ElementsAre(3, 4));
+}
+
+TEST(LogReader, ToleratesBrokenUtf8) {
+  const model::Run run = ReadLog("\xff\xfe\x80 step 1 loss 2.5 \xc3\nRuntimeError: \xff bad\nstep 2 loss 2\n");
+  EXPECT_THAT(StepsOf(run, "loss"), ElementsAre(1, 2));
+}
+
+TEST(LogReader, CutsALineThatIsTooLongAndGoesOn) {
+  const std::string text =
+      "step 1 loss 2\n" + std::string(3 * LogReader::kLongestLine, 'x') + " loss 9\nstep 2 loss 1\n";
+  for (const std::size_t piece : {std::size_t{0}, std::size_t{4096}, std::size_t{1} << 20U}) {
+    const model::Run run = ReadLog(text, piece);
+    EXPECT_THAT(StepsOf(run, "loss"), ElementsAre(1, 2));
+    EXPECT_THAT(FindRaw(run, "loss")->lines, ElementsAre(1, 3));
+    EXPECT_THAT(run.sources[0].note, HasSubstr("1 line longer than"));
+  }
+}
+
+TEST(LogReader, DoesNotSearchALongLineAgainForEveryByte) {
+  const std::string text(LogReader::kLongestLine / 2, 'x');
+  PartBuilder builder("a.log", "log-text");
+  LogReader reader(builder);
+  // Quadratic work would take minutes.
+  for (std::size_t i = 1; i < text.size(); ++i)
+    ASSERT_EQ(reader.Consume(std::string_view(text).substr(0, i), false), 0U);
+}
+
+TEST(LogReader, BoundsTheNumberOfNamesAndEvents) {
+  std::string text;
+  for (int i = 0; i < 20000; ++i)
+    text += "step " + std::to_string(i) + " loss 2 name" + std::to_string(i) + "x 5\nCUDA out of memory\n";
+  const model::Run run = ReadLog(text);
+  EXPECT_LE(run.series.size(), 5000U);
+  EXPECT_LE(run.events.size(), 100U);
+  EXPECT_EQ(StepsOf(run, "loss").size(), 20000U);
+}
+
+TEST(LogReader, KeepsTheKindOfLineThatUsesANameMost) {
+  const model::Run run = ReadLog(
+      "{'step': 0, 'agent': 'x', 'reward': -0.6}\n{'reward': 1.5, 'loss': 0.1, 'epoch': 0.1}\n"
+      "{'reward': 1.6, 'loss': 0.1, 'epoch': 0.2}\n{'reward': 1.7, 'loss': 0.1, 'epoch': 0.3}\n");
+  EXPECT_EQ(PointsOf(run, "reward").size(), 3U);
+  EXPECT_THAT(FindRaw(run, "reward")->labels, IsEmpty());
+}
+
+int Sureness(std::string_view path, std::string_view head) { return RecogniseLogText({path, head, head.size()}); }
+
+TEST(RecogniseLog, IsSureByWhatTheTextTells) {
+  EXPECT_GT(Sureness("a.txt", "hello\nstep 1 loss 2.5\n"),
+            Sureness("a.txt", "Traceback (most recent call last):\nValueError: x\n"));
+  EXPECT_GT(Sureness("a.txt", "Traceback (most recent call last):\nValueError: x\n"), Sureness("a.log", "hello\n"));
+  EXPECT_GT(Sureness("a.log", "hello\n"), Sureness("a.txt", "hello\n"));
+}
+
+TEST(RecogniseLog, RefusesBinariesAndSources) {
+  EXPECT_EQ(Sureness("a.log", std::string_view("step 1 loss 2\0\n", 15)), 0);
+  EXPECT_EQ(Sureness("a.log", ""), 0);
+  EXPECT_EQ(Sureness("a.log", "\x01\x02\x03\x04\x05\x06 loss\n"), 0);
+  EXPECT_EQ(Sureness("train.py", "print('step 1 loss 2.5')\nstep 1 loss 2.5\n"), 0);
+  EXPECT_EQ(Sureness("README.md", "step 1 loss 2.5\n"), 0);
+}
+
+}  // namespace
+}  // namespace vigil::import::log
