@@ -19,12 +19,11 @@ struct Statement {
   std::string_view words;
   std::string_view key;
 };
-constexpr std::array<Statement, 10> kStatements = {{
+constexpr std::array<Statement, 9> kStatements = {{
     {"num examples", "num_examples"},
     {"num epochs", "num_train_epochs"},
     {"instantaneous batch size per device", "per_device_train_batch_size"},
     {"batch size per device", "per_device_train_batch_size"},
-    {"total train batch size (w. parallel, distributed & accumulation)", "total_train_batch_size"},
     {"gradient accumulation steps", "gradient_accumulation_steps"},
     {"total optimization steps", "max_steps"},
     {"total steps", "max_steps"},
@@ -105,7 +104,7 @@ bool ArgumentReader::ReadStatements(std::string_view text, std::uint32_t line) {
 
 // "  lr .............................................. 0.0003"
 bool ArgumentReader::ReadDotted(std::string_view text, std::uint32_t line) {
-  const std::size_t dots = text.find(" ....");
+  const std::size_t dots = text.find(" .....");
   if (dots == std::string_view::npos) return false;
   const std::string_view key = Trim(text.substr(0, dots));
   const std::size_t value = text.find_first_not_of('.', dots + 1);
@@ -124,7 +123,7 @@ bool ArgumentReader::ReadOneLine(std::string_view text, std::uint32_t line) {
     ReadList(list, ',', line);
     return true;
   }
-  if (!StartsWithIgnoringCase(text, "config: ") && !StartsWithIgnoringCase(text, "args: ")) return false;
+  if (!StartsWithIgnoringCase(text, "config: ")) return false;
   ReadList(text.substr(text.find(' ')), ' ', line);
   return true;
 }

@@ -34,6 +34,11 @@ std::uint32_t CountNewlines(std::string_view text) {
   return static_cast<std::uint32_t>(std::count(text.begin(), text.end(), '\n'));
 }
 
+// tqdm wipes a bar with spaces before it writes a line over it.
+bool WipesBar(std::string_view segment, char terminator) {
+  return terminator == '\r' && segment.ends_with("   ") && IsBlank(segment);
+}
+
 // Source code printed into a log (some trainers log themselves) speaks of errors that did not happen.
 bool LooksLikeSource(std::string_view text) {
   constexpr std::array<std::string_view, 16> kOpenings = {"raise ", "except ", "if ",     "elif ",  "return ", "def ",
@@ -130,7 +135,9 @@ std::size_t LogReader::NextSegment(std::string_view block, std::size_t at, const
     // A hint's last character may be the '\r' that ends its own segment.
     while (begin > at && block[begin - 1] != '\n' && block[begin - 1] != '\r') --begin;
   }
-  line_ += CountNewlines(block.substr(at, begin - at));
+  const std::string_view passed = block.substr(at, begin - at);
+  line_ += CountNewlines(passed);
+  if (cleared_ && passed.find_first_not_of(" \t\r\n") != std::string_view::npos) cleared_ = false;
   return begin;
 }
 
@@ -176,21 +183,21 @@ void LogReader::ProcessSegments(std::string_view text, const std::vector<Hint>& 
     const std::size_t end = FindLineEnd(text, at);
     CollectHints(hints, next, end);
     if (!is_wrapped) offset_ = block_offset_ + at;
-    if ((hints_.bits & kHintWrapped) == 0 || is_wrapped || !UnwrapNotebookLine(text.substr(at, end - at), unwrapped_)) {
-      ProcessSegment(text.substr(at, end - at));
-    } else {
+    const std::string_view segment = text.substr(at, end - at);
+    const char terminator = end < text.size() ? text[end] : '\0';
+    if (WipesBar(segment, terminator)) {
+      cleared_ = true;
+    } else if ((hints_.bits & kHintWrapped) != 0 && !is_wrapped && UnwrapNotebookLine(segment, unwrapped_)) {
       ProcessWrapped(unwrapped_);
+    } else {
+      ProcessSegment(segment);
     }
-    if (end < text.size() && text[end] == '\n') ++line_;
+    if (terminator == '\n') ++line_;
     at = end + 1;
   }
 }
 
 void LogReader::ProcessSegment(std::string_view segment) {
-  if ((hints_.bits & kHintCleared) != 0 && IsBlank(segment)) {
-    cleared_ = cleared_ || segment.size() >= 3;
-    return;
-  }
   if (segment.empty()) return;
   const CleanLine line = cleaner_.Clean(segment);
   highest_rank_ = std::max(highest_rank_, line.rank);

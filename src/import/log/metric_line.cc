@@ -284,6 +284,16 @@ NamedNumber NumberOf(const Field& field) {
   return {name.substr(0, open), field.value * *scale, field.trailing};
 }
 
+// A bare count, "it", "s" and "update" count things other than steps too: only a loss beside them makes the line one.
+bool IsSureOfStep(const Field& field) {
+  const std::string_view word = LastWord(field.name);
+  return word.size() > 2 && !EqualsIgnoringCase(word, "update");
+}
+
+bool SpeaksOfLoss(std::string_view text) {
+  return ContainsIgnoringCase(text, "loss") || ContainsIgnoringCase(text, "trl:") || ContainsIgnoringCase(text, "tel:");
+}
+
 void TakeStep(const Field& field, MetricLine& line) {
   line.step = static_cast<std::int64_t>(field.value);
   line.total_steps = field.total;
@@ -304,12 +314,14 @@ bool ParseMetricLine(std::string_view text, bool cut, MetricLine& line) {
   Field field;
   bool is_first = true;
   bool after_epoch = false;
+  bool sure = true;
   while (fields.Next(field)) {
     if (field.at_end && cut) break;
     const bool bare_count = field.name.empty() && field.total > 0 && (is_first || after_epoch);
     if (line.step < 0 && IsCount(field.value) && (bare_count || (!field.trailing && IsStepName(field)))) {
       line.step_within_epoch = bare_count && after_epoch;
       line.step_opens_line = bare_count && is_first;
+      sure = IsSureOfStep(field) || line.epoch >= 0;
       TakeStep(field, line);
     } else if (line.epoch < 0 && !field.trailing && field.value >= 0 && IsEpochName(field)) {
       line.epoch = field.value;
@@ -322,7 +334,7 @@ bool ParseMetricLine(std::string_view text, bool cut, MetricLine& line) {
     after_epoch = false;
     is_first = false;
   }
-  if (line.step < 0 && line.epoch < 0) return false;
+  if ((line.step < 0 && line.epoch < 0) || (!sure && !SpeaksOfLoss(text))) return false;
   line.evaluation = BeginsAsEvaluation(text);
   return true;
 }

@@ -51,8 +51,10 @@ std::optional<ProgressBar> ParseFirst(std::string_view text) {
     if (used == 0) continue;
     const std::size_t end = counts.find(']', used);
     if (end == std::string_view::npos) return std::nullopt;
+    const std::string_view inside = counts.substr(used, end - used);
+    if (inside.find("it/s") == std::string_view::npos && inside.find("s/it") == std::string_view::npos) continue;
     bar.description = DescriptionOf(text.substr(0, open));
-    bar.postfix = PostfixOf(counts.substr(used, end - used));
+    bar.postfix = PostfixOf(inside);
     bar.rest = counts.substr(end + 1);
     return bar;
   }

@@ -15,7 +15,7 @@ struct ProgressBar {
   std::string_view rest;     // what is glued behind the closing bracket
 };
 
-// The last bar drawn in `segment`, nullopt when there is none. Bars over bytes or scaled counts ("1.2k/3.4k") are none.
+// The last bar drawn in `segment`, nullopt when there is none. Only bars that count iterations (it/s, s/it) are told.
 std::optional<ProgressBar> ParseProgressBar(std::string_view segment);
 
 enum class BarKind : std::uint8_t { kPlain, kTraining, kOther };
