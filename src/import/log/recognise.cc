@@ -12,7 +12,6 @@ namespace {
 constexpr int kMetrics = 60;
 constexpr int kEvents = 45;
 constexpr int kNamedAsLog = 30;
-constexpr int kPlainText = 5;
 constexpr std::size_t kHeadBytes = std::size_t{64} << 10U;
 
 // Programs, documents and settings quote metric lines and errors without having had them.
@@ -56,7 +55,7 @@ int RecogniseLogText(const Probe& probe) {
   const model::Run& part = builder.part();
   if (!part.series.empty()) return kMetrics;
   if (!part.events.empty()) return kEvents;
-  return IsNamedAsLog(probe.path) ? kNamedAsLog : kPlainText;
+  return IsNamedAsLog(probe.path) ? kNamedAsLog : 0;
 }
 
 std::unique_ptr<Reader> OpenLogText(PartBuilder& builder) { return std::make_unique<log::LogReader>(builder); }
