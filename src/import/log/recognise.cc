@@ -16,9 +16,10 @@ constexpr std::size_t kHeadBytes = std::size_t{64} << 10U;
 
 // Programs, documents and settings quote metric lines and errors without having had them.
 bool IsNamedAsSomethingElse(std::string_view path) {
-  constexpr std::array<std::string_view, 24> kEndings = {
-      ".py",  ".md", ".rst", ".ipynb", ".yaml", ".yml", ".toml", ".json", ".html", ".htm", ".js",  ".ts",
-      ".css", ".c",  ".cc",  ".cpp",   ".h",    ".cu",  ".sh",   ".tex",  ".cfg",  ".ini", ".svg", ".patch"};
+  constexpr std::array<std::string_view, 26> kEndings = {
+      ".jsonl", ".ndjson", ".py",  ".md",  ".rst", ".ipynb", ".yaml", ".yml",  ".toml",
+      ".json",  ".html",   ".htm", ".js",  ".ts",  ".css",   ".c",    ".cc",   ".cpp",
+      ".h",     ".cu",     ".sh",  ".tex", ".cfg", ".ini",   ".svg",  ".patch"};
   const std::string lower = ToLower(path);
   return std::any_of(kEndings.begin(), kEndings.end(),
                      [&](std::string_view ending) { return lower.ends_with(ending); });
@@ -44,11 +45,21 @@ bool LooksLikeText(std::string_view head) {
   return !head.empty() && odd * 100 <= head.size();
 }
 
+// Rows of JSON throughout are for the readers of JSON, who know which of them are metrics.
+bool IsNothingButJson(std::string_view head) {
+  for (const std::string_view line : Split(head, '\n')) {
+    const std::string_view text = Trim(line);
+    if (!text.empty() && !text.starts_with("{\"")) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 int RecogniseLogText(const Probe& probe) {
   const std::string_view head = probe.head.substr(0, kHeadBytes);
   if (!LooksLikeText(head) || IsNamedAsSomethingElse(probe.path)) return 0;
+  if (!IsNamedAsLog(probe.path) && IsNothingButJson(head)) return 0;
   PartBuilder builder(std::string(probe.path), "log-text");
   log::LogReader reader(builder);
   reader.Consume(head, true);
