@@ -1,0 +1,63 @@
+// Right or wrong: the answer of vigil to a labelled run, held against its label.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "accuracy/cases.h"
+#include "model/model.h"
+
+namespace vigil::accuracy {
+
+// A case and what became of it.
+struct Outcome {
+  Case labelled;
+  bool read = false;                        // any run came out of the path
+  std::string reason;                       // why not
+  std::vector<model::Finding> findings;     // of all runs at the path, `warning` and above
+  std::vector<std::string> formats;         // of the sources, sorted, each once
+  std::string cause;                        // first cause given, empty when none
+  std::int64_t steps = 0;                   // logged steps that were judged
+  bool expected_found = false;              // an expected id at `warning` or above
+  bool alarmed = false;                     // anything at `error` or `fatal`
+  std::optional<std::int64_t> delay_steps;  // first step named by the expected finding, minus the onset
+
+  bool sick() const { return labelled.expectation.kind == Expectation::Kind::kFinding; }
+  bool healthy() const { return labelled.expectation.kind == Expectation::Kind::kHealthy; }
+  bool cause_labelled() const { return sick() && !labelled.causes.empty(); }
+  bool cause_right() const;
+  // Wrong in the terms of the label: an expected finding that is missing, or an alarm on a healthy run.
+  bool disagrees() const { return read && ((sick() && !expected_found) || (healthy() && alarmed)); }
+};
+
+Outcome Judge(const Case& labelled, const model::Report& report);
+// Reads the path and says what the program would say.
+model::Report Examine(const std::string& path);
+
+// Counts over a group of outcomes. "Read" cases only, except `cases` and `unread`.
+struct Tally {
+  int cases = 0;
+  int unread = 0;
+  int sick = 0;
+  int found = 0;
+  int cause_labelled = 0;
+  int cause_right = 0;
+  int undecided = 0;  // the verdict says that the evidence does not decide
+  int healthy = 0;
+  int false_alarms = 0;
+  int other_alarms = 0;  // sick, no expected finding, but an alarm about something else
+  int only_read = 0;     // nothing is asked but to be read
+  std::int64_t healthy_steps = 0;
+  std::vector<std::int64_t> delays;
+
+  void Add(const Outcome& outcome);
+  int missed() const { return sick - found; }
+  // Of all runs that were flagged, the share flagged rightly; of all sick runs, the share found. NaN when there is
+  // none.
+  double Precision() const;
+  double Recall() const;
+  std::optional<std::int64_t> MedianDelay() const;
+};
+
+}  // namespace vigil::accuracy

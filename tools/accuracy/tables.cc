@@ -1,0 +1,219 @@
+#include "accuracy/tables.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <functional>
+
+namespace vigil::accuracy {
+namespace {
+
+using Cells = std::vector<std::string>;
+using Key = std::function<std::string(const Outcome&)>;
+
+std::string Row(const Cells& cells) { return "| " + Join(cells, " | ") + " |\n"; }
+
+std::string Header(const Cells& names) { return Row(names) + Row(Cells(names.size(), "---")); }
+
+// "7 of 9", or a dash where nothing could be counted.
+std::string Of(int part, int whole) { return whole == 0 ? "-" : fmt::format("{} of {}", part, whole); }
+std::string Share(double share) { return std::isnan(share) ? "-" : fmt::format("{:.0f}%", 100 * share); }
+std::string Delay(const Tally& tally) {
+  const auto delay = tally.MedianDelay();
+  return delay ? fmt::format("{}", *delay) : "-";
+}
+
+// Text from files and labels must not break the table.
+std::string Cell(std::string text) {
+  std::string safe;
+  for (const char c : Printable(text)) safe += c == '|' ? "\\|" : std::string(1, c);
+  return safe;
+}
+
+std::string Said(const Outcome& outcome) {
+  Cells said;
+  for (const model::Finding& finding : outcome.findings) {
+    const std::string step = finding.first_step < 0 ? "" : fmt::format(" at {}", finding.first_step);
+    said.push_back(fmt::format("{} ({}{})", finding.id, model::Name(finding.severity), step));
+  }
+  return said.empty() ? "nothing" : Join(said, ", ");
+}
+
+std::map<std::string, Tally> TallyBy(const std::vector<Outcome>& outcomes, const Key& key) {
+  std::map<std::string, Tally> tallies;
+  for (const Outcome& outcome : outcomes) tallies[key(outcome)].Add(outcome);
+  return tallies;
+}
+
+std::vector<Outcome> Only(const std::vector<Outcome>& outcomes, const std::function<bool(const Outcome&)>& wanted) {
+  std::vector<Outcome> kept;
+  for (const Outcome& outcome : outcomes) {
+    if (wanted(outcome)) kept.push_back(outcome);
+  }
+  return kept;
+}
+
+std::string Headline(const std::vector<std::pair<std::string, Tally>>& tallies) {
+  std::string table = Header({"runs", "right finding", "right cause first", "undecided", "missed", "false alarms",
+                              "healthy steps", "precision", "recall", "median delay"});
+  for (const auto& [name, tally] : tallies) {
+    table += Row({name, Of(tally.found, tally.sick), Of(tally.cause_right, tally.cause_labelled),
+                  fmt::format("{}", tally.undecided), fmt::format("{}", tally.missed()),
+                  Of(tally.false_alarms, tally.healthy), FormatCount(static_cast<std::uint64_t>(tally.healthy_steps)),
+                  Share(tally.Precision()), Share(tally.Recall()), Delay(tally)});
+  }
+  return table + "\n";
+}
+
+std::string Breakdown(const std::string& what, const std::vector<Outcome>& outcomes, const Key& key) {
+  std::string table =
+      Header({what, "right finding", "right cause first", "undecided", "false alarms", "not read", "median delay"});
+  for (const auto& [name, tally] : TallyBy(outcomes, key)) {
+    table += Row({Cell(name), Of(tally.found, tally.sick), Of(tally.cause_right, tally.cause_labelled),
+                  fmt::format("{}", tally.undecided), Of(tally.false_alarms, tally.healthy),
+                  fmt::format("{}", tally.unread), Delay(tally)});
+  }
+  return table + "\n";
+}
+
+Tally TallyOf(const std::vector<Outcome>& outcomes) {
+  Tally tally;
+  for (const Outcome& outcome : outcomes) tally.Add(outcome);
+  return tally;
+}
+
+bool Wrong(const Outcome& outcome) {
+  return !outcome.read || outcome.disagrees() || (outcome.cause_labelled() && !outcome.cause_right());
+}
+
+std::string WrongAnswers(const std::vector<Outcome>& outcomes) {
+  std::string table = Header({"run", "split", "wanted", "said", "cause wanted", "cause said"});
+  std::size_t count = 0;
+  for (const Outcome& outcome : outcomes) {
+    if (!Wrong(outcome)) continue;
+    ++count;
+    table += Row({outcome.labelled.path, outcome.labelled.split, Cell(outcome.labelled.wanted),
+                  outcome.read ? Cell(Said(outcome)) : Cell("not read: " + outcome.reason),
+                  Join(outcome.labelled.causes, ", "), outcome.cause.empty() ? "-" : outcome.cause});
+  }
+  return count == 0 ? "None.\n\n" : table + "\n";
+}
+
+std::string CorpusBreakdown(const std::string& what, const std::vector<Outcome>& outcomes, const Key& key) {
+  std::string table = Header({what, "files", "not read yet", "right finding", "false alarms", "only to be read"});
+  for (const auto& [name, tally] : TallyBy(outcomes, key)) {
+    table +=
+        Row({Cell(name), fmt::format("{}", tally.cases), fmt::format("{}", tally.unread), Of(tally.found, tally.sick),
+             Of(tally.false_alarms, tally.healthy), fmt::format("{}", tally.only_read)});
+  }
+  return table + "\n";
+}
+
+std::string Disagreements(const std::vector<Outcome>& outcomes, const std::map<std::string, std::string>& readings) {
+  std::string table = Header({"file", "label", "sure", "wanted", "said", "our reading"});
+  std::size_t count = 0;
+  for (const Outcome& outcome : outcomes) {
+    if (!outcome.disagrees()) continue;
+    ++count;
+    const auto reading = readings.find(outcome.labelled.path);
+    table += Row({Cell(outcome.labelled.path), Cell(outcome.labelled.label), outcome.labelled.confidence,
+                  Cell(outcome.labelled.wanted), Cell(Said(outcome)),
+                  reading == readings.end() ? "not looked at yet" : Cell(reading->second)});
+  }
+  return count == 0 ? "None.\n" : table;
+}
+
+std::string Begin(const std::string& name) { return fmt::format("<!-- begin {} -->\n", name); }
+std::string End(const std::string& name) { return fmt::format("<!-- end {} -->", name); }
+
+struct Bounds {
+  std::size_t from = std::string::npos;
+  std::size_t to = std::string::npos;
+};
+
+Bounds Find(const std::string& page, const std::string& name) {
+  const std::size_t begin = page.find(Begin(name));
+  const std::size_t to = page.find(End(name));
+  if (begin == std::string::npos || to == std::string::npos || to < begin) return {};
+  return {begin + Begin(name).size(), to};
+}
+
+}  // namespace
+
+std::string FixtureTables(const std::vector<Outcome>& outcomes) {
+  const auto scored = Only(outcomes, [](const Outcome& outcome) { return outcome.labelled.split == "score"; });
+  const auto tuned = Only(outcomes, [](const Outcome& outcome) { return outcome.labelled.split != "score"; });
+  const auto by_format = [](const Outcome& outcome) {
+    return outcome.formats.empty() ? std::string("none") : Join(outcome.formats, " + ");
+  };
+  std::string text = Headline({{"scored", TallyOf(scored)}, {"thresholds were chosen on", TallyOf(tuned)}});
+  text += "### Scored runs by fault\n\n";
+  text += Breakdown("fault", scored, [](const Outcome& outcome) { return outcome.labelled.label; });
+  text += "### Scored runs by trainer\n\n";
+  text += Breakdown("trainer", scored, [](const Outcome& outcome) { return outcome.labelled.group; });
+  text += "### Scored runs by the formats read\n\n";
+  text += Breakdown("formats", scored, by_format);
+  text += "### Runs that thresholds were chosen on, by fault\n\n";
+  text += Breakdown("fault", tuned, [](const Outcome& outcome) { return outcome.labelled.label; });
+  text += "### Every wrong answer\n\n" + WrongAnswers(outcomes);
+  return text;
+}
+
+std::string CorpusTables(const std::vector<Outcome>& outcomes, const std::map<std::string, std::string>& readings) {
+  const Tally all = TallyOf(outcomes);
+  std::string text = Header({"files", "not read yet", "right finding", "missed", "false alarms", "healthy steps",
+                             "precision", "recall", "only to be read"});
+  text += Row({fmt::format("{}", all.cases), fmt::format("{}", all.unread), Of(all.found, all.sick),
+               fmt::format("{}", all.missed()), Of(all.false_alarms, all.healthy),
+               FormatCount(static_cast<std::uint64_t>(all.healthy_steps)), Share(all.Precision()), Share(all.Recall()),
+               fmt::format("{}", all.only_read)}) +
+          "\n";
+  text += "### By kind\n\n";
+  text += CorpusBreakdown("kind", outcomes, [](const Outcome& outcome) { return outcome.labelled.group; });
+  text += "### By label\n\n";
+  text += CorpusBreakdown("label", outcomes, [](const Outcome& outcome) { return outcome.labelled.label; });
+  text += "### Disagreements\n\n" + Disagreements(outcomes, readings);
+  return text;
+}
+
+std::string PartOf(const std::string& page, const std::string& name) {
+  const Bounds bounds = Find(page, name);
+  return bounds.from == std::string::npos ? std::string() : page.substr(bounds.from, bounds.to - bounds.from);
+}
+
+std::string ReplacePart(const std::string& page, const std::string& name, const std::string& content) {
+  const Bounds bounds = Find(page, name);
+  if (bounds.from == std::string::npos) return page;
+  return page.substr(0, bounds.from) + content + page.substr(bounds.to);
+}
+
+std::string EmptyPage() {
+  return R"(# Accuracy
+
+How often the verdict is right, written by `make accuracy`. Thresholds are chosen on some runs and scored on others.
+
+* **right finding**: of the sick runs, those with an expected finding at `warning` or above; **missed** are the others.
+* **right cause first**: of the runs with a labelled cause, those whose first diagnosis names it; **undecided** are those where
+  the diagnosis says that the evidence does not decide.
+* **false alarm**: a healthy run with a finding at `error` or `fatal`.
+* **precision**: of all runs that were flagged, those flagged rightly. A sick run that is flagged only for something else
+  counts against it. **recall**: of all sick runs, those with the right finding.
+* **delay**: the first step that the expected finding names, minus the step at which the fault began.
+
+## Runs of real trainers with a known fault
+
+The runs in `tests/fixtures`, made by `gym`.
+
+)" + Begin("fixtures") +
+         End("fixtures") + R"(
+
+## Other people's files
+
+Files that strangers left in public, with labels made by a script and spot checks. They are not part of the project; a
+label is what somebody thought, and where we disagree, our reading stands beside it.
+
+)" + Begin("corpus") +
+         "Not run: the corpus is not there.\n" + End("corpus") + "\n";
+}
+
+}  // namespace vigil::accuracy
