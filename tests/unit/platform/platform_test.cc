@@ -160,9 +160,7 @@ TEST_F(PlatformTest, StopsAtTheLimitAndSaysSo) {
 // Root may enter every folder, so the test looks with the eyes of somebody else.
 class AsNobody {
  public:
-  AsNobody() : was_(::geteuid()) {
-    EXPECT_TRUE(was_ != 0 || ::seteuid(65534) == 0);
-  }
+  AsNobody() : was_(::geteuid()) { EXPECT_TRUE(was_ != 0 || ::seteuid(65534) == 0); }
   AsNobody(const AsNobody&) = delete;
   AsNobody& operator=(const AsNobody&) = delete;
   ~AsNobody() { EXPECT_EQ(::seteuid(was_), 0); }

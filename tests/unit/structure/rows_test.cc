@@ -1,11 +1,20 @@
-// Rows name code, and the code is there.
+// Rows name code, and the code is there; formats are fuzzed.
 #include <gtest/gtest.h>
+
+#include <algorithm>
 
 #include "catalogue/catalogue.h"
 #include "detect/detect.h"
+#include "diagnose/diagnose.h"
+#include "import/import.h"
+#include "tree.h"
 
 namespace vigil::structure {
 namespace {
+
+bool IsEmptyOrIn(std::string_view name, const std::vector<std::string_view>& names) {
+  return name.empty() || std::find(names.begin(), names.end(), name) != names.end();
+}
 
 TEST(Rows, EveryDetectorNamedByAFindingHasCode) {
   for (const catalogue::FindingRow& row : catalogue::Findings()) {
@@ -13,6 +22,35 @@ TEST(Rows, EveryDetectorNamedByAFindingHasCode) {
     EXPECT_TRUE(!named || detect::FindFactory(row.detector) != nullptr) << row.id << ": " << row.detector;
   }
   EXPECT_EQ(detect::FindFactory("NoSuchDetector"), nullptr);
+}
+
+TEST(Rows, EveryEvidenceTestHasCode) {
+  for (const catalogue::EvidenceRow& row : catalogue::EvidenceTests()) {
+    EXPECT_FALSE(row.test.empty()) << row.id;
+    EXPECT_TRUE(IsEmptyOrIn(row.test, diagnose::EvidenceTestNames())) << row.id << ": " << row.test;
+  }
+}
+
+TEST(Rows, EveryProposalOfARemedyHasCode) {
+  for (const catalogue::RemedyRow& row : catalogue::Remedies()) {
+    EXPECT_TRUE(IsEmptyOrIn(row.proposal, diagnose::ProposalNames())) << row.id << ": " << row.proposal;
+  }
+}
+
+TEST(Rows, EveryCheckOfAConfigRuleHasCode) {
+  for (const catalogue::ConfigRuleRow& row : catalogue::ConfigRules()) {
+    EXPECT_TRUE(IsEmptyOrIn(row.check, diagnose::ConfigCheckNames())) << row.id << ": " << row.check;
+  }
+}
+
+TEST(Formats, EveryReaderHasAFuzzTargetWithACorpus) {
+  for (const import::Format& format : import::Formats()) {
+    std::string name(format.id);
+    std::replace(name.begin(), name.end(), '-', '_');
+    EXPECT_TRUE(std::filesystem::exists(InTree("fuzz/" + name + ".cc"))) << name;
+    const auto corpus = InTree("fuzz/corpus/" + name);
+    EXPECT_TRUE(std::filesystem::exists(corpus) && !std::filesystem::is_empty(corpus)) << name;
+  }
 }
 
 }  // namespace
