@@ -43,15 +43,5 @@ TEST(Rows, EveryCheckOfAConfigRuleHasCode) {
   }
 }
 
-TEST(Formats, EveryReaderHasAFuzzTargetWithACorpus) {
-  for (const import::Format& format : import::Formats()) {
-    std::string name(format.id);
-    std::replace(name.begin(), name.end(), '-', '_');
-    EXPECT_TRUE(std::filesystem::exists(InTree("fuzz/" + name + ".cc"))) << name;
-    const auto corpus = InTree("fuzz/corpus/" + name);
-    EXPECT_TRUE(std::filesystem::exists(corpus) && !std::filesystem::is_empty(corpus)) << name;
-  }
-}
-
 }  // namespace
 }  // namespace vigil::structure

@@ -147,8 +147,8 @@ std::vector<std::string> Offences(const Layers& layers, const fs::path& file, st
   for (const Include& include : IncludesOf(source)) {
     std::string problem;
     if (include.quoted) {
-      // Programs share headers among themselves by <program>/<file>.
-      const bool beside = own.empty() && fs::exists(InTree("apps/" + include.path));
+      // The programs of apps/ keep private headers beside their sources.
+      const bool beside = own.empty() && fs::exists(InTree(file.parent_path() / include.path));
       if (!beside) problem = JudgeQuoted(layers, own, include);
     } else if (!own.empty() && IsSystemHeader(layers, include.path) && !Contains(layers.system_modules, own)) {
       problem = fmt::format("is for {} alone: ask it for what you need", Join(layers.system_modules, ", "));
