@@ -21,7 +21,7 @@ Status ForEachRow(std::string_view tsv, std::string_view origin, const std::vect
     if (places.empty()) {
       for (const std::string& column : columns) {
         std::size_t at = 0;
-        while (at < cells.size() && cells[at] != column) ++at;
+        while (at < cells.size() && Trim(cells[at]) != column) ++at;
         if (at == cells.size()) return Fail(fmt::format("{}: the header has no column '{}'", origin, column));
         places.push_back(at);
       }

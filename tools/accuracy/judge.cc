@@ -66,11 +66,11 @@ Outcome Judge(const Case& labelled, const model::Report& report) {
 
 model::Report Examine(const std::string& path) { return app::DiagnosePaths({path}, catalogue::Settings()).report; }
 
-void Tally::Add(const Outcome& outcome) {
+void Tally::Add(const Outcome& outcome, Unread unread_counts) {
   ++cases;
   if (!outcome.read) {
     ++unread;
-    return;
+    if (unread_counts == Unread::kApart) return;
   }
   if (outcome.sick()) {
     ++sick;

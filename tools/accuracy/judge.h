@@ -35,7 +35,10 @@ Outcome Judge(const Case& labelled, const model::Report& report);
 // Reads the path and says what the program would say.
 model::Report Examine(const std::string& path);
 
-// Counts over a group of outcomes. "Read" cases only, except `cases` and `unread`.
+// What a file counts as that could not be read: nothing (a kind without a reader yet), or a run that was missed.
+enum class Unread : std::uint8_t { kApart, kMissed };
+
+// Counts over a group of outcomes.
 struct Tally {
   int cases = 0;
   int unread = 0;
@@ -51,7 +54,7 @@ struct Tally {
   std::int64_t healthy_steps = 0;
   std::vector<std::int64_t> delays;
 
-  void Add(const Outcome& outcome);
+  void Add(const Outcome& outcome, Unread unread_counts);
   int missed() const { return sick - found; }
   // Of all runs that were flagged, the share flagged rightly; of all sick runs, the share found. NaN when there is
   // none.

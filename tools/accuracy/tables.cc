@@ -39,9 +39,9 @@ std::string Said(const Outcome& outcome) {
   return said.empty() ? "nothing" : Join(said, ", ");
 }
 
-std::map<std::string, Tally> TallyBy(const std::vector<Outcome>& outcomes, const Key& key) {
+std::map<std::string, Tally> TallyBy(const std::vector<Outcome>& outcomes, const Key& key, Unread unread) {
   std::map<std::string, Tally> tallies;
-  for (const Outcome& outcome : outcomes) tallies[key(outcome)].Add(outcome);
+  for (const Outcome& outcome : outcomes) tallies[key(outcome)].Add(outcome, unread);
   return tallies;
 }
 
@@ -54,13 +54,14 @@ std::vector<Outcome> Only(const std::vector<Outcome>& outcomes, const std::funct
 }
 
 std::string Headline(const std::vector<std::pair<std::string, Tally>>& tallies) {
-  std::string table = Header({"runs", "right finding", "right cause first", "undecided", "missed", "false alarms",
-                              "healthy steps", "precision", "recall", "median delay"});
+  std::string table = Header({"runs", "right finding", "right cause first", "undecided", "missed", "not read",
+                              "false alarms", "healthy steps", "precision", "recall", "median delay"});
   for (const auto& [name, tally] : tallies) {
-    table += Row({name, Of(tally.found, tally.sick), Of(tally.cause_right, tally.cause_labelled),
-                  fmt::format("{}", tally.undecided), fmt::format("{}", tally.missed()),
-                  Of(tally.false_alarms, tally.healthy), FormatCount(static_cast<std::uint64_t>(tally.healthy_steps)),
-                  Share(tally.Precision()), Share(tally.Recall()), Delay(tally)});
+    table +=
+        Row({name, Of(tally.found, tally.sick), Of(tally.cause_right, tally.cause_labelled),
+             fmt::format("{}", tally.undecided), fmt::format("{}", tally.missed()), fmt::format("{}", tally.unread),
+             Of(tally.false_alarms, tally.healthy), FormatCount(static_cast<std::uint64_t>(tally.healthy_steps)),
+             Share(tally.Precision()), Share(tally.Recall()), Delay(tally)});
   }
   return table + "\n";
 }
@@ -68,7 +69,7 @@ std::string Headline(const std::vector<std::pair<std::string, Tally>>& tallies) 
 std::string Breakdown(const std::string& what, const std::vector<Outcome>& outcomes, const Key& key) {
   std::string table =
       Header({what, "right finding", "right cause first", "undecided", "false alarms", "not read", "median delay"});
-  for (const auto& [name, tally] : TallyBy(outcomes, key)) {
+  for (const auto& [name, tally] : TallyBy(outcomes, key, Unread::kMissed)) {
     table += Row({Cell(name), Of(tally.found, tally.sick), Of(tally.cause_right, tally.cause_labelled),
                   fmt::format("{}", tally.undecided), Of(tally.false_alarms, tally.healthy),
                   fmt::format("{}", tally.unread), Delay(tally)});
@@ -76,9 +77,9 @@ std::string Breakdown(const std::string& what, const std::vector<Outcome>& outco
   return table + "\n";
 }
 
-Tally TallyOf(const std::vector<Outcome>& outcomes) {
+Tally TallyOf(const std::vector<Outcome>& outcomes, Unread unread) {
   Tally tally;
-  for (const Outcome& outcome : outcomes) tally.Add(outcome);
+  for (const Outcome& outcome : outcomes) tally.Add(outcome, unread);
   return tally;
 }
 
@@ -101,7 +102,7 @@ std::string WrongAnswers(const std::vector<Outcome>& outcomes) {
 
 std::string CorpusBreakdown(const std::string& what, const std::vector<Outcome>& outcomes, const Key& key) {
   std::string table = Header({what, "files", "not read yet", "right finding", "false alarms", "only to be read"});
-  for (const auto& [name, tally] : TallyBy(outcomes, key)) {
+  for (const auto& [name, tally] : TallyBy(outcomes, key, Unread::kApart)) {
     table +=
         Row({Cell(name), fmt::format("{}", tally.cases), fmt::format("{}", tally.unread), Of(tally.found, tally.sick),
              Of(tally.false_alarms, tally.healthy), fmt::format("{}", tally.only_read)});
@@ -146,7 +147,8 @@ std::string FixtureTables(const std::vector<Outcome>& outcomes) {
   const auto by_format = [](const Outcome& outcome) {
     return outcome.formats.empty() ? std::string("none") : Join(outcome.formats, " + ");
   };
-  std::string text = Headline({{"scored", TallyOf(scored)}, {"thresholds were chosen on", TallyOf(tuned)}});
+  std::string text = Headline(
+      {{"scored", TallyOf(scored, Unread::kMissed)}, {"thresholds were chosen on", TallyOf(tuned, Unread::kMissed)}});
   text += "### Scored runs by fault\n\n";
   text += Breakdown("fault", scored, [](const Outcome& outcome) { return outcome.labelled.label; });
   text += "### Scored runs by trainer\n\n";
@@ -160,7 +162,7 @@ std::string FixtureTables(const std::vector<Outcome>& outcomes) {
 }
 
 std::string CorpusTables(const std::vector<Outcome>& outcomes, const std::map<std::string, std::string>& readings) {
-  const Tally all = TallyOf(outcomes);
+  const Tally all = TallyOf(outcomes, Unread::kApart);
   std::string text = Header({"files", "not read yet", "right finding", "missed", "false alarms", "healthy steps",
                              "precision", "recall", "only to be read"});
   text += Row({fmt::format("{}", all.cases), fmt::format("{}", all.unread), Of(all.found, all.sick),
@@ -192,7 +194,8 @@ std::string EmptyPage() {
 
 How often the verdict is right, written by `make accuracy`. Thresholds are chosen on some runs and scored on others.
 
-* **right finding**: of the sick runs, those with an expected finding at `warning` or above; **missed** are the others.
+* **right finding**: of the sick runs, those with an expected finding at `warning` or above; **missed** are the others,
+  a run that could not be read among them.
 * **right cause first**: of the runs with a labelled cause, those whose first diagnosis names it; **undecided** are those where
   the diagnosis says that the evidence does not decide.
 * **false alarm**: a healthy run with a finding at `error` or `fatal`.
@@ -210,7 +213,7 @@ The runs in `tests/fixtures`, made by `gym`.
 ## Other people's files
 
 Files that strangers left in public, with labels made by a script and spot checks. They are not part of the project; a
-label is what somebody thought, and where we disagree, our reading stands beside it.
+label is what somebody thought, and where we disagree, our reading stands beside it. Kinds that no reader knows yet are counted apart.
 
 )" + Begin("corpus") +
          "Not run: the corpus is not there.\n" + End("corpus") + "\n";

@@ -97,19 +97,26 @@ TEST(Judging, AnUnreadFileIsNeitherRightNorWrong) {
   EXPECT_FALSE(outcome.read);
   EXPECT_FALSE(outcome.disagrees());
   Tally tally;
-  tally.Add(outcome);
+  tally.Add(outcome, Unread::kApart);
   EXPECT_EQ(tally.unread, 1);
   EXPECT_EQ(tally.sick, 0);
   EXPECT_TRUE(std::isnan(tally.Recall()));
 }
 
+TEST(Tallies, AnUnreadFixtureIsAMissedOne) {
+  Tally tally;
+  tally.Add(Judge(Labelled("loss/spike"), model::Report()), Unread::kMissed);
+  EXPECT_EQ(tally.missed(), 1);
+  EXPECT_EQ(tally.Recall(), 0);
+}
+
 TEST(Tallies, PrecisionCountsAlarmsOnHealthyRunsAndWrongAlarmsOnSickOnes) {
   Tally tally;
-  tally.Add(Judge(Labelled("loss/spike"), Saying("loss/spike", Severity::kWarning)));
-  tally.Add(Judge(Labelled("loss/spike"), Saying("lr/zero", Severity::kError)));
-  tally.Add(Judge(Labelled("loss/spike"), Saying("lr/zero", Severity::kWarning)));
-  tally.Add(Judge(Labelled("none"), Saying("lr/zero", Severity::kError)));
-  tally.Add(Judge(Labelled("none"), Saying("lr/zero", Severity::kWarning)));
+  tally.Add(Judge(Labelled("loss/spike"), Saying("loss/spike", Severity::kWarning)), Unread::kApart);
+  tally.Add(Judge(Labelled("loss/spike"), Saying("lr/zero", Severity::kError)), Unread::kApart);
+  tally.Add(Judge(Labelled("loss/spike"), Saying("lr/zero", Severity::kWarning)), Unread::kApart);
+  tally.Add(Judge(Labelled("none"), Saying("lr/zero", Severity::kError)), Unread::kApart);
+  tally.Add(Judge(Labelled("none"), Saying("lr/zero", Severity::kWarning)), Unread::kApart);
   EXPECT_DOUBLE_EQ(tally.Precision(), 1.0 / 3.0);
   EXPECT_DOUBLE_EQ(tally.Recall(), 1.0 / 3.0);
   EXPECT_EQ(tally.missed(), 2);
