@@ -1,5 +1,7 @@
 #include "pipeline.h"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "detect/detect.h"
@@ -14,11 +16,19 @@ void DropRepeatedPath(model::Unread& unread) {
   if (unread.reason.starts_with(prefix)) unread.reason.erase(0, prefix.size());
 }
 
+// Broken rules are circumstances: they stand behind what was observed at the same severity.
+void AppendRules(std::vector<model::Finding>& findings, std::vector<model::Finding> rules) {
+  findings.insert(findings.end(), std::make_move_iterator(rules.begin()), std::make_move_iterator(rules.end()));
+  std::stable_sort(findings.begin(), findings.end(),
+                   [](const model::Finding& a, const model::Finding& b) { return a.severity > b.severity; });
+}
+
 }  // namespace
 
 model::RunReport DiagnoseRun(model::Run run, const catalogue::Settings& settings) {
   model::RunReport report;
   report.findings = detect::Detect(run, settings);
+  AppendRules(report.findings, diagnose::CheckConfig(run, settings));
   report.diagnoses = diagnose::Diagnose(run, report.findings, settings);
   report.coverage = diagnose::Cover(run);
   report.run = std::move(run);

@@ -51,7 +51,8 @@ using Factory = std::unique_ptr<Detector> (*)(const Context& context);
 // The code of a detector name, null when there is none: a row that names no code is a test failure.
 Factory FindFactory(std::string_view detector);
 
-// Runs every enabled detector over the run and returns the findings, most severe first, then by step.
+// Runs every enabled detector over the run's series, adds what its events stand for, and returns the findings, most
+// severe first, then by step.
 std::vector<model::Finding> Detect(const model::Run& run, const catalogue::Settings& settings, bool ended = true);
 
 // The findings that a run's error messages, exceptions and exit codes stand for: one per incident, at its first root,

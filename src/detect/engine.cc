@@ -176,7 +176,7 @@ std::vector<model::Finding> Detect(const model::Run& run, const catalogue::Setti
       RunDetector(context, watched, lead_role, found);
     }
   }
-  std::vector<model::Finding> findings;
+  std::vector<model::Finding> findings = FindingsFromEvents(run, settings);
   for (const model::Finding& finding : found) {
     if (!IsCovered(finding, found)) findings.push_back(finding);
   }
