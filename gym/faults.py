@@ -174,14 +174,14 @@ FAULTS = [
     Fault(
         "crash-matmul",
         (HF,),
-        "log/uncaught-exception",
+        "log/uncaught-exception,log/tensor-mismatch",
         "bad-config,architecture-bug",
         "a head of the wrong input width",
     ),
     Fault(
         "crash-reward-import",
         (GRPO,),
-        "log/reward-module-missing",
+        "log/reward-module-missing,log/module-missing",
         "missing-file-or-module",
         "the reward module cannot be imported",
     ),

@@ -49,22 +49,31 @@ class Divergence : public Detector {
   explicit Divergence(const Context& context)
       : min_log_ratio_(std::log(context.Threshold("min_ratio"))),
         z_(context.Threshold("z")),
+        recent_z_(context.Threshold("recent_z")),
         min_points_(context.Threshold("min_points")),
         curve_(context) {}
 
   void Observe(const Sample& sample) override {
     if (sample.role == 0) curve_.Add(sample);
+    if (sample.role == 1) evals_.Add(sample.step, sample.value);
   }
-  void Restart(std::int64_t step) override { curve_.ForgetFrom(step); }
+  void Restart(std::int64_t step) override {
+    curve_.ForgetFrom(step);
+    evals_.ForgetFrom(step);
+  }
 
   void Report(std::vector<model::Finding>& out) const override {
     if (!curve_.judged() || static_cast<double>(curve_.points()) < min_points_) return;
     const std::vector<double> logs = curve_.Logs();
-    const std::vector<double> smooth = stats::SmoothByMedian(logs, logs.size() >= 9 ? 3 : 1);
+    std::vector<double> smooth = stats::SmoothByMedian(logs, logs.size() >= 9 ? 3 : 1);
+    smooth.front() = std::min(smooth.front(), logs.front());  // where it began is a level that it has had
     const auto best = static_cast<std::size_t>(std::min_element(smooth.begin(), smooth.end()) - smooth.begin());
-    const double end = MedianOf(Tail(logs, std::max<std::size_t>(3, logs.size() / 10)));
+    const bool confirmed = EvaluationRose();
+    const std::size_t ending = confirmed ? 2 : std::max<std::size_t>(3, logs.size() / 10);
+    const double end = MedianOf(Tail(logs, ending));
     const double rise = end - smooth[best];
-    if (rise < min_log_ratio_ || !IsSignificant(logs, smooth, best, rise) || IsNegligible(smooth, best, end)) return;
+    if (rise < min_log_ratio_ || IsNegligible(smooth, best, end)) return;
+    if (!IsSignificant(logs, smooth, best, rise) && !IsRecent(logs, smooth, best, confirmed)) return;
     out.push_back(Describe(logs, smooth, best, end));
   }
 
@@ -80,6 +89,25 @@ class Divergence : public Detector {
     const bool clear = rise / noise >= z_ && lowest > smooth[best] + 0.5 * min_log_ratio_;
     return clear || lowest > smooth[best] + min_log_ratio_;
   }
+
+  // The last points stand far above anything the noise could do, and there is no sign of a return; two will do when
+  // the evaluation says the same.
+  bool IsRecent(std::span<const double> logs, std::span<const double> smooth, std::size_t best, bool confirmed) const {
+    const std::size_t count = confirmed ? 2 : 3;
+    if (logs.size() < best + count + 1) return false;
+    const double noise = std::max(stats::NoiseSigma(logs.first(logs.size() - count)), kSmallestNoise);
+    const double bar = smooth[best] + std::max(min_log_ratio_, recent_z_ * noise);
+    const std::span<const double> last = Tail(logs, count);
+    const bool returning = !confirmed && last.back() < last.front();
+    return !returning &&
+           *std::min_element(last.begin(), last.end()) > (confirmed ? smooth[best] + 0.5 * min_log_ratio_ : bar);
+  }
+
+  bool EvaluationRose() const { return evals_.points() >= kEnoughEvals && LastEval() > kEvalRose * evals_.BestLevel(); }
+  bool EvaluationIsFine() const {
+    return evals_.points() >= kEnoughEvals && evals_.EndedNearBest(kEvalFine) && evals_.Improved(0.02);
+  }
+  double LastEval() const { return evals_.buckets().back().mean; }
 
   // From 10 to 0.01 and then 0.02: a ratio of two, and nothing lost.
   static bool IsNegligible(std::span<const double> smooth, std::size_t best, double end) {
@@ -104,7 +132,10 @@ class Divergence : public Detector {
         fmt::format("loss turned up at step {} and ends at {}, {}x its best of {} (step {})",
                     curve_.At(first_up).first_step, FormatNumber(end_value), FormatNumber(end_value / best_value),
                     FormatNumber(best_value), curve_.At(best).last_step));
-    if (recovering) {
+    if (EvaluationIsFine()) {
+      finding.severity = model::Severity::kWarning;
+      finding.message += "; evaluation does not confirm it";
+    } else if (recovering) {
       finding.severity = model::Severity::kWarning;
       finding.message += "; it is falling again";
     }
@@ -121,10 +152,15 @@ class Divergence : public Detector {
   static constexpr double kSmallestNoise = 0.01;
   static constexpr double kNegligibleShare = 0.05;
   static constexpr double kRecoveringZ = -3;
+  static constexpr std::uint64_t kEnoughEvals = 4;
+  static constexpr double kEvalRose = 1.15;
+  static constexpr double kEvalFine = 0.05;
   double min_log_ratio_;
   double z_;
+  double recent_z_;
   double min_points_;
   Curve curve_;
+  LossCourse evals_;
 };
 
 // ---- never improved

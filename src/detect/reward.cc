@@ -120,12 +120,14 @@ class RewardCollapse : public Detector {
     AddEvidence(finding, fmt::format("best reward {} at step {}", FormatNumber(smooth[best]), top_step), top_step,
                 smooth[best]);
     AddEvidence(finding, fmt::format("reward {} at the end", FormatNumber(end)), last, end);
+    if (history_.points() < kLongEnough) finding.severity = model::Severity::kWarning;  // it may come back
     AddMeasure(finding, "best", smooth[best]);
     AddMeasure(finding, "end", end);
     out.push_back(std::move(finding));
   }
 
  private:
+  static constexpr std::uint64_t kLongEnough = 40;
   double min_points_;
   double lost_share_;
   double z_;

@@ -19,6 +19,7 @@ class LrZero : public Detector {
     if (sample.role == 2) return reward_.Add(sample.step, -sample.value);
     if (!std::isfinite(sample.value)) return;
     if (points_++ == 0) first_step_ = sample.step;
+    if (points_ > 1 && sample.value > 0) ++(sample.value == last_.value ? repeats_ : changes_);
     last_ = sample;
     if (sample.value != 0.0) {
       streak_ = 0;
@@ -53,8 +54,12 @@ class LrZero : public Detector {
     const auto run = static_cast<double>(last_.step - first_step_);
     return at_end && zeros_ < points_ && static_cast<double>(longest_end_ - longest_start_.step) <= tail_share_ * run;
   }
-  // A log that prints three decimals shows 0.000 for every rate in use: the run learns all the same.
-  bool IsRoundedAway() const { return zeros_ == points_ && (loss_.Improved(0.05) || reward_.Improved(0.1)); }
+  // A log that prints three decimals shows 0.000 for every rate in use: the run learns all the same. And one that
+  // comes down to 0 in a staircase, one value on several points, has run out of digits, not of schedule.
+  bool IsRoundedAway() const {
+    if (zeros_ == points_) return loss_.Improved(0.05) || reward_.Improved(0.1);
+    return longest_end_ == last_.step && changes_ >= 2 && repeats_ > changes_;
+  }
 
   double min_points_;
   double tail_share_;
@@ -65,6 +70,8 @@ class LrZero : public Detector {
   std::int64_t first_step_ = 0;
   std::uint64_t points_ = 0;
   std::uint64_t zeros_ = 0;
+  std::uint64_t repeats_ = 0;
+  std::uint64_t changes_ = 0;
   std::uint64_t streak_ = 0;
   std::uint64_t longest_ = 0;
   LossCourse loss_;
@@ -118,6 +125,7 @@ class NoWarmup : public Detector {
  private:
   void ObserveTrouble(const Sample& sample) {
     if (sample.role != 1 || restarted_) return;
+    loss_.Add(sample.step, sample.value);
     if (losses_++ == 0) first_loss_ = sample;
     if (!std::isfinite(sample.value) && first_bad_ == model::kNoStep) first_bad_ = sample.step;
     if (std::isfinite(sample.value) && losses_ <= kEarlyPoints && sample.value > early_peak_.value)
@@ -127,8 +135,10 @@ class NoWarmup : public Detector {
     const auto early = static_cast<std::int64_t>(kEarlyShare * static_cast<double>(steps));
     const bool rose =
         early_peak_.value > kRose * first_loss_.value && early_peak_.step <= early && first_loss_.value > 0;
-    return rose || (first_bad_ != model::kNoStep && first_bad_ <= early);
+    return rose || (first_bad_ != model::kNoStep && first_bad_ <= early) || NeverLearned();
   }
+  // Thrown into a flat region by the first updates, a run stays there.
+  bool NeverLearned() const { return loss_.points() >= kEnough && !loss_.Improved(0.1); }
   bool StatesAWarmup() const {
     return run_->FactNumber("warmup_steps").value_or(0) > 1 || run_->FactNumber("warmup_ratio").value_or(0) > 0;
   }
@@ -137,6 +147,8 @@ class NoWarmup : public Detector {
   static constexpr double kEarlyShare = 0.1;
   static constexpr double kRose = 1.3;
   static constexpr std::uint64_t kEarlyPoints = 200;
+  static constexpr std::uint64_t kEnough = 30;
+  LossCourse loss_;
   const model::Run* run_;
   double warmup_share_;
   double min_steps_;
@@ -161,8 +173,8 @@ class ScheduleBreak : public Detector {
   void Observe(const Sample& sample) override {
     if (sample.role != 0 || !std::isfinite(sample.value) || sample.value < 0) return;
     if (restarted_) CheckRestart(sample);
+    CheckNewPeak(sample);
     window_.push_back(sample);
-    peak_ = std::max(peak_, sample.value);
     ++points_;
     if (window_.size() > kWindow) window_.erase(window_.begin());
     if (window_.size() == kWindow) CheckMiddle();
@@ -224,6 +236,22 @@ class ScheduleBreak : public Detector {
     if (breaks_.size() < kMostBreaks) breaks_.push_back({before, after, false});
   }
 
+  // A schedule that has come down does not rise above its peak again, however gently; cycles return to it at most.
+  void CheckNewPeak(const Sample& sample) {
+    if (decayed_ && sample.value > kNewPeak * peak_ && breaks_.size() < kMostBreaks) {
+      breaks_.push_back({lowest_since_peak_, sample, false});
+      decayed_ = false;
+    }
+    if (sample.value >= peak_) {
+      peak_ = sample.value;
+      lowest_since_peak_ = sample;
+      decayed_ = false;
+    } else if (sample.value < lowest_since_peak_.value) {
+      lowest_since_peak_ = sample;
+      decayed_ = decayed_ || sample.value < kDecayed * peak_;
+    }
+  }
+
   // At a restart the rate must continue where the run had been at that step.
   void CheckRestart(const Sample& sample) {
     restarted_ = false;
@@ -261,7 +289,11 @@ class ScheduleBreak : public Detector {
   std::vector<Sample> window_;
   std::vector<Sample> kept_;
   std::vector<Break> breaks_;
+  static constexpr double kNewPeak = 1.25;
+  static constexpr double kDecayed = 0.8;
   double peak_ = 0;
+  Sample lowest_since_peak_;
+  bool decayed_ = false;
   std::uint64_t points_ = 0;
   bool restarted_ = false;
   std::int64_t at_restart_ = 0;

@@ -92,6 +92,12 @@ model::Regime PretrainingBySigns(const model::Run& run) {
   return {};
 }
 
+// The model's own config names its class.
+bool IsCausalLanguageModel(const model::Run& run) {
+  const model::Fact* const classes = run.FindFact("architectures");
+  return classes != nullptr && classes->value.find("ForCausalLM") != std::string::npos;
+}
+
 model::Regime RegimeOf(const model::Run& run) {
   if (Has(run, "preference_margin") || Has(run, "preference_accuracy")) return {"dpo", 0.95};
   const bool critic = Has(run, "value_loss") || HasRawPrefix(run, "critic/vf_");
@@ -110,6 +116,7 @@ model::Regime RegimeOf(const model::Run& run) {
   // LLaMA-Factory says how it tunes. HF Trainer also trains classifiers and vision models: a loss alone does not tell.
   const model::Fact* const tuning = run.FindFact("adapter");
   if (tuning != nullptr && tuning->raw_key == "finetuning_type") return {"sft", 0.7};
+  if (IsCausalLanguageModel(run)) return {"sft", 0.6};
   return {};
 }
 

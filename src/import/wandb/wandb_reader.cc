@@ -221,7 +221,9 @@ class WandbReader : public Reader {
     }
     model::Event event;
     event.kind = model::EventKind::kExit;
-    event.name = std::to_string(code);
+    event.name = code == 0 ? "finished" : std::to_string(code);
+    // 255 is what the client writes whenever it was not told how the process ended: in notebooks, and on Ctrl-C.
+    if (code == kNotTold) event.kind = model::EventKind::kMessage;
     event.text = fmt::format("the run ended with exit code {}", code);
     builder_.AddEvent(std::move(event));
     ended_ = true;
@@ -245,6 +247,7 @@ class WandbReader : public Reader {
     if (!ended_ && !cut_) builder_.AddNote("no exit record: the run was killed, or still runs");
   }
 
+  static constexpr std::int64_t kNotTold = 255;
   static constexpr std::size_t kConsolePiece = std::size_t{64} << 10U;
   static constexpr std::size_t kLongestFact = 4096;
   PartBuilder& builder_;
