@@ -194,6 +194,7 @@ std::vector<model::Finding> CheckConfig(const model::Run& run, const catalogue::
 
 std::vector<std::string_view> ConfigCheckNames() {
   std::vector<std::string_view> names;
+  names.reserve(kChecks.size());
   for (const NamedCheck& named : kChecks) names.push_back(named.name);
   return names;
 }

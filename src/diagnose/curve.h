@@ -35,8 +35,10 @@ class Course {
  public:
   explicit Course(const model::Series* series);
   Course(Course&&) = default;  // the spans follow the vectors' memory
+  Course& operator=(Course&&) = default;
   Course(const Course&) = delete;
   Course& operator=(const Course&) = delete;
+  ~Course() = default;
 
   std::size_t size() const { return values.size(); }
   Stretch View() const;

@@ -196,6 +196,7 @@ std::vector<model::Diagnosis> Diagnose(const model::Run& run, const std::vector<
            std::make_tuple(a.severity, a.diagnosis.confidence, b.diagnosis.first_step);
   });
   std::vector<model::Diagnosis> diagnoses;
+  diagnoses.reserve(ranked.size());
   for (Ranked& one : ranked) diagnoses.push_back(std::move(one.diagnosis));
   return diagnoses;
 }

@@ -156,14 +156,15 @@ Answer SurvivedTheRate(const model::Run& run, const Incident& incident) {
   const double here = ValueAt(rates, incident.onset);
   if (!(here > 0)) return Unknown();
   std::vector<double> at_this_rate;
+  std::size_t looked_at = 0;
   const Stretch before = loss.View().Before(incident.onset);
   const std::size_t stride = before.size() / kSample + 1;
   for (std::size_t i = 0; i < before.size(); i += stride) {
+    ++looked_at;
     if (std::isfinite(before.values[i]) && ValueAt(rates, before.steps[i]) >= 0.95 * here)
       at_this_rate.push_back(before.values[i]);
   }
-  const double share = static_cast<double>(at_this_rate.size()) / static_cast<double>(before.size() / stride + 1);
-  if (at_this_rate.size() < 6 || share < 0.3) return Unknown();
+  if (at_this_rate.size() < 6 || 10 * at_this_rate.size() < 3 * looked_at) return Unknown();
   const auto third = std::max<std::ptrdiff_t>(2, std::ssize(at_this_rate) / 3);
   const double first = Median({at_this_rate.begin(), at_this_rate.begin() + third});
   const double last = Median({at_this_rate.end() - third, at_this_rate.end()});

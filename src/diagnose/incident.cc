@@ -120,7 +120,7 @@ bool SameThread(const Grouping& grouping, const model::Finding& a, const model::
       if (b.id == "lr/schedule-break") return BeginsWith(grouping, b, a);
       return Touch(grouping, a, b);
     case Thread::kCrash:
-      return a.severity >= model::Severity::kError && b.severity >= model::Severity::kError;
+      return a.severity >= model::Severity::kError && b.severity >= model::Severity::kError && Touch(grouping, a, b);
     case Thread::kOther:
       return a.id == b.id;
     default:

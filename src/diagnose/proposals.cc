@@ -186,6 +186,7 @@ Propose FindProposal(std::string_view name) {
 
 std::vector<std::string_view> ProposalNames() {
   std::vector<std::string_view> names;
+  names.reserve(kProposals.size());
   for (const NamedProposal& named : kProposals) names.push_back(named.name);
   return names;
 }
