@@ -67,7 +67,7 @@ void DrawPage(Screen& screen, const CataloguePage& page) {
 
 // ---- JSON
 
-void WriteCells(PrettyJson& json, const Section& section, const std::vector<Cell>& row) {
+void WriteCells(JsonWriter& json, const Section& section, const std::vector<Cell>& row) {
   json.Open();
   for (std::size_t i = 0; i < row.size(); ++i) {
     std::string key(section.columns[i]);
@@ -78,7 +78,7 @@ void WriteCells(PrettyJson& json, const Section& section, const std::vector<Cell
   json.Close();
 }
 
-void WriteSection(PrettyJson& json, const Section& section) {
+void WriteSection(JsonWriter& json, const Section& section) {
   json.Key(section.key);
   if (!section.text.empty()) return json.Text(section.text);
   json.OpenList();
@@ -87,7 +87,7 @@ void WriteSection(PrettyJson& json, const Section& section) {
   json.CloseList();
 }
 
-void WriteName(PrettyJson& json, const CataloguePage& page) {
+void WriteName(JsonWriter& json, const CataloguePage& page) {
   json.Key("kind");
   json.Text(page.kind);
   json.Key("id");
@@ -96,7 +96,7 @@ void WriteName(PrettyJson& json, const CataloguePage& page) {
   json.Text(page.title);
 }
 
-void OpenDocument(PrettyJson& json, std::string_view schema) {
+void OpenDocument(JsonWriter& json, std::string_view schema) {
   json.Open();
   json.Key("schema");
   json.Text(schema);
@@ -104,7 +104,7 @@ void OpenDocument(PrettyJson& json, std::string_view schema) {
   json.OpenList();
 }
 
-std::string CloseDocument(PrettyJson& json) {
+std::string CloseDocument(JsonWriter& json) {
   json.CloseList();
   json.Close();
   return json.Take() + "\n";
@@ -126,7 +126,7 @@ Result<std::string> ExplainText(std::string_view id, const TextOptions& options)
 Result<std::string> ExplainJson(std::string_view id) {
   const auto pages = Find(id);
   if (!pages) return tl::unexpected(pages.error());
-  PrettyJson json;
+  JsonWriter json(JsonWriter::Layout::kPretty);
   OpenDocument(json, "vigil.explanation/1");
   for (const CataloguePage& page : *pages) {
     json.Open();
@@ -152,7 +152,7 @@ std::string ListText(const TextOptions& options) {
 }
 
 std::string ListJson() {
-  PrettyJson json;
+  JsonWriter json(JsonWriter::Layout::kPretty);
   OpenDocument(json, "vigil.catalogue/1");
   for (const PageKind& kind : PageKinds()) {
     for (const CataloguePage& page : kind.pages()) {

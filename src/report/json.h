@@ -1,67 +1,52 @@
 // JSON as vigil writes it: valid UTF-8 whatever the input, null for what is unknown, non-finite numbers as strings.
 #pragma once
 
-#include <fmt/format.h>
-#include <rapidjson/prettywriter.h>
-#include <rapidjson/stringbuffer.h>
-#include <rapidjson/writer.h>
-
-#include <cmath>
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "base/base.h"
-#include "model/model.h"
-
 namespace vigil::report {
 
-// A thin shell over RapidJSON's writers; `Writer` is the pretty or the dense one.
-template <class Writer>
-class JsonOutput {
+// Writes one document. Commas, indentation and escapes are its own; that keys stand in objects only, and that what is
+// opened is closed, is the caller's.
+class JsonWriter {
  public:
-  JsonOutput() : writer_(buffer_) {
-    if constexpr (requires { writer_.SetIndent(' ', 2); }) writer_.SetIndent(' ', 2);
-  }
+  enum class Layout : std::uint8_t { kPretty, kDense };
+  explicit JsonWriter(Layout layout) : pretty_(layout == Layout::kPretty) {}
 
-  void Open() { writer_.StartObject(); }
-  void Close() { writer_.EndObject(); }
-  void OpenList() { writer_.StartArray(); }
-  void CloseList() { writer_.EndArray(); }
-  void Key(std::string_view key) { writer_.Key(key.data(), static_cast<rapidjson::SizeType>(key.size())); }
+  void Open() { OpenWith('{'); }
+  void Close() { CloseWith('}'); }
+  void OpenList() { OpenWith('['); }
+  void CloseList() { CloseWith(']'); }
+  void Key(std::string_view key);
 
-  void Text(std::string_view text) {
-    const std::string valid = ValidUtf8(text);
-    writer_.String(valid.data(), static_cast<rapidjson::SizeType>(valid.size()));
-  }
+  void Text(std::string_view text);
   void TextOrNull(std::string_view text) { text.empty() ? Null() : Text(text); }
-  void Null() { writer_.Null(); }
-  void Integer(std::int64_t value) { writer_.Int64(value); }
-  void Count(std::uint64_t value) { writer_.Uint64(value); }
-  void StepOrNull(std::int64_t step) { step == model::kNoStep ? Null() : Integer(step); }
-  void Number(double value) {
-    if (std::isfinite(value)) {
-      writer_.Double(value);
-    } else {
-      Text(FormatNumber(value));
-    }
-  }
+  void Null() { Bare("null"); }
+  void Integer(std::int64_t value);
+  void Count(std::uint64_t value);
+  void StepOrNull(std::int64_t step);
+  // Shortest digits that read back to the same double.
+  void Number(double value);
   // Seven digits: enough for a plot, a third of the bytes.
-  void Rounded(double value) {
-    if (!std::isfinite(value)) return Number(value);
-    const std::string digits = fmt::format("{:.7g}", value);
-    writer_.RawValue(digits.data(), digits.size(), rapidjson::kNumberType);
-  }
+  void Rounded(double value);
 
-  std::string Take() { return {buffer_.GetString(), buffer_.GetSize()}; }
+  std::string Take() { return std::move(out_); }
 
  private:
-  rapidjson::StringBuffer buffer_;
-  Writer writer_;
-};
+  void OpenWith(char bracket);
+  void CloseWith(char bracket);
+  void Bare(std::string_view token);
+  void Quote(std::string_view text);
+  // What stands before a value or a key: a comma, a new line, or nothing after a key.
+  void Separate();
+  void NewLine();
 
-using PrettyJson = JsonOutput<rapidjson::PrettyWriter<rapidjson::StringBuffer>>;
-using DenseJson = JsonOutput<rapidjson::Writer<rapidjson::StringBuffer>>;
+  bool pretty_;
+  bool after_key_ = false;
+  std::vector<bool> holds_something_;  // one per open bracket
+  std::string out_;
+};
 
 }  // namespace vigil::report

@@ -214,7 +214,7 @@ void AddOrigins(Page& page, const model::Run& run) {
 
 // ---- data for the script
 
-void WriteCurve(DenseJson& json, const Curve& curve) {
+void WriteCurve(JsonWriter& json, const Curve& curve) {
   json.Open();
   json.Key("name");
   json.Text(OneLine(curve.series->raw));
@@ -229,7 +229,7 @@ void WriteCurve(DenseJson& json, const Curve& curve) {
   json.Close();
 }
 
-void WriteFrame(DenseJson& json) {
+void WriteFrame(JsonWriter& json) {
   json.Key("frame");
   json.Open();
   json.Key("width");
@@ -241,7 +241,7 @@ void WriteFrame(DenseJson& json) {
   json.Close();
 }
 
-void WriteRunData(DenseJson& json, const model::RunReport& run, const std::vector<Chart>& charts) {
+void WriteRunData(JsonWriter& json, const model::RunReport& run, const std::vector<Chart>& charts) {
   const StepSpan axis = SpanOf(run.run);
   json.Open();
   json.Key("first");
@@ -334,7 +334,7 @@ std::string RenderHtml(const model::Report& report, std::string_view version) {
   if (report.runs.size() > 1) AddSummary(page, report, order);
   const std::size_t points =
       std::clamp(kPointsOfAllRuns / std::max<std::size_t>(report.runs.size(), 1), kFewestPoints, kPointsPerCurve);
-  DenseJson data;
+  JsonWriter data(JsonWriter::Layout::kDense);
   data.Open();
   WriteFrame(data);
   data.Key("runs");

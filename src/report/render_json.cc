@@ -9,24 +9,24 @@
 namespace vigil::report {
 namespace {
 
-void WriteTexts(PrettyJson& json, std::string_view key, const std::vector<std::string>& texts) {
+void WriteTexts(JsonWriter& json, std::string_view key, const std::vector<std::string>& texts) {
   json.Key(key);
   json.OpenList();
   for (const std::string& text : texts) json.Text(text);
   json.CloseList();
 }
 
-void WriteText(PrettyJson& json, std::string_view key, std::string_view text) {
+void WriteText(JsonWriter& json, std::string_view key, std::string_view text) {
   json.Key(key);
   json.Text(text);
 }
 
-void WriteTextOrNull(PrettyJson& json, std::string_view key, std::string_view text) {
+void WriteTextOrNull(JsonWriter& json, std::string_view key, std::string_view text) {
   json.Key(key);
   json.TextOrNull(text);
 }
 
-void WriteSteps(PrettyJson& json, std::int64_t first, std::int64_t last) {
+void WriteSteps(JsonWriter& json, std::int64_t first, std::int64_t last) {
   json.Key("first_step");
   json.StepOrNull(first);
   json.Key("last_step");
@@ -34,13 +34,13 @@ void WriteSteps(PrettyJson& json, std::int64_t first, std::int64_t last) {
 }
 
 // Three digits are more than a confidence is worth, and the same on every machine.
-void WriteConfidence(PrettyJson& json, double confidence) {
+void WriteConfidence(JsonWriter& json, double confidence) {
   json.Key("confidence");
   json.Number(std::isfinite(confidence) ? std::round(confidence * 1000) / 1000 : 0);
 }
 
 template <class Items, class Write>
-void WriteList(PrettyJson& json, std::string_view key, const Items& items, Write write) {
+void WriteList(JsonWriter& json, std::string_view key, const Items& items, Write write) {
   json.Key(key);
   json.OpenList();
   for (const auto& item : items) {
@@ -51,14 +51,14 @@ void WriteList(PrettyJson& json, std::string_view key, const Items& items, Write
   json.CloseList();
 }
 
-void WriteSource(PrettyJson& json, const model::Source& source) {
+void WriteSource(JsonWriter& json, const model::Source& source) {
   WriteText(json, "path", source.path);
   WriteText(json, "format", source.format);
   WriteText(json, "state", Name(source.state));
   WriteTextOrNull(json, "note", source.note);
 }
 
-void WriteSignal(PrettyJson& json, const model::Series& series) {
+void WriteSignal(JsonWriter& json, const model::Series& series) {
   WriteText(json, "name", series.signal);
   WriteText(json, "raw", series.raw);
   WriteTextOrNull(json, "unit", series.unit);
@@ -66,11 +66,11 @@ void WriteSignal(PrettyJson& json, const model::Series& series) {
   json.Count(series.size());
   json.Key("labels");
   json.Open();
-  for (const auto& [key, value] : series.labels) WriteText(json, ValidUtf8(key), value);
+  for (const auto& [key, value] : series.labels) WriteText(json, key, value);
   json.Close();
 }
 
-void WriteEvidence(PrettyJson& json, const model::Evidence& evidence) {
+void WriteEvidence(JsonWriter& json, const model::Evidence& evidence) {
   WriteText(json, "text", evidence.text);
   json.Key("step");
   json.StepOrNull(evidence.step);
@@ -81,7 +81,7 @@ void WriteEvidence(PrettyJson& json, const model::Evidence& evidence) {
   evidence.line == 0 ? json.Null() : json.Count(evidence.line);
 }
 
-void WriteFinding(PrettyJson& json, const model::Finding& finding) {
+void WriteFinding(JsonWriter& json, const model::Finding& finding) {
   WriteText(json, "id", finding.id);
   WriteText(json, "family", model::Name(finding.family));
   WriteText(json, "severity", model::Name(finding.severity));
@@ -95,7 +95,7 @@ void WriteFinding(PrettyJson& json, const model::Finding& finding) {
   WriteList(json, "evidence", finding.evidence, WriteEvidence);
 }
 
-void WriteRemedy(PrettyJson& json, const model::Remedy& remedy) {
+void WriteRemedy(JsonWriter& json, const model::Remedy& remedy) {
   WriteText(json, "id", remedy.id);
   WriteText(json, "text", remedy.text);
   WriteTextOrNull(json, "framework", remedy.framework);
@@ -105,7 +105,7 @@ void WriteRemedy(PrettyJson& json, const model::Remedy& remedy) {
   WriteTextOrNull(json, "proposed", remedy.proposed);
 }
 
-void WriteDiagnosis(PrettyJson& json, const model::Diagnosis& diagnosis, const std::vector<model::Finding>& findings) {
+void WriteDiagnosis(JsonWriter& json, const model::Diagnosis& diagnosis, const std::vector<model::Finding>& findings) {
   WriteText(json, "cause", diagnosis.cause);
   WriteText(json, "family", model::Name(diagnosis.family));
   WriteConfidence(json, diagnosis.confidence);
@@ -123,14 +123,14 @@ void WriteDiagnosis(PrettyJson& json, const model::Diagnosis& diagnosis, const s
   WriteList(json, "remedies", diagnosis.remedies, WriteRemedy);
 }
 
-void WriteCoverage(PrettyJson& json, const model::Coverage& coverage) {
+void WriteCoverage(JsonWriter& json, const model::Coverage& coverage) {
   WriteText(json, "family", model::Name(coverage.family));
   WriteText(json, "state", Name(coverage.state));
   WriteTextOrNull(json, "reason", coverage.reason);
   WriteTextOrNull(json, "enable", coverage.enable);
 }
 
-void WriteRegime(PrettyJson& json, const model::Regime& regime) {
+void WriteRegime(JsonWriter& json, const model::Regime& regime) {
   json.Key("regime");
   json.Open();
   WriteText(json, "name", regime.name);
@@ -138,7 +138,7 @@ void WriteRegime(PrettyJson& json, const model::Regime& regime) {
   json.Close();
 }
 
-void WriteSpan(PrettyJson& json, const StepSpan& span) {
+void WriteSpan(JsonWriter& json, const StepSpan& span) {
   json.Key("steps");
   json.Open();
   json.Key("first");
@@ -150,7 +150,7 @@ void WriteSpan(PrettyJson& json, const StepSpan& span) {
   json.Close();
 }
 
-void WriteRun(PrettyJson& json, const model::RunReport& report) {
+void WriteRun(JsonWriter& json, const model::RunReport& report) {
   const model::Run& run = report.run;
   WriteText(json, "name", run.name);
   WriteList(json, "sources", run.sources, WriteSource);
@@ -161,13 +161,13 @@ void WriteRun(PrettyJson& json, const model::RunReport& report) {
   json.Integer(run.ranks);
   WriteList(json, "signals", run.series, WriteSignal);
   WriteList(json, "findings", report.findings, WriteFinding);
-  WriteList(json, "diagnoses", report.diagnoses, [&](PrettyJson& out, const model::Diagnosis& diagnosis) {
+  WriteList(json, "diagnoses", report.diagnoses, [&](JsonWriter& out, const model::Diagnosis& diagnosis) {
     WriteDiagnosis(out, diagnosis, report.findings);
   });
   WriteList(json, "coverage", report.coverage, WriteCoverage);
 }
 
-void WriteUnread(PrettyJson& json, const model::Unread& unread) {
+void WriteUnread(JsonWriter& json, const model::Unread& unread) {
   WriteText(json, "path", unread.path);
   WriteText(json, "reason", unread.reason);
 }
@@ -175,7 +175,7 @@ void WriteUnread(PrettyJson& json, const model::Unread& unread) {
 }  // namespace
 
 std::string RenderJson(const model::Report& report, std::string_view version) {
-  PrettyJson json;
+  JsonWriter json(JsonWriter::Layout::kPretty);
   json.Open();
   WriteText(json, "schema", "vigil.diagnosis/1");
   WriteText(json, "version", version);

@@ -37,7 +37,7 @@ std::string_view Sign(const Screen& screen, Outlook outlook) {
 
 std::string RunName(const Screen& screen, const model::Run& run, std::size_t columns) {
   const std::string name = screen.Clean(run.name);
-  return screen.Cut(name.empty() ? "(unnamed run)" : name, columns);
+  return screen.CutMiddle(name.empty() ? "(unnamed run)" : name, columns);
 }
 
 // ---- the lines to act on

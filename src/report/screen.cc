@@ -65,17 +65,18 @@ std::vector<std::string> Wrap(std::string_view text, std::size_t width) {
   };
   for (std::string_view word : Split(text, ' ')) {
     if (word.empty()) continue;
-    const std::size_t needed = DisplayWidth(word);
+    std::size_t needed = DisplayWidth(word);
     if (columns != 0 && columns + 1 + needed > width) flush();
-    for (; DisplayWidth(word) > width;) {
+    while (needed > width) {
       const std::size_t bytes = std::max<std::size_t>(PrefixBytes(word, width), CharacterBytes(word));
       lines.emplace_back(word.substr(0, bytes));
+      needed -= DisplayWidth(lines.back());
       word.remove_prefix(bytes);
     }
     if (word.empty()) continue;
     if (columns != 0) line += ' ';
+    columns += (columns != 0 ? 1 : 0) + needed;
     line += word;
-    columns = DisplayWidth(line);
   }
   flush();
   return lines;
@@ -86,6 +87,20 @@ std::string Fit(std::string_view text, std::size_t width, std::string_view ellip
   const std::size_t mark = DisplayWidth(ellipsis);
   if (width <= mark) return std::string(text.substr(0, PrefixBytes(text, width)));
   return std::string(text.substr(0, PrefixBytes(text, width - mark))) + std::string(ellipsis);
+}
+
+std::string FitMiddle(std::string_view text, std::size_t width, std::string_view ellipsis) {
+  const std::size_t mark = DisplayWidth(ellipsis);
+  if (DisplayWidth(text) <= width || width <= 2 * mark) return Fit(text, width, ellipsis);
+  const std::string_view head = text.substr(0, PrefixBytes(text, (width - mark) / 3));
+  std::string_view tail = text.substr(head.size());
+  const std::size_t room = width - mark - DisplayWidth(head);
+  for (std::size_t columns = DisplayWidth(tail); columns > room;) {
+    const std::size_t bytes = CharacterBytes(tail);
+    columns -= DisplayWidth(tail.substr(0, bytes));
+    tail.remove_prefix(bytes);
+  }
+  return fmt::format("{}{}{}", head, ellipsis, tail);
 }
 
 std::string ToAscii(std::string_view text) {

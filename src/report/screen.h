@@ -16,6 +16,8 @@ enum class Ink : std::uint8_t { kPlain, kBold, kDim, kRed, kYellow, kGreen, kCya
 std::vector<std::string> Wrap(std::string_view text, std::size_t width);
 // `text` cut to `width` columns, the cut shown by `ellipsis`.
 std::string Fit(std::string_view text, std::size_t width, std::string_view ellipsis);
+// The same with the cut in the middle: names differ at their ends.
+std::string FitMiddle(std::string_view text, std::size_t width, std::string_view ellipsis);
 // `text` in plain ASCII: arrows, dashes and the like spelled out, the rest as '?'.
 std::string ToAscii(std::string_view text);
 
@@ -31,6 +33,10 @@ class Screen {
   // Text from a file or the catalogue, safe to print here.
   std::string Clean(std::string_view text) const;
   std::string Cut(std::string_view text, std::size_t columns) const { return Fit(text, columns, Glyph("…", "...")); }
+
+  std::string CutMiddle(std::string_view text, std::size_t columns) const {
+    return FitMiddle(text, columns, Glyph("…", "..."));
+  }
 
   // A finished line; it is the caller's to make it fit.
   void Raw(std::string_view line);

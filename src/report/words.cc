@@ -93,7 +93,12 @@ void Widen(StepSpan& span, const model::Series& series) {
 }  // namespace
 
 std::string OneLine(std::string_view text) {
-  std::string flat(text);
+  // Longer texts are dumps, and nobody reads them in a report; JSON has them whole.
+  constexpr std::size_t kLongest = 2000;
+  std::size_t end = std::min(text.size(), kLongest);
+  while (end < text.size() && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U && end > 0) --end;
+  std::string flat(text.substr(0, end));
+  if (end < text.size()) flat += "...";
   std::replace_if(flat.begin(), flat.end(), [](char c) { return c == '\n' || c == '\r' || c == '\t'; }, ' ');
   return std::string(Trim(Printable(flat)));
 }

@@ -32,7 +32,8 @@ struct StepSpan {
   std::uint64_t logged = 0;
 };
 
-// Text from a file as one line: no control characters, line breaks and tabs as blanks, valid UTF-8.
+// Text from a file as one line of at most 2,000 bytes: no control characters, line breaks and tabs as blanks, valid
+// UTF-8.
 std::string OneLine(std::string_view text);
 
 Verdict VerdictOf(const model::RunReport& run);

@@ -24,6 +24,10 @@ TEST(Fit, ShowsTheCut) { EXPECT_EQ(Fit("gradient", 6, "..."), "gra..."); }
 TEST(Fit, NeverSplitsACharacter) { EXPECT_EQ(Fit("日本語", 5, "…"), "日本…"); }
 TEST(Fit, DropsTheMarkWhereThereIsNoRoomForIt) { EXPECT_EQ(Fit("gradient", 2, "..."), "gr"); }
 
+TEST(FitMiddle, KeepsBothEnds) { EXPECT_EQ(FitMiddle("runs/first/lr-3e-3", 12, "..."), "run...r-3e-3"); }
+TEST(FitMiddle, LeavesWhatFits) { EXPECT_EQ(FitMiddle("loss", 4, "..."), "loss"); }
+TEST(FitMiddle, FitsWideCharacters) { EXPECT_LE(DisplayWidth(FitMiddle("日本語日本語日本語", 8, "…")), 8U); }
+
 TEST(ToAscii, SpellsOutWhatItKnows) { EXPECT_EQ(ToAscii("1 → 2 … é"), "1 -> 2 ... ?"); }
 
 }  // namespace

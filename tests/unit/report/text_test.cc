@@ -126,6 +126,17 @@ TEST(RenderText, LetsNothingOfTheInputReachTheTerminalRaw) {
   EXPECT_EQ(text, ValidUtf8(text));
 }
 
+TEST(RenderText, CutsTextsThatAreDumps) {
+  model::RunReport run = samples::DivergedRun();
+  run.findings[0].message = std::string(1999, 'a') + "日" + std::string(10'000'000, 'b');
+  run.run.name = std::string(10'000'000, 'c');
+  const std::string text = RenderText(samples::One(run), {});
+  EXPECT_LT(text.size(), 20'000U);
+  EXPECT_THAT(text, HasSubstr("aaa..."));
+  EXPECT_EQ(text, ValidUtf8(text));
+  EXPECT_THAT(text, Not(HasSubstr("\xEF\xBF\xBD")));
+}
+
 TEST(RenderText, UsesColoursOnlyWhenAsked) {
   TextOptions options;
   EXPECT_THAT(RenderText(samples::Several(), options), Not(HasSubstr("\x1b")));
