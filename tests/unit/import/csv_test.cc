@@ -302,7 +302,7 @@ std::string EveryShape() {
 TEST(Csv, GivesTheSamePartInPiecesOfAnySize) {
   const std::string text = EveryShape();
   const model::Run whole = Read(text);
-  for (const std::size_t piece : {1, 7, 13, 64}) {
+  for (const std::size_t piece : std::vector<std::size_t>{1, 7, 13, 64}) {
     const model::Run pieces = Read(text, "metrics.csv", piece);
     ASSERT_EQ(Names(pieces), Names(whole));
     for (std::size_t i = 0; i < whole.series.size(); ++i) {

@@ -43,7 +43,7 @@ const Format kLines = {
     [](PartBuilder& builder) -> std::unique_ptr<Reader> { return std::make_unique<LineReader>(builder); }};
 
 TEST(ReadBytes, GivesTheSamePartInPiecesOfAnySize) {
-  for (const std::size_t piece : {0, 1, 2, 3, 7, 100}) {
+  for (const std::size_t piece : std::vector<std::size_t>{0, 1, 2, 3, 7, 100}) {
     const auto part = ReadBytes("a.txt", "1\n22\n333\n4", kLines, piece);
     ASSERT_TRUE(part) << part.error().message;
     EXPECT_THAT(part->series.at(0).values, ElementsAre(1, 22, 333)) << piece;

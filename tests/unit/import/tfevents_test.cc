@@ -215,7 +215,7 @@ std::string SmallFile() {
 TEST(Tfevents, GivesTheSamePartInPiecesOfAnySize) {
   const std::string bytes = SmallFile() + Scalar("loss", 4, 1.5F).substr(0, 20);
   const model::Run whole = Read(bytes);
-  for (const std::size_t piece : {1, 7, 16, 100}) {
+  for (const std::size_t piece : std::vector<std::size_t>{1, 7, 16, 100}) {
     const model::Run pieces = Read(bytes, piece);
     ASSERT_EQ(pieces.series.size(), whole.series.size());
     for (std::size_t i = 0; i < whole.series.size(); ++i) {
