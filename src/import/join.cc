@@ -85,7 +85,8 @@ void ForGroups(Units& units, Key&& key, Join&& join) {
   for (auto& [name, members] : groups) join(members);
 }
 
-// Event files of one folder are one run: each restart of the process opens a new one.
+// Event files of one folder are one run: each restart of the process opens a new one. Their names begin alike; a
+// collection of files that were renamed is no run.
 void JoinEventFiles(std::vector<Unit*>& members) {
   if (members.front()->format != kEvents || members.size() < 2) return;
   std::sort(members.begin(), members.end(), [](const Unit* a, const Unit* b) { return a->file < b->file; });
@@ -244,6 +245,7 @@ bool JoinByNumbers(Unit& run, Unit& unit) {
   switch (comparison.likeness) {
     case Likeness::kSame:
       // Two logs of one kind that begin alike may be two attempts with one seed; only a copy is the same.
+      if (same_format && !comparison.certain) return false;
       if (same_format && unit.format != kState && unit.format != kEvents && !EndTogether(run, unit)) return false;
       AbsorbByMerging(run, unit);
       return true;
@@ -273,27 +275,35 @@ bool JoinByNumbers(Unit& run, Unit& unit) {
   return true;
 }
 
-// Files of one home, the most precise first. What numbers do not decide is decided by the folder, when it holds one
-// run: a file that has nothing in common with the others completes them.
+// Whether two files of one home may complete each other: they have nothing in common that could differ.
+bool MayComplete(const Unit& a, const Unit& b) {
+  if (ShareFormat(a, b) && ShareSeries(a, b)) return false;
+  return Compare(a.curves, b.curves).likeness == Likeness::kUnknown;
+}
+
+bool AllMayComplete(const std::vector<Unit*>& runs) {
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    for (std::size_t j = 0; j < i; ++j) {
+      if (!MayComplete(*runs[i], *runs[j])) return false;
+    }
+  }
+  return true;
+}
+
+// Files of one home, the most precise first. What numbers do not decide the folder does: files that have nothing in
+// common complete each other, unless it is a folder of several runs.
 void JoinHome(std::vector<Unit*>& members) {
   std::stable_sort(members.begin(), members.end(), [](const Unit* a, const Unit* b) {
     return std::make_tuple(-PrecisionOf(a->format), a->order) < std::make_tuple(-PrecisionOf(b->format), b->order);
   });
   std::vector<Unit*> runs;
-  std::vector<Unit*> apart;
   for (Unit* const unit : members) {
     if (!unit->has_points) continue;
     const bool joined = std::any_of(runs.begin(), runs.end(), [&](Unit* run) { return JoinByNumbers(*run, *unit); });
-    if (joined) continue;
-    const bool comparable = std::any_of(runs.begin(), runs.end(), [&](const Unit* run) {
-      return (ShareFormat(*run, *unit) && ShareSeries(*run, *unit)) ||
-             Compare(run->curves, unit->curves).likeness != Likeness::kUnknown;
-    });
-    (runs.empty() || comparable ? runs : apart).push_back(unit);
+    if (!joined) runs.push_back(unit);
   }
-  for (Unit* const unit : apart) {
-    if (runs.size() == 1) AbsorbByMerging(*runs.front(), *unit);
-  }
+  if (!AllMayComplete(runs)) return;
+  for (std::size_t i = 1; i < runs.size(); ++i) AbsorbByMerging(*runs.front(), *runs[i]);
 }
 
 // A log kept apart from the run's folder: joined when it is of another kind, agrees on everything, and ends with it.
@@ -379,8 +389,11 @@ std::vector<model::Run> JoinParts(std::vector<model::Run> parts) {
   if (units.empty()) return {};
   FindHomes(units);
   const auto by_folder_and_format = [](const Unit& unit) { return std::tuple(unit.folder, unit.format); };
+  const auto by_event_folder = [](const Unit& unit) {
+    return std::tuple(unit.folder, unit.format, unit.file.substr(0, unit.file.find("tfevents")));
+  };
   const auto by_home_and_format = [](const Unit& unit) { return std::tuple(unit.home, unit.format); };
-  ForGroups(units, by_folder_and_format, JoinEventFiles);
+  ForGroups(units, by_event_folder, JoinEventFiles);
   ForGroups(
       units, [](const Unit& unit) { return std::tuple(unit.folder, unit.format, RankIn(unit.file).rest); }, JoinRanks);
   ForGroups(units, by_home_and_format, JoinStates);

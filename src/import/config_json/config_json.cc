@@ -87,8 +87,8 @@ class ConfigJsonReader : public Reader {
       if (wanted) builder_.AddFact(fact.key, fact.value, fact.place.line);
     }
     if (token != JsonToken::kBroken) return;
-    builder_.ReportDamage(fmt::format("line {} (byte {}): {}; what stands before is kept", scanner_.line(),
-                                      taken_ + scanner_.consumed(), scanner_.problem()));
+    builder_.ReportDamage(
+        fmt::format("line {} (byte {}): {}", scanner_.line(), taken_ + scanner_.consumed(), scanner_.problem()));
   }
 
   PartBuilder& builder_;

@@ -8,8 +8,11 @@
 namespace vigil::import {
 namespace {
 
-// Values below this are lost in four decimals: they agree with anything near zero.
-constexpr double kSmallestTelling = 1e-3;
+// A value that is hardly larger than its rounding agrees with anything near zero.
+constexpr double kTellingErrors = 5;
+constexpr std::size_t kValuesForRounding = 64;
+constexpr int kMostDigits = 6;
+constexpr double kFloatError = 1e-6;  // relative: event files hold floats
 // So many different numbers in the same places are no chance.
 constexpr std::size_t kCertain = 3;
 constexpr double kAgreeingShare = 0.9;
@@ -37,8 +40,13 @@ std::string KeyOf(const model::Series& series) {
   return key;
 }
 
+bool IsWhole(double value) { return std::abs(value - std::round(value)) < 1e-5; }
+
+// The power of ten of the first digit: 0 for 1 to 9.99.
+double Magnitude(double value) { return std::floor(std::log10(std::abs(value))); }
+
 Curve CurveOf(const model::Series& series) {
-  Curve curve{KeyOf(series), series.axis, series.steps, series.values};
+  Curve curve{KeyOf(series), series.axis, series.steps, series.values, RoundingOf(series.values)};
   if (series.segment_starts.size() <= 1) return curve;
   std::vector<std::size_t> order(series.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -56,12 +64,11 @@ Curve CurveOf(const model::Series& series) {
   return curve;
 }
 
-bool IsTelling(double a, double b) {
-  return !std::isfinite(a) || !std::isfinite(b) || std::abs(a) >= kSmallestTelling || std::abs(b) >= kSmallestTelling;
-}
-
 // Counts agreement over points met in step order.
-struct Tally {
+class Tally {
+ public:
+  Tally(const Rounding& of_a, const Rounding& of_b) : of_a_(of_a), of_b_(of_b) {}
+
   std::size_t common = 0;
   std::size_t agree = 0;
   std::size_t distinct = 0;
@@ -72,7 +79,7 @@ struct Tally {
   void See(std::int64_t step, double a, double b) {
     if (!IsTelling(a, b)) return;
     ++common;
-    if (!SameWithinPrinting(a, b)) {
+    if (!SameButForRounding(a, b, of_a_, of_b_)) {
       if (first_differing == model::kNoStep) first_differing = step;
       return;
     }
@@ -88,12 +95,19 @@ struct Tally {
   }
 
  private:
+  bool IsTelling(double a, double b) const {
+    if (!std::isfinite(a) || !std::isfinite(b)) return true;
+    return std::max(std::abs(a), std::abs(b)) > kTellingErrors * std::max(of_a_.Error(a), of_b_.Error(b));
+  }
+
+  Rounding of_a_;
+  Rounding of_b_;
   double latest_ = model::kNoValue;
 };
 
 // A few points of `a`, spread over it, found in `b`.
 Tally Sample(const Curve& a, const Curve& b) {
-  Tally tally;
+  Tally tally(a.rounding, b.rounding);
   const std::size_t stride = std::max<std::size_t>(1, a.steps.size() / kSamples);
   for (std::size_t i = 0; i < a.steps.size(); i += stride) {
     const auto at = std::lower_bound(b.steps.begin(), b.steps.end(), a.steps[i]);
@@ -104,7 +118,7 @@ Tally Sample(const Curve& a, const Curve& b) {
 }
 
 Tally LayOver(const Curve& a, const Curve& b) {
-  Tally tally;
+  Tally tally(a.rounding, b.rounding);
   std::size_t j = 0;
   for (std::size_t i = 0; i < a.steps.size(); ++i) {
     while (j < b.steps.size() && b.steps[j] < a.steps[i]) ++j;
@@ -131,7 +145,7 @@ bool IsFork(const Tally& tally) {
 
 // Whether row i of `rows` has the value of point `offset` + i of `curve`, for as many as both have.
 bool MatchesAt(const Curve& rows, const Curve& curve, std::size_t offset) {
-  Tally tally;
+  Tally tally(rows.rounding, curve.rounding);
   const std::size_t count = std::min(rows.values.size(), curve.values.size() - offset);
   for (std::size_t i = 0; i < count; ++i) tally.See(rows.steps[i], rows.values[i], curve.values[offset + i]);
   return tally.distinct >= kCertain && Agrees(tally);
@@ -169,10 +183,39 @@ std::vector<Curve> TellingCurves(const model::Run& part) {
   return curves;
 }
 
-bool SameWithinPrinting(double a, double b) {
+double Rounding::Error(double value) const {
+  const double by_digits = significant_digits == 0 || value == 0 || !std::isfinite(value)
+                               ? 0
+                               : std::pow(10.0, Magnitude(value) - significant_digits + 1);
+  return 0.51 * std::max(decimal_step, by_digits) + kFloatError * std::abs(value);
+}
+
+Rounding RoundingOf(const std::vector<double>& values) {
+  std::vector<double> sample;
+  const std::size_t stride = std::max<std::size_t>(1, values.size() / kValuesForRounding);
+  for (std::size_t i = 0; i < values.size(); i += stride) {
+    if (std::isfinite(values[i]) && values[i] != 0) sample.push_back(values[i]);
+  }
+  const auto all = [&](auto&& scale) {
+    return std::all_of(sample.begin(), sample.end(), [&](double value) { return IsWhole(value * scale(value)); });
+  };
+  Rounding rounding;
+  if (sample.empty()) return rounding;
+  for (int digits = kMostDigits; digits >= 0 && all([&](double) { return std::pow(10.0, digits); }); --digits)
+    rounding.decimal_step = std::pow(10.0, -digits);
+  for (int digits = kMostDigits; digits >= 1; --digits) {
+    if (!all([&](double value) { return std::pow(10.0, digits - 1 - Magnitude(value)); })) break;
+    rounding.significant_digits = digits;
+  }
+  return rounding;
+}
+
+bool SameButForRounding(double a, double b, const Rounding& of_a, const Rounding& of_b) {
   if (std::isnan(a) || std::isnan(b)) return std::isnan(a) && std::isnan(b);
   if (std::isinf(a) || std::isinf(b)) return a == b;
-  return std::abs(a - b) <= 6e-4 * std::max(std::abs(a), std::abs(b)) + 6e-5;
+  // Rounded alike, one number is one text.
+  if (of_a == of_b) return std::abs(a - b) <= kFloatError * std::max(std::abs(a), std::abs(b));
+  return std::abs(a - b) <= std::max(of_a.Error(a), of_b.Error(b));
 }
 
 Comparison Compare(const std::vector<Curve>& a, const std::vector<Curve>& b) {

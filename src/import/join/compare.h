@@ -10,21 +10,33 @@
 
 namespace vigil::import {
 
+// How values were written: rounded to so many decimals or significant digits, or exactly.
+struct Rounding {
+  double decimal_step = 0;     // 0.01 when all values have two decimals, 0 when they have more than six
+  int significant_digits = 0;  // 4 when no value has more, 0 when they have more than six
+
+  bool operator==(const Rounding&) const = default;
+  // The most by which `value` can be off.
+  double Error(double value) const;
+};
+Rounding RoundingOf(const std::vector<double>& values);
+
+// Two values that are one number, written with fewer digits somewhere.
+bool SameButForRounding(double a, double b, const Rounding& of_a, const Rounding& of_b);
+
 // A series as it stands at the end: of points that a restart overwrote only the latest, by rising step.
 struct Curve {
   std::string key;  // signal and labels
   model::Axis axis = model::Axis::kStep;
   std::vector<std::int64_t> steps;
   std::vector<double> values;
+  Rounding rounding;
 };
 
 // The curves of a part by which it can be told from other runs: losses, rewards, norms; never the learning rate, which
 // runs of one recipe share. The most telling first, at most kMostCurves.
 inline constexpr std::size_t kMostCurves = 4;
 std::vector<Curve> TellingCurves(const model::Run& part);
-
-// Two values that are one number, printed with fewer digits somewhere (four decimals, or four significant digits).
-bool SameWithinPrinting(double a, double b);
 
 enum class Likeness : std::uint8_t {
   kUnknown,    // nothing in common to judge by

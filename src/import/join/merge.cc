@@ -93,13 +93,17 @@ bool Refine(model::Series& series, const model::Series& other, bool other_is_fin
   bool changed = false;
   const bool wants_times = series.times.empty() && !other.times.empty();
   if (wants_times) series.times.assign(series.size(), model::kNoValue);
+  const Rounding of_mine = RoundingOf(series.values);
+  const Rounding of_theirs = RoundingOf(other.values);
   const auto theirs = StandingPoints(other);
   std::size_t j = 0;
   for (const std::size_t i : StandingPoints(series)) {
     while (j < theirs.size() && other.steps[theirs[j]] < series.steps[i]) ++j;
     if (j == theirs.size()) break;
     const std::size_t at = theirs[j];
-    if (other.steps[at] != series.steps[i] || !SameWithinPrinting(series.values[i], other.values[at])) continue;
+    const bool same = other.steps[at] == series.steps[i] &&
+                      SameButForRounding(series.values[i], other.values[at], of_mine, of_theirs);
+    if (!same) continue;
     if (other_is_finer && series.values[i] != other.values[at]) {
       series.values[i] = other.values[at];
       changed = true;
@@ -148,6 +152,8 @@ bool AddMissing(model::Series& series, const model::Series& other) {
 bool IsSameQuantity(const model::Series& a, const model::Series& b) {
   const auto mine = StandingPoints(a);
   const auto theirs = StandingPoints(b);
+  const Rounding of_a = RoundingOf(a.values);
+  const Rounding of_b = RoundingOf(b.values);
   std::size_t common = 0;
   std::size_t agree = 0;
   std::size_t j = 0;
@@ -156,9 +162,16 @@ bool IsSameQuantity(const model::Series& a, const model::Series& b) {
     if (j == theirs.size()) break;
     if (b.steps[theirs[j]] != a.steps[i]) continue;
     ++common;
-    agree += SameWithinPrinting(a.values[i], b.values[theirs[j]]) ? 1 : 0;
+    agree += SameButForRounding(a.values[i], b.values[theirs[j]], of_a, of_b) ? 1 : 0;
   }
   return agree * 2 >= common;
+}
+
+// Times that steps went back; a step that is written twice is none.
+std::size_t Restarts(const model::Series& series) {
+  return static_cast<std::size_t>(
+      std::count_if(series.segment_starts.begin(), series.segment_starts.end(),
+                    [&](std::uint32_t start) { return start > 0 && series.steps[start] < series.steps[start - 1]; }));
 }
 
 // True when the series of `into` changed.
@@ -166,7 +179,7 @@ bool Unite(model::Series& mine, model::Series& theirs, bool theirs_is_finer) {
   if (theirs.empty()) return false;
   if (mine.aggregation == model::Aggregation::kUnknown) mine.aggregation = theirs.aggregation;
   if (mine.clipping == model::Clipping::kUnknown) mine.clipping = theirs.clipping;
-  const bool saw_more_restarts = theirs.segment_starts.size() > mine.segment_starts.size();
+  const bool saw_more_restarts = Restarts(theirs) > Restarts(mine);
   if (mine.empty() || saw_more_restarts) {
     std::swap(mine, theirs);
     Refine(mine, theirs, !theirs_is_finer);

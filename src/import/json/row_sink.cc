@@ -171,7 +171,7 @@ bool RowSink::HoldBack(const std::vector<Cell>& cells) {
 
 // The rows before the first one with a step: one is a header with settings, more are not understood.
 void RowSink::StateHeader() {
-  if (held_back_.size() == 1) {
+  if (held_back_.size() == 1 && !FindRoles(held_back_.front()).has_loss) {
     StateFacts(held_back_.front());
   } else {
     rows_without_step_ += held_back_.size();
@@ -205,7 +205,7 @@ void RowSink::MarkNumbers(const std::vector<Cell>& cells) {
 
 void RowSink::Place(const std::vector<Cell>& cells, const Roles& roles) {
   if (IsLaterEvaluation(roles)) return;
-  if (roles.IsSummary()) return StateFacts(cells);
+  if (roles.IsSummary()) return StateEnd(cells, roles);
   const std::int64_t step = StepOf(roles);
   if (step == model::kNoStep) {
     ++rows_without_step_;
@@ -280,6 +280,18 @@ PartBuilder::SeriesId RowSink::OpenSeries(Columns::Id id, const Roles& roles) {
   }
   builder_.series(series).axis = axis_;
   return series;
+}
+
+// The last row of HF Trainer is written when the training is through.
+void RowSink::StateEnd(const std::vector<Cell>& cells, const Roles& roles) {
+  StateFacts(cells);
+  model::Event event;
+  event.kind = model::EventKind::kExit;
+  event.name = "finished";
+  event.text = "the trainer's summary of the whole run";
+  event.step = IsWhole(roles.step) ? static_cast<std::int64_t>(roles.step) : latest_step_;
+  event.place.line = cells.front().line;
+  builder_.AddEvent(std::move(event));
 }
 
 void RowSink::StateFacts(const std::vector<Cell>& cells) {

@@ -80,6 +80,7 @@ class RowSink {
   bool HidesNumber(const Column& column, const std::vector<Cell>& row, const Roles& roles) const;
   void PlaceValue(const Cell& cell, const Roles& roles, std::int64_t step);
   PartBuilder::SeriesId OpenSeries(Columns::Id id, const Roles& roles);
+  void StateEnd(const std::vector<Cell>& cells, const Roles& roles);
   void StateFacts(const std::vector<Cell>& cells);
 
   PartBuilder& builder_;

@@ -76,8 +76,7 @@ class MetricJsonReader : public Reader {
     taken_ += scanner_.consumed();
     over_ = token != JsonToken::kNeedMore;
     if (token == JsonToken::kBroken) {
-      builder_.ReportDamage(fmt::format("line {} (byte {}): {}; what stands before is kept", scanner_.line(), taken_,
-                                        scanner_.problem()));
+      builder_.ReportDamage(fmt::format("line {} (byte {}): {}", scanner_.line(), taken_, scanner_.problem()));
     }
     return over_ ? bytes.size() : scanner_.consumed();
   }

@@ -159,8 +159,8 @@ class TrainerStateReader : public Reader {
 
   bool End(JsonToken token) {
     if (token == JsonToken::kBroken) {
-      builder_.ReportDamage(fmt::format("line {} (byte {}): {}; what stands before is kept", scanner_.line(),
-                                        taken_ + scanner_.consumed(), scanner_.problem()));
+      builder_.ReportDamage(
+          fmt::format("line {} (byte {}): {}", scanner_.line(), taken_ + scanner_.consumed(), scanner_.problem()));
     }
     Finish();
     return false;

@@ -148,6 +148,12 @@ TEST(JoinEvents, OfOneFolderAreOneRunInTheOrderOfTheirNames) {
   EXPECT_EQ(loss.lines[20], 0U) << "a line of the second file is none of the first";
 }
 
+TEST(JoinEvents, ThatSomebodyCollectedUnderOtherNamesAreRunsOfTheirOwn) {
+  const auto runs = Joined(Events("bag/alice-events.out.tfevents.1").Loss(10, 100, 1),
+                           Events("bag/bob-events.out.tfevents.2").Loss(10, 100, 2));
+  EXPECT_THAT(runs, SizeIs(2));
+}
+
 TEST(JoinEvents, OfTwoFoldersAreTwoRuns) {
   const auto runs = Joined(Events("runs/a/events.out.tfevents.1").Loss(10, 100, 1),
                            Events("runs/b/events.out.tfevents.2").Loss(10, 100, 2));
@@ -207,6 +213,25 @@ TEST(JoinLog, ThatSawARestartGivesItsSegmentsAndTheStateItsDigits) {
   EXPECT_EQ(loss.values[0], LossAt(10)) << "exact where the state has it";
   EXPECT_EQ(loss.values[15], AsPrinted(LossAt(160, 1))) << "overwritten: only the log has it";
   EXPECT_EQ(loss.values[20], LossAt(110, 2));
+}
+
+TEST(JoinLog, MayRoundEachValueInItsOwnWay) {
+  Part log = Log("out/train.log");
+  for (std::int64_t step = 10; step <= 100; step += 10) {
+    log.Point("loss", step, std::round(LossAt(step) * 1e4) / 1e4);
+    log.Point("grad_norm", step, std::round(LossAt(step, 9) * 100) / 100);
+  }
+  const auto runs = Joined(Part("out/metrics.jsonl", "jsonl").Loss(10, 100).Points("grad_norm", 10, 100, 9), log);
+  ASSERT_THAT(runs, SizeIs(1));
+  EXPECT_EQ(runs[0].Find("grad_norm")->values[0], LossAt(10, 9));
+}
+
+TEST(JoinLog, ThatWritesAStepTwiceSawNoRestart) {
+  Part log = Log("out/train.log");
+  log.Loss(10, 100, 1, true).Point("loss", 100, AsPrinted(LossAt(100)));
+  const auto runs = Joined(State("out/trainer_state.json").Loss(10, 100), log);
+  ASSERT_THAT(runs, SizeIs(1));
+  EXPECT_THAT(runs[0].Find("loss")->segment_starts, ElementsAre(0));
 }
 
 TEST(JoinLog, OfAnotherTrainingInTheSameFolderIsAnotherRun) {
@@ -298,6 +323,12 @@ TEST(JoinContinuation, TwoAttemptsWithOneSeedAreTwoRunsAndACopyIsOne) {
   EXPECT_THAT(States(copy[0]), ElementsAre(SourceState::kRead, SourceState::kDuplicate));
 }
 
+TEST(JoinContinuation, AConstantThatTwoLogsShareSaysNothing) {
+  const auto runs =
+      Joined(Log("bag/a.log").Point("mom", 1, 0.9).Point("lr", 1, 0.1), Log("bag/b.log").Point("mom", 1, 0.9));
+  EXPECT_THAT(runs, SizeIs(2));
+}
+
 // ---- what has no numbers, or other ones
 
 TEST(JoinRest, AFilePerMetricIsOneRun) {
@@ -311,6 +342,12 @@ TEST(JoinRest, AFileWithOtherNumbersCompletesTheOnlyRunOfItsFolder) {
   const auto runs =
       Joined(Log("out/train.log").Loss(10, 100), Part("out/gpu.csv", "csv").Points("temperature_c", 1, 300));
   EXPECT_THAT(runs, SizeIs(1));
+}
+
+TEST(JoinRest, AFolderOfSeveralRunsIsNotCompleted) {
+  const auto runs = Joined(Log("bag/a.log").Points("throughput_x", 1, 300), Log("bag/b.log").Loss(10, 100, 1),
+                           Log("bag/c.log").Loss(10, 100, 2));
+  EXPECT_THAT(Names(runs), ElementsAre("a", "b", "c"));
 }
 
 TEST(JoinRest, SettingsAndTracebacksBelongToTheRunOfTheirFolder) {
@@ -412,14 +449,26 @@ TEST(JoinParts, HandlesAThousandParts) {
 
 // ---- the pieces
 
-TEST(SameWithinPrinting, AllowsForFourDigits) {
-  EXPECT_TRUE(SameWithinPrinting(2.34567, 2.346));
-  EXPECT_TRUE(SameWithinPrinting(0.123449, 0.1234));
-  EXPECT_TRUE(SameWithinPrinting(12345.6, 12350));
-  EXPECT_FALSE(SameWithinPrinting(2.34567, 2.35));
-  EXPECT_TRUE(SameWithinPrinting(NAN, NAN));
-  EXPECT_FALSE(SameWithinPrinting(NAN, 1));
-  EXPECT_FALSE(SameWithinPrinting(INFINITY, -INFINITY));
+TEST(Rounding, IsSeenInTheValues) {
+  EXPECT_EQ(RoundingOf({1.25, 10.5, 0.75}).decimal_step, 0.01);
+  EXPECT_EQ(RoundingOf({2.346, 0.7091, 0.0009519}).significant_digits, 4);
+  EXPECT_EQ(RoundingOf({10580, 18267}).decimal_step, 1);
+  EXPECT_EQ(RoundingOf({4.67864716053009, 4.674909710884094}), Rounding{});
+  EXPECT_EQ(RoundingOf({NAN, INFINITY, 0}), Rounding{});
+}
+
+TEST(SameButForRounding, AllowsForTheDigitsThatAreMissing) {
+  const Rounding exact = {};
+  const Rounding two_decimals = {0.01, 0};
+  const Rounding four_digits = {0, 4};
+  EXPECT_TRUE(SameButForRounding(1.0915254354476929, 1.09, exact, two_decimals));
+  EXPECT_FALSE(SameButForRounding(1.0915254354476929, 1.08, exact, two_decimals));
+  EXPECT_TRUE(SameButForRounding(2.34567, 2.346, exact, four_digits));
+  EXPECT_FALSE(SameButForRounding(2.34567, 2.347, exact, four_digits));
+  EXPECT_FALSE(SameButForRounding(1.08, 1.09, two_decimals, two_decimals)) << "rounded alike, they would be equal";
+  EXPECT_TRUE(SameButForRounding(NAN, NAN, exact, exact));
+  EXPECT_FALSE(SameButForRounding(NAN, 1, exact, exact));
+  EXPECT_FALSE(SameButForRounding(INFINITY, -INFINITY, exact, exact));
 }
 
 TEST(Places, TellHomesAndCheckpoints) {

@@ -66,6 +66,13 @@ TEST(JsonLines, TakeAFirstLineWithoutAStepAsSettings) {
   EXPECT_THAT(SeriesOf(part, "loss").values, ElementsAre(2));
 }
 
+TEST(JsonLines, LeaveOutAFirstRowOfMetricsThatHasNoStepTheyCanPlace) {
+  const model::Run part = Read("jsonl", "{\"step\": 1e300, \"loss\": 9}\n{\"step\": 1, \"loss\": 2}\n");
+  EXPECT_THAT(SeriesOf(part, "loss").values, ElementsAre(2));
+  EXPECT_THAT(part.facts, IsEmpty());
+  EXPECT_EQ(part.sources.front().note, "1 rows before the first step are left out");
+}
+
 TEST(JsonLines, PlaceARowWithoutAStepAtTheStepBefore) {
   const model::Run part = Read("jsonl", "{\"step\": 5, \"loss\": 2}\n{\"eval_loss\": 3}\n{\"step\": 6, \"loss\": 1}\n");
   EXPECT_THAT(SeriesOf(part, "eval_loss").steps, ElementsAre(5));

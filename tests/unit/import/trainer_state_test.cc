@@ -137,11 +137,20 @@ TEST(TrainerState, SaysInWhichLineAValueStands) {
 
 TEST(TrainerState, InACheckpointFolderIsAPlaceToRestartFrom) {
   const model::Run part = Read("trainer-state", kState, "out/checkpoint-30/trainer_state.json");
+  ASSERT_EQ(part.events.size(), 2U);
+  EXPECT_EQ(part.events[1].kind, model::EventKind::kCheckpoint);
+  EXPECT_EQ(part.events[1].step, 30);
+  EXPECT_EQ(part.events[1].text, "out/checkpoint-30");
+  EXPECT_EQ(Read("trainer-state", kState, "out/trainer_state.json").events.size(), 1U);
+}
+
+TEST(TrainerState, WithASummaryTellsThatTheRunFinished) {
+  const model::Run part = Read("trainer-state", kState);
   ASSERT_EQ(part.events.size(), 1U);
-  EXPECT_EQ(part.events[0].kind, model::EventKind::kCheckpoint);
+  EXPECT_EQ(part.events[0].kind, model::EventKind::kExit);
+  EXPECT_EQ(part.events[0].name, "finished");
   EXPECT_EQ(part.events[0].step, 30);
-  EXPECT_EQ(part.events[0].text, "out/checkpoint-30");
-  EXPECT_THAT(Read("trainer-state", kState, "out/trainer_state.json").events, IsEmpty());
+  EXPECT_THAT(Read("trainer-state", R"([{"loss": 1, "step": 1}])").events, IsEmpty());
 }
 
 TEST(TrainerState, ReadsRewardsByFunctionAndLeavesOutWhatIsNoNumber) {
@@ -187,7 +196,7 @@ TEST(TrainerState, CutAnywhereKeepsTheEntriesBeforeTheCut) {
 TEST(TrainerState, ReportsDamageWithItsPlace) {
   const model::Run part = Read("trainer-state", "{\"log_history\": [\n {\"loss\": 1, \"step\": 1},\n {\"loss\": }]}");
   EXPECT_EQ(part.sources.front().state, model::SourceState::kPartial);
-  EXPECT_EQ(part.sources.front().note, "line 3 (byte 53): expected a value; what stands before is kept");
+  EXPECT_EQ(part.sources.front().note, "line 3 (byte 53): expected a value");
   EXPECT_THAT(SeriesOf(part, "loss").values, ElementsAre(1));
 }
 
