@@ -49,6 +49,8 @@ class ProgressBar {
   ~ProgressBar();
   ProgressBar(const ProgressBar&) = delete;
   ProgressBar& operator=(const ProgressBar&) = delete;
+  ProgressBar(ProgressBar&&) = delete;
+  ProgressBar& operator=(ProgressBar&&) = delete;
   void Show(std::size_t done, std::size_t total);
 
  private:

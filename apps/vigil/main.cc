@@ -37,6 +37,7 @@ std::vector<std::string> NamesOfOptions(const CLI::App& app) {
 
 std::vector<std::string> NamesOfCommands(const std::vector<Command>& commands) {
   std::vector<std::string> names;
+  names.reserve(commands.size());
   for (const Command& command : commands) names.push_back(command.app->get_name());
   return names;
 }

@@ -286,6 +286,7 @@ std::vector<Chart> ChartsOf(const model::RunReport& run, std::size_t most_points
 
 std::string DrawSvg(const Chart& chart, const model::RunReport& run, const StepSpan& axis) {
   std::vector<const model::Series*> series;
+  series.reserve(chart.curves.size());
   for (const Curve& curve : chart.curves) series.push_back(curve.series);
   const Scale scale = ScaleOf(series);
   std::string svg;

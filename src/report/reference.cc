@@ -30,12 +30,12 @@ std::string Capitalised(std::string_view word) {
 void AddRow(std::string& out, const std::vector<std::string>& cells) { out += "| " + Join(cells, " | ") + " |\n"; }
 
 void AddTable(std::string& out, const Section& section) {
-  std::vector<std::string> head;
-  for (const std::string_view column : section.columns) head.emplace_back(column);
+  const std::vector<std::string> head(section.columns.begin(), section.columns.end());
   AddRow(out, head);
   AddRow(out, std::vector<std::string>(head.size(), "---"));
   for (const std::vector<Cell>& row : section.rows) {
     std::vector<std::string> cells;
+    cells.reserve(row.size());
     for (const Cell& cell : row) cells.push_back(Escape(cell.text, true));
     AddRow(out, cells);
   }
@@ -66,16 +66,16 @@ std::vector<std::string> ReferenceKinds() {
   return kinds;
 }
 
-Result<std::string> ReferenceMarkdown(std::string_view wanted) {
-  for (const PageKind& kind : PageKinds()) {
-    if (kind.plural != wanted) continue;
+Result<std::string> ReferenceMarkdown(std::string_view kind) {
+  for (const PageKind& one : PageKinds()) {
+    if (one.plural != kind) continue;
     std::string out = fmt::format("<!-- Generated from the rows of the catalogue; `make golden` rewrites it. -->\n\n");
-    out += fmt::format("# {}\n\n{}\n\n", Capitalised(kind.plural), kind.intro);
-    for (const CataloguePage& page : kind.pages()) AddPage(out, page);
+    out += fmt::format("# {}\n\n{}\n\n", Capitalised(one.plural), one.intro);
+    for (const CataloguePage& page : one.pages()) AddPage(out, page);
     while (out.ends_with("\n\n")) out.pop_back();
     return out;
   }
-  return Fail(fmt::format("'{}' is no kind of page; known: {}", wanted, Join(ReferenceKinds(), ", ")));
+  return Fail(fmt::format("'{}' is no kind of page; known: {}", kind, Join(ReferenceKinds(), ", ")));
 }
 
 }  // namespace vigil::report
