@@ -14,7 +14,32 @@
 namespace vigil::diagnose {
 namespace {
 
-// Steps from which a restarted run went on: where a series goes back, and where the log says so.
+// Whether the values from `at` on are those with which the series began, and not those that it had reached.
+bool BeginsAgain(const model::Series& series, std::size_t at) {
+  constexpr std::size_t kCompared = 3;
+  if (at < kCompared + 1 || at + kCompared > series.size()) return false;
+  const auto near = [](double a, double b) { return std::abs(a - b) <= 0.05 * std::max(std::abs(a), std::abs(b)); };
+  for (std::size_t i = 0; i < kCompared; ++i) {
+    if (!near(series.values[at + i], series.values[i])) return false;
+  }
+  return !near(series.values[at], series.values[at - 1]);
+}
+
+// A learning rate that begins again right behind a saved checkpoint: the run went on from it, whatever the log says.
+std::vector<std::int64_t> RestartsSeenInTheRate(const model::Run& run) {
+  std::vector<std::int64_t> steps;
+  const model::Series* lr = run.Find("lr");
+  if (lr == nullptr) return steps;
+  for (const model::Event& event : run.events) {
+    if (event.kind != model::EventKind::kCheckpoint || event.step == model::kNoStep) continue;
+    const auto behind = std::upper_bound(lr->steps.begin(), lr->steps.end(), event.step);
+    if (BeginsAgain(*lr, static_cast<std::size_t>(behind - lr->steps.begin()))) steps.push_back(event.step);
+  }
+  return steps;
+}
+
+// Steps from which a restarted run went on: where a series goes back, where the log says so, and where the rate shows
+// it.
 std::vector<std::int64_t> RestartSteps(const model::Run& run) {
   std::vector<std::int64_t> steps;
   for (const std::string_view signal : {"loss", "lr"}) {
@@ -26,6 +51,8 @@ std::vector<std::int64_t> RestartSteps(const model::Run& run) {
   for (const model::Event& event : run.events) {
     if (event.kind == model::EventKind::kResume && event.step != model::kNoStep) steps.push_back(event.step);
   }
+  const std::vector<std::int64_t> seen = RestartsSeenInTheRate(run);
+  steps.insert(steps.end(), seen.begin(), seen.end());
   return steps;
 }
 
