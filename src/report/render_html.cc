@@ -133,7 +133,7 @@ void AddDiagnosis(Page& page, const model::Diagnosis& diagnosis) {
 void AddFurther(Page& page, const model::RunReport& run) {
   for (std::size_t i = 1; i < run.diagnoses.size(); ++i) {
     page.Add("<h3>Also</h3>\n<div class=\"card\"><b>{}</b>", EscapeHtml(HeadlineOf(run, run.diagnoses[i])));
-    AddLines(page, LinesOf(run.diagnoses[i]));
+    AddLines(page, LinesOf(run, run.diagnoses[i]));
     page.Add("</div>\n");
     AddDiagnosis(page, run.diagnoses[i]);
   }

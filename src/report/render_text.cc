@@ -43,7 +43,7 @@ std::string RunName(const Screen& screen, const model::Run& run, std::size_t col
 // ---- the lines to act on
 
 // What stands in full below may be cut; what is to be done never is.
-bool MayBeCut(std::string_view label) { return label == "because" || label == "unseen"; }
+bool MayBeCut(std::string_view label) { return label == "because" || label == "unseen" || label == "damaged"; }
 
 void DrawVerdictLines(Screen& screen, const std::vector<VerdictLine>& lines, bool whole) {
   for (const VerdictLine& line : lines) {
@@ -70,13 +70,6 @@ void DrawVerdict(Screen& screen, const model::RunReport& run, const Verdict& ver
 
 // ---- plots
 
-struct PlotChoice {
-  std::string_view signal;
-  std::size_t rows;
-};
-// What is drawn, and how tall; the second two only where there is no loss to show.
-constexpr std::array<PlotChoice, 4> kPlots = {{{"loss", 6}, {"grad_norm", 4}, {"eval_loss", 6}, {"reward", 6}}};
-
 std::vector<PlotMark> MarksOf(const model::RunReport& run) {
   std::vector<PlotMark> marks;
   for (std::size_t i = 0; i < run.findings.size() && i < kFindingsShown; ++i) {
@@ -88,15 +81,13 @@ std::vector<PlotMark> MarksOf(const model::RunReport& run) {
 }
 
 void DrawPlots(Screen& screen, const model::RunReport& run) {
+  constexpr std::size_t kMostPlots = 3;
   const StepSpan axis = SpanOf(run.run);
-  std::size_t drawn = 0;
-  for (const PlotChoice& choice : kPlots) {
-    const model::Series* series = run.run.Find(choice.signal);
-    const bool stand_in = choice.signal != "loss" && choice.signal != "grad_norm";
-    if (series == nullptr || series->size() < 2 || (stand_in && drawn > 0)) continue;
+  std::size_t rows = 6;
+  for (const model::Series* series : TellingSeries(run, kMostPlots)) {
     screen.Blank();
-    DrawPlot(screen, {series, std::string(choice.signal), axis, choice.rows, MarksOf(run)});
-    ++drawn;
+    DrawPlot(screen, {series, series->signal, axis, rows, MarksOf(run)});
+    rows = 4;  // the first plot is what people look at
   }
 }
 
@@ -178,7 +169,7 @@ void DrawDiagnosis(Screen& screen, const model::Diagnosis& diagnosis, bool verbo
 void DrawFurther(Screen& screen, const model::RunReport& run, bool verbose) {
   for (std::size_t i = 1; i < run.diagnoses.size(); ++i) {
     screen.Heading("also: " + HeadlineOf(run, run.diagnoses[i]));
-    DrawVerdictLines(screen, LinesOf(run.diagnoses[i]), true);
+    DrawVerdictLines(screen, LinesOf(run, run.diagnoses[i]), true);
     if (verbose) DrawDiagnosis(screen, run.diagnoses[i], verbose);
   }
 }
@@ -308,7 +299,7 @@ std::string RenderText(const model::Report& report, const TextOptions& options) 
     DrawVerdict(screen, run, verdict, options.verbose);
     if (detailed) DrawDetails(screen, run, options.verbose);
   }
-  if (!options.brief) DrawUnread(screen, report);
+  DrawUnread(screen, report);
   if (options.brief || detailed) return screen.Take();
   screen.Blank();
   screen.Item(0, "", "Plots and evidence: give one run alone, or add --verbose.");

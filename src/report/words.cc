@@ -41,6 +41,34 @@ std::string CauseLine(const model::Diagnosis& diagnosis) {
   return diagnosis.summary.empty() ? title : OneLine(diagnosis.summary);
 }
 
+std::vector<const model::Finding*> FindingsOf(const model::RunReport& run, const model::Diagnosis& diagnosis) {
+  std::vector<const model::Finding*> findings;
+  for (const std::uint32_t index : diagnosis.findings) {
+    if (index < run.findings.size()) findings.push_back(&run.findings[index]);
+  }
+  return findings;
+}
+
+// The first observation that says more than the headline; where there is none, the place to look at.
+std::string ReasonLine(const model::RunReport& run, const model::Diagnosis& diagnosis) {
+  const std::string headline = HeadlineOf(run, diagnosis);
+  for (const model::Evidence& evidence : diagnosis.supporting) {
+    if (std::string text = OneLine(evidence.text); text != headline) return text;
+  }
+  return diagnosis.supporting.empty() ? std::string() : PlaceText(diagnosis.supporting.front());
+}
+
+// What the rows say to do about a known message or a bad setting.
+std::string FixOf(const model::RunReport& run, const model::Diagnosis& diagnosis) {
+  for (const model::Finding* finding : FindingsOf(run, diagnosis)) {
+    if (const catalogue::SignatureRow* row = catalogue::FindSignature(finding->id)) return OneLine(row->fix);
+    for (const catalogue::ConfigRuleRow& rule : catalogue::ConfigRules()) {
+      if (rule.id == finding->id) return OneLine(rule.set);
+    }
+  }
+  return {};
+}
+
 bool WasJudged(const model::RunReport& run) {
   if (SpanOf(run.run).logged < 2) return false;
   return run.coverage.empty() || std::any_of(run.coverage.begin(), run.coverage.end(), [](const auto& coverage) {
@@ -77,6 +105,16 @@ Verdict UndiagnosedVerdict(const model::RunReport& run) {
   return verdict;
 }
 
+// The first damaged file of the run and the place, and how many more there are.
+std::string DamageText(const model::Run& run) {
+  const auto is_damaged = [](const model::Source& source) { return source.state == model::SourceState::kPartial; };
+  const auto first = std::find_if(run.sources.begin(), run.sources.end(), is_damaged);
+  if (first == run.sources.end()) return {};
+  const auto more = std::count_if(first + 1, run.sources.end(), is_damaged);
+  const std::string others = more == 0 ? std::string() : fmt::format(" (and {} more)", more);
+  return fmt::format("{}: {}{}", OneLine(first->path), OneLine(first->note), others);
+}
+
 // A step axis beats the others: epochs and clock times do not number steps.
 bool CountsSteps(const model::Series& series) {
   return series.axis == model::Axis::kStep || series.axis == model::Axis::kRow;
@@ -103,31 +141,39 @@ std::string OneLine(std::string_view text) {
   return std::string(Trim(Printable(flat)));
 }
 
-std::vector<VerdictLine> LinesOf(const model::Diagnosis& diagnosis) {
+std::vector<VerdictLine> LinesOf(const model::RunReport& run, const model::Diagnosis& diagnosis) {
   std::vector<VerdictLine> lines;
   AddLine(lines, "cause", CauseLine(diagnosis));
-  if (!diagnosis.supporting.empty()) AddLine(lines, "because", OneLine(diagnosis.supporting.front().text));
+  AddLine(lines, "because", ReasonLine(run, diagnosis));
   if (diagnosis.cause == kUndecided) AddLine(lines, "decide", OneLine(diagnosis.next));
   if (!diagnosis.remedies.empty()) {
     const model::Remedy& first = diagnosis.remedies.front();
     AddLine(lines, first.setting.empty() ? "do" : "change", ChangeText(first));
+  } else {
+    AddLine(lines, "do", FixOf(run, diagnosis));
   }
   AddLine(lines, "restart", OneLine(diagnosis.restart));
   return lines;
 }
 
 std::string HeadlineOf(const model::RunReport& run, const model::Diagnosis& diagnosis) {
-  if (!diagnosis.findings.empty() && diagnosis.findings.front() < run.findings.size())
-    return FindingHeadline(run.findings[diagnosis.findings.front()]);
-  return WithSteps(OneLine(diagnosis.summary), diagnosis.first_step, diagnosis.last_step);
+  const std::vector<const model::Finding*> findings = FindingsOf(run, diagnosis);
+  if (findings.empty()) return WithSteps(OneLine(diagnosis.summary), diagnosis.first_step, diagnosis.last_step);
+  const model::Finding& root = *findings.front();
+  for (const model::Finding* finding : findings) {
+    const bool as_early = finding->first_step == root.first_step && finding->severity == root.severity;
+    if (root.signal == "grad_norm" && as_early && finding->signal == "loss") return FindingHeadline(*finding);
+  }
+  return FindingHeadline(root);
 }
 
 Verdict VerdictOf(const model::RunReport& run) {
   Verdict verdict = run.diagnoses.empty() ? UndiagnosedVerdict(run) : Verdict();
   if (!run.diagnoses.empty()) {
     verdict.headline = HeadlineOf(run, run.diagnoses.front());
-    verdict.lines = LinesOf(run.diagnoses.front());
+    verdict.lines = LinesOf(run, run.diagnoses.front());
   }
+  AddLine(verdict.lines, "damaged", DamageText(run.run));
   const model::Severity worst = WorstOf(run);
   if (worst >= model::Severity::kError) verdict.outlook = Outlook::kSick;
   if (worst == model::Severity::kWarning || (worst == model::Severity::kInfo && !run.diagnoses.empty()))
@@ -137,6 +183,24 @@ Verdict VerdictOf(const model::RunReport& run) {
 
 bool HasReasons(const model::Diagnosis& diagnosis) {
   return !diagnosis.supporting.empty() || !diagnosis.opposing.empty() || !diagnosis.missing.empty();
+}
+
+std::vector<const model::Series*> TellingSeries(const model::RunReport& run, std::size_t most) {
+  std::vector<const model::Series*> telling;
+  const auto add = [&](std::string_view signal) {
+    const model::Series* series = run.run.Find(signal);
+    const bool drawn = std::find(telling.begin(), telling.end(), series) != telling.end();
+    if (series != nullptr && series->size() > 1 && !drawn && telling.size() < most) telling.push_back(series);
+  };
+  const bool rl = run.run.Find("reward") != nullptr;
+  add(rl ? "reward" : "loss");
+  if (!rl) add("grad_norm");
+  if (!run.diagnoses.empty()) {
+    for (const model::Finding* finding : FindingsOf(run, run.diagnoses.front())) add(finding->signal);
+  }
+  if (rl) add("grad_norm");
+  if (telling.empty()) add("eval_loss");
+  return telling;
 }
 
 StepSpan SpanOf(const model::Run& run) {

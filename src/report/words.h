@@ -14,7 +14,7 @@ namespace vigil::report {
 enum class Outlook : std::uint8_t { kHealthy, kUnjudged, kSuspect, kSick };
 
 struct VerdictLine {
-  std::string_view label;  // cause, because, decide, change or do, restart; means, unseen
+  std::string_view label;  // cause, because, decide, change or do, restart; means, unseen, damaged
   std::string text;
 };
 
@@ -38,11 +38,15 @@ std::string OneLine(std::string_view text);
 
 Verdict VerdictOf(const model::RunReport& run);
 // The lines of one diagnosis: cause, because, change, restart (or what would decide).
-std::vector<VerdictLine> LinesOf(const model::Diagnosis& diagnosis);
-// What the diagnosis is about: the message of its root finding.
+std::vector<VerdictLine> LinesOf(const model::RunReport& run, const model::Diagnosis& diagnosis);
+// What the diagnosis is about: the message of its root finding. People think of the loss: where it goes bad at the same
+// step as the gradient norm, it is the one named.
 std::string HeadlineOf(const model::RunReport& run, const model::Diagnosis& diagnosis);
 // Whether anything speaks for or against it, or was missed.
 bool HasReasons(const model::Diagnosis& diagnosis);
+// The series worth a plot in a terminal, most telling first: the loss or, in RL, the reward; the gradient norm; what
+// the findings are about.
+std::vector<const model::Series*> TellingSeries(const model::RunReport& run, std::size_t most);
 StepSpan SpanOf(const model::Run& run);
 model::Severity WorstOf(const model::RunReport& run);
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/base.h"
+#include "catalogue/catalogue.h"
 #include "golden.h"
 #include "report/report.h"
 #include "samples.h"
@@ -72,6 +73,35 @@ TEST(RenderText, SaysWhatAFindingMeansWhereThereIsNoDiagnosis) {
   model::RunReport run = samples::AllNanRun();
   run.findings[0].id = "loss/non-finite";
   EXPECT_THAT(RenderText(samples::One(run), {}), HasSubstr("  means    "));
+}
+
+TEST(RenderText, SaysWhatToDoAboutAKnownMessageAndWhereItStands) {
+  ASSERT_FALSE(catalogue::Signatures().empty());
+  const catalogue::SignatureRow& row = catalogue::Signatures().front();
+  model::RunReport run = samples::UndecidedRun();
+  run.findings[0].id = row.id;
+  run.findings[0].message = "it ended at step 3";
+  run.diagnoses[0].cause = "sample";
+  run.diagnoses[0].supporting = {{"it ended at step 3", 3, model::kNoValue, "train.log", 25}};
+  const std::string text = RenderText(samples::One(run), {});
+  EXPECT_THAT(text, HasSubstr("because  train.log:25"));
+  EXPECT_THAT(text, HasSubstr("  do       " + std::string(row.fix.substr(0, 20))));
+}
+
+TEST(RenderText, SpeaksOfTheLossWhereItGoesBadWithTheGradient) {
+  model::RunReport run = samples::HiddenNanRun();
+  std::swap(run.findings[0], run.findings[1]);
+  EXPECT_THAT(RenderText(samples::One(run), {}), HasSubstr("nan-hidden  NaN loss at step 212"));
+}
+
+TEST(RenderText, NotesDamagedFilesEvenWhenBrief) {
+  TextOptions options;
+  options.brief = true;
+  model::RunReport run = samples::HealthyRun();
+  run.run.sources[0].state = model::SourceState::kPartial;
+  run.run.sources[0].note = "line 254: the text ends inside the document";
+  EXPECT_THAT(RenderText(samples::One(run), options),
+              HasSubstr("  damaged  ok/trainer_state.json: line 254: the text ends inside the document"));
 }
 
 TEST(RenderText, SaysTheSameObservationOnce) {
