@@ -3,8 +3,9 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
+bench/peers/install.sh
 for source in bench/*_bench.cc; do
   name="$(basename "$source" .cc)"
   printf '\n%s\n' "$name"
-  "build/bench/bench/$name" --benchmark_counters_tabular=true
+  "build/bench/bench/$name"
 done
