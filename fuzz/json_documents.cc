@@ -1,8 +1,8 @@
 // Metrics and settings in JSON documents: any bytes, whole and in pieces, give the same part.
-#include "reading.h"
+#include "pieces.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  vigil::fuzz::ReadInPieces("metric-json", data, size);
-  vigil::fuzz::ReadInPieces("config-json", data, size);
+  vigil::fuzz::CheckFormat("metric-json", data, size);
+  vigil::fuzz::CheckFormat("config-json", data, size);
   return 0;
 }

@@ -76,4 +76,13 @@ inline void CheckReader(const import::Format& format, const std::string& path, s
   }
 }
 
+// The same for the format of that id, over the bytes of a fuzz target.
+inline void CheckFormat(std::string_view id, const std::uint8_t* data, std::size_t size) {
+  const std::string_view bytes(reinterpret_cast<const char*>(data), size);
+  for (const import::Format& format : import::Formats()) {
+    if (format.id == id) return CheckReader(format, "fuzz", bytes);
+  }
+  Require(false, "the format of the target is in the table");
+}
+
 }  // namespace vigil::fuzz

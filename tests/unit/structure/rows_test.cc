@@ -43,5 +43,18 @@ TEST(Rows, EveryCheckOfAConfigRuleHasCode) {
   }
 }
 
+// A target names the formats it reads: fuzz/log.cc has "log" in it.
+TEST(Formats, EveryReaderHasAFuzzTargetWithACorpus) {
+  for (const import::Format& format : import::Formats()) {
+    bool fuzzed = false;
+    for (const auto& target : FilesBelow("fuzz", {".cc"})) {
+      const auto corpus = InTree("fuzz/corpus") / target.stem();
+      const bool names = ReadText(InTree(target)).find("\"" + std::string(format.id) + "\"") != std::string::npos;
+      fuzzed |= names && std::filesystem::exists(corpus) && !std::filesystem::is_empty(corpus);
+    }
+    EXPECT_TRUE(fuzzed) << format.id;
+  }
+}
+
 }  // namespace
 }  // namespace vigil::structure
