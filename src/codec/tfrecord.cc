@@ -3,10 +3,11 @@
 namespace vigil::codec {
 namespace {
 
+// The integer at `offset`; it must be there.
 template <class Integer>
-Integer Load(const char* from) {
+Integer Load(std::string_view bytes, std::size_t offset) {
   Integer value = 0;
-  std::memcpy(&value, from, sizeof(value));
+  std::memcpy(&value, &bytes[offset], sizeof(value));
   return value;
 }
 
@@ -14,13 +15,12 @@ Integer Load(const char* from) {
 template <class Checksum>
 [[gnu::always_inline]] inline TfRecord ReadWith(std::string_view bytes, Checksum checksum) {
   if (bytes.size() < kTfRecordHeaderBytes) return {};
-  const auto length = Load<std::uint64_t>(bytes.data());
-  if (MaskCrc(checksum(bytes.substr(0, 8))) != Load<std::uint32_t>(bytes.data() + 8))
-    return {RecordState::kBadLength, {}, 0};
+  const auto length = Load<std::uint64_t>(bytes, 0);
+  if (MaskCrc(checksum(bytes.substr(0, 8))) != Load<std::uint32_t>(bytes, 8)) return {RecordState::kBadLength, {}, 0};
   constexpr std::size_t kFrame = kTfRecordHeaderBytes + kTfRecordFooterBytes;
   if (bytes.size() < kFrame || length > bytes.size() - kFrame) return {};
   const std::string_view payload = bytes.substr(kTfRecordHeaderBytes, static_cast<std::size_t>(length));
-  const bool intact = MaskCrc(checksum(payload)) == Load<std::uint32_t>(payload.data() + payload.size());
+  const bool intact = MaskCrc(checksum(payload)) == Load<std::uint32_t>(bytes, kTfRecordHeaderBytes + payload.size());
   return {intact ? RecordState::kWhole : RecordState::kBadData, payload, payload.size() + kFrame};
 }
 

@@ -63,12 +63,12 @@ void PartBuilder::AddFact(std::string_view raw_key, std::string_view value, std:
       {std::string(canonical.empty() ? raw_key : canonical), std::string(value), std::string(raw_key), {0, line}});
 }
 
-void PartBuilder::ReportDamage(std::string note) {
+void PartBuilder::ReportDamage(std::string_view note) {
   part_.sources.front().state = model::SourceState::kPartial;
-  AddNote(std::move(note));
+  AddNote(note);
 }
 
-void PartBuilder::AddNote(std::string note) {
+void PartBuilder::AddNote(std::string_view note) {
   std::string& notes = part_.sources.front().note;
   if (!notes.empty()) notes += "; ";
   notes += note;

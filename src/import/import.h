@@ -40,9 +40,9 @@ class PartBuilder {
   // Keys are given as the source spells them; the canonical key is filled in.
   void AddFact(std::string_view raw_key, std::string_view value, std::uint32_t line = 0);
   // The source is damaged from here on: kept as the note of the source ("byte 4096: ...", "line 12: ...").
-  void ReportDamage(std::string note);
+  void ReportDamage(std::string_view note);
   // A remark that is no damage ("3 lines longer than 1 MiB skipped").
-  void AddNote(std::string note);
+  void AddNote(std::string_view note);
 
   // The points so far came from `done` of `total` bytes: makes room for as many as may follow, so that columns grow
   // once instead of by doubling.

@@ -72,7 +72,7 @@ const char* RowParser::Parse(const char* at, const char* end) {
 }
 
 // A cell that is no plain number, up to its delimiter or the end of the line.
-const char* RowParser::ParseText(const char* at, Cell& cell) {
+const char* RowParser::ParseText(const char* at, Cell& cell) const {
   const char* after = at;
   while (*after != delimiter_ && *after != '\n') ++after;
   cell.text = Trim({at, static_cast<std::size_t>(after - at)});

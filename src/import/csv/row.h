@@ -30,7 +30,7 @@ class RowParser {
 
  private:
   void Grow();
-  const char* ParseText(const char* at, Cell& cell);
+  const char* ParseText(const char* at, Cell& cell) const;
   const char* ParseQuoted(const char* at, const char* end, Cell& cell);
 
   char delimiter_;

@@ -17,7 +17,11 @@ class Pattern {
  public:
   explicit Pattern(std::string_view bytes) : at_(bytes.data()), end_(bytes.data() + bytes.size()) {}
 
-  bool Key(std::uint32_t key) { return at_ != end_ && static_cast<unsigned char>(*at_++) == key; }
+  bool Key(std::uint32_t key) {
+    if (at_ == end_ || static_cast<unsigned char>(*at_) != key) return false;
+    ++at_;
+    return true;
+  }
 
   template <class Number>
   bool Fixed(Number& number) {
@@ -42,7 +46,11 @@ class Pattern {
   }
 
   // A length that covers exactly what is left, and a short one.
-  bool LengthToEnd() { return at_ != end_ && *at_ >= 0 && *at_ == end_ - at_ - 1 && ++at_ != end_; }
+  bool LengthToEnd() {
+    if (at_ == end_ || *at_ < 0 || *at_ != end_ - at_ - 1) return false;
+    ++at_;
+    return true;
+  }
   bool ShortBytes(std::string_view& bytes) {
     if (at_ == end_ || *at_ < 0 || *at_ > end_ - at_ - 1) return false;
     bytes = {at_ + 1, static_cast<std::size_t>(*at_)};

@@ -1,7 +1,8 @@
 #include "import/tfevents/tensor.h"
 
+#include <array>
+#include <bit>
 #include <cmath>
-#include <cstring>
 
 #include "codec/codec.h"
 
@@ -48,9 +49,9 @@ double Bfloat16ToDouble(std::uint32_t bits) { return std::bit_cast<float>(bits <
 template <class Number>
 std::optional<double> FromRaw(std::string_view raw) {
   if (raw.size() != sizeof(Number)) return std::nullopt;
-  Number number = 0;
-  std::memcpy(&number, raw.data(), sizeof(Number));
-  return static_cast<double>(number);
+  std::array<char, sizeof(Number)> bytes = {};
+  raw.copy(bytes.data(), bytes.size());
+  return static_cast<double>(std::bit_cast<Number>(bytes));
 }
 
 std::optional<double> FromRawBits(std::string_view raw, double (*convert)(std::uint32_t)) {
