@@ -22,14 +22,15 @@ struct ChartChoice {
   std::string_view first;
   std::string_view second;
 };
-constexpr std::array<ChartChoice, 12> kChoices = {{{"loss", "eval_loss"},
+constexpr std::array<ChartChoice, 13> kChoices = {{{"loss", "eval_loss"},
                                                    {"grad_norm", ""},
                                                    {"lr", ""},
                                                    {"reward", ""},
                                                    {"reward_std", ""},
                                                    {"kl", ""},
                                                    {"entropy", ""},
-                                                   {"truncated_share", "zero_std_share"},
+                                                   {"truncated_share", ""},
+                                                   {"zero_std_share", ""},
                                                    {"completion_length", ""},
                                                    {"accuracy", "eval_accuracy"},
                                                    {"loss_scale", ""},
@@ -57,17 +58,23 @@ std::string TitleOf(std::string_view signal) {
 void AddCurve(const model::Run& run, std::string_view signal, std::size_t most_points, Chart& chart) {
   const model::Series* series = signal.empty() ? nullptr : run.Find(signal);
   if (series == nullptr || series->size() < 2) return;
-  if (chart.curves.empty()) chart.title = TitleOf(signal);
+  chart.title += (chart.curves.empty() ? "" : " and ") + TitleOf(signal);
   chart.curves.push_back({series, Thin(*series, most_points)});
 }
 
 bool IsDrawn(const std::vector<Chart>& charts, std::string_view signal) {
-  for (const Chart& chart : charts) {
-    for (const Curve& curve : chart.curves) {
-      if (curve.series->signal == signal) return true;
-    }
+  return std::any_of(charts.begin(), charts.end(), [&](const Chart& chart) {
+    return std::any_of(chart.curves.begin(), chart.curves.end(),
+                       [&](const Curve& curve) { return curve.series->signal == signal; });
+  });
+}
+
+// The plot that the signal has a place in.
+ChartChoice ChoiceOf(std::string_view signal) {
+  for (const ChartChoice& choice : kChoices) {
+    if (choice.first == signal || choice.second == signal) return choice;
   }
-  return false;
+  return {signal, {}};
 }
 
 // ---- frame, grid, labels
@@ -272,15 +279,18 @@ std::string EscapeHtml(std::string_view text) {
 std::vector<Chart> ChartsOf(const model::RunReport& run, std::size_t most_points) {
   std::vector<Chart> charts;
   const auto add = [&](std::string_view first, std::string_view second) {
+    if (charts.size() == kMostCharts || IsDrawn(charts, first)) return;
     Chart chart;
     AddCurve(run.run, first, most_points, chart);
     AddCurve(run.run, second, most_points, chart);
-    if (!chart.curves.empty() && charts.size() < kMostCharts) charts.push_back(std::move(chart));
+    if (!chart.curves.empty()) charts.push_back(std::move(chart));
   };
-  for (const ChartChoice& choice : kChoices) add(choice.first, choice.second);
-  for (const model::Finding& finding : run.findings) {
-    if (!IsDrawn(charts, finding.signal)) add(finding.signal, {});
+  for (const model::Series* series : TellingSeries(run, kMostCharts)) {
+    const ChartChoice choice = ChoiceOf(series->signal);
+    add(choice.first, choice.second);
   }
+  for (const ChartChoice& choice : kChoices) add(choice.first, choice.second);
+  for (const model::Finding& finding : run.findings) add(finding.signal, {});
   return charts;
 }
 

@@ -237,7 +237,10 @@ double Scale::Height(double value) const {
 Scale ScaleOf(const std::vector<const model::Series*>& curves) {
   Scale scale;
   double smallest_positive = 0;
+  bool may_be_logarithmic = true;
   for (const model::Series* series : curves) {
+    // People know schedules by their straight lines.
+    if (series->signal == "lr") may_be_logarithmic = false;
     for (const double value : series->values) {
       if (!std::isfinite(value)) continue;
       scale.low = scale.any ? std::min(scale.low, value) : value;
@@ -246,7 +249,8 @@ Scale ScaleOf(const std::vector<const model::Series*>& curves) {
       scale.any = true;
     }
   }
-  if (scale.low >= 0 && smallest_positive > 0 && scale.high / smallest_positive >= kDecadesForLog) {
+  const bool spans_decades = smallest_positive > 0 && scale.high / smallest_positive >= kDecadesForLog;
+  if (may_be_logarithmic && scale.low >= 0 && spans_decades) {
     scale.logarithmic = true;
     scale.low = smallest_positive;
   }

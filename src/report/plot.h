@@ -11,7 +11,8 @@
 
 namespace vigil::report {
 
-// How values become heights. Logarithmic where every finite value is positive or zero and they span decades.
+// How values become heights. Logarithmic where every finite value is positive or zero and they span decades,
+// except for learning rates.
 struct Scale {
   double low = 0;   // smallest finite value (smallest positive one on a logarithmic scale)
   double high = 0;  // largest finite value

@@ -95,7 +95,7 @@ void AddReason(Page& page, std::string_view kind, std::string_view label, const 
 
 void AddReasons(Page& page, const model::Diagnosis& diagnosis) {
   if (!HasReasons(diagnosis)) return;
-  page.Add("<h3>Evidence</h3>\n<div class=\"card\"><p>{}</p><ul class=\"reasons\">", EscapeHtml(diagnosis.summary));
+  page.Add("<h3>Evidence</h3>\n<div class=\"card\"><ul class=\"reasons\">");
   for (const model::Evidence& evidence : WithoutRepeats(diagnosis.supporting))
     AddReason(page, "for", "for", WithPlace(evidence));
   for (const model::Evidence& evidence : WithoutRepeats(diagnosis.opposing))
@@ -110,6 +110,12 @@ std::string CodeOrNothing(const std::string& text) {
   return text.empty() ? std::string() : fmt::format("<code>{}</code>", EscapeHtml(text));
 }
 
+// Whose setting it is; nothing for a remedy that is no setting.
+std::string WhereText(const model::Remedy& remedy) {
+  if (remedy.setting.empty() || remedy.framework == "*") return EscapeHtml(remedy.file);
+  return EscapeHtml(remedy.file.empty() ? remedy.framework : remedy.file);
+}
+
 void AddRemedies(Page& page, const model::Diagnosis& diagnosis) {
   if (diagnosis.remedies.empty()) return;
   page.Add("<h3>What to change, fastest first</h3>\n<div class=\"card scroll\"><table>");
@@ -118,7 +124,7 @@ void AddRemedies(Page& page, const model::Diagnosis& diagnosis) {
     const model::Remedy& remedy = diagnosis.remedies[i];
     page.Add("<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>", i + 1,
              EscapeHtml(remedy.text), CodeOrNothing(remedy.setting), CodeOrNothing(remedy.current),
-             CodeOrNothing(remedy.proposed), EscapeHtml(remedy.file.empty() ? remedy.framework : remedy.file));
+             CodeOrNothing(remedy.proposed), WhereText(remedy));
   }
   page.Add("</table></div>\n");
 }
@@ -142,7 +148,7 @@ void AddFurther(Page& page, const model::RunReport& run) {
 void AddFinding(Page& page, const model::Finding& finding, std::size_t number) {
   page.Add("<tr><td>{}</td><td class=\"tight tone-{}\"><span class=\"pill\">{}</span></td>", number,
            model::Name(finding.severity), model::Name(finding.severity));
-  page.Add("<td><code>{}</code></td><td class=\"tight\">{}</td><td>{}", EscapeHtml(finding.id),
+  page.Add("<td class=\"tight\"><code>{}</code></td><td class=\"tight\">{}</td><td>{}", EscapeHtml(finding.id),
            StepText(finding.first_step, finding.last_step), EscapeHtml(finding.message));
   if (const std::string labels = LabelText(finding.labels); !labels.empty())
     page.Add(" <span class=\"soft\">[{}]</span>", EscapeHtml(labels));
@@ -275,15 +281,20 @@ std::string SafeInScript(std::string_view json) {
 
 // ---- the page
 
-void AddHead(Page& page, std::string_view version) {
+// What a tab of the browser shows.
+std::string TitleOf(const model::Report& report) {
+  return report.runs.size() == 1 ? NameOf(report.runs.front().run) : fmt::format("{} runs", report.runs.size());
+}
+
+void AddHead(Page& page, const model::Report& report, std::string_view version) {
   page.AddRaw("<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n");
   // Nothing is loaded and nothing runs but the style and the script of this page.
   page.Add(
       "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src {}; script-src {}; "
       "base-uri 'none'; form-action 'none'\">\n",
       page::kCssHash, page::kJsHash);
-  page.AddRaw(
-      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>vigil report</title>\n");
+  page.AddRaw("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n");
+  page.Add("<title>{} - vigil</title>\n", TitleOf(report));
   page.Add("<style>{}</style></head>\n<body><main>\n", page::kCss);
   page.Add("<header class=\"top\"><b>vigil</b><span>diagnosis of training runs, version {}</span></header>\n",
            EscapeHtml(version));
@@ -329,7 +340,7 @@ void AddUnread(Page& page, const model::Report& report) {
 
 std::string RenderHtml(const model::Report& report, std::string_view version) {
   Page page;
-  AddHead(page, version);
+  AddHead(page, report, version);
   const std::vector<std::size_t> order = WorstFirst(report);
   if (report.runs.size() > 1) AddSummary(page, report, order);
   const std::size_t points =

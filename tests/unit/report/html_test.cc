@@ -85,6 +85,12 @@ TEST(RenderHtml, MarksNanInThePlotAndKeepsItInTheData) {
   EXPECT_EQ(data.Number("/runs/0/plots/0/0/steps/5"), 60);
 }
 
+TEST(RenderHtml, PutsTheRewardFirstInRl) {
+  const std::string page = RenderHtml(samples::One(samples::RlRun()), "0.0.0");
+  EXPECT_LT(page.find("<b>mean reward</b>"), page.find("<b>policy entropy</b>"));
+  EXPECT_EQ(Count(page, "<b>mean reward</b>"), 1U);
+}
+
 TEST(RenderHtml, BreaksTheLineAtARestart) {
   const std::string page = RenderHtml(samples::One(samples::RestartedRun()), "0.0.0");
   EXPECT_EQ(Count(Between(page, "<path class=\"line\" d=\"", "\""), "M"), 2U);
