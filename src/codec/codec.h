@@ -31,8 +31,8 @@ enum class RecordState : std::uint8_t {
 
 struct TfRecord {
   RecordState state = RecordState::kCut;
-  std::string_view payload;    // of a whole or damaged record; borrowed from the bytes given
-  std::size_t size_bytes = 0;  // to the next record; 0 unless kWhole or kBadData
+  std::string_view payload;      // of a whole or damaged record; borrowed from the bytes given
+  std::uint64_t size_bytes = 0;  // to the next record; 0 where the length cannot be trusted or is not there yet
 };
 
 inline constexpr std::size_t kTfRecordHeaderBytes = 12;

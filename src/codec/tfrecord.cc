@@ -1,3 +1,4 @@
+#include "base/base.h"
 #include "codec/crc32c.h"
 
 namespace vigil::codec {
@@ -18,7 +19,8 @@ template <class Checksum>
   const auto length = Load<std::uint64_t>(bytes, 0);
   if (MaskCrc(checksum(bytes.substr(0, 8))) != Load<std::uint32_t>(bytes, 8)) return {RecordState::kBadLength, {}, 0};
   constexpr std::size_t kFrame = kTfRecordHeaderBytes + kTfRecordFooterBytes;
-  if (bytes.size() < kFrame || length > bytes.size() - kFrame) return {};
+  if (bytes.size() < kFrame || length > bytes.size() - kFrame)
+    return {RecordState::kCut, {}, CheckedAdd(length, kFrame).value_or(length)};
   const std::string_view payload = bytes.substr(kTfRecordHeaderBytes, static_cast<std::size_t>(length));
   const bool intact = MaskCrc(checksum(payload)) == Load<std::uint32_t>(bytes, kTfRecordHeaderBytes + payload.size());
   return {intact ? RecordState::kWhole : RecordState::kBadData, payload, payload.size() + kFrame};

@@ -189,12 +189,14 @@ class CsvReader : public Reader {
 
   void TakeWideRow(std::span<const Cell> cells, csv::RowStep step, bool unterminated) {
     const double time = TimeOf(cells);
+    const bool plain = !step.borrowed && segment_ == 0 && !unterminated;
     for (std::size_t i = 0; i < cells.size(); ++i) {
-      if (!cells[i].is_number || !layout_.columns[i].is_value) continue;
-      if (series_[i] == kNoSeries) series_[i] = OpenColumn(layout_.columns[i]);
-      if (!layout_.columns[i].is_value) continue;
-      if (unterminated && i + 1 == layout_.columns.size() && IsDoubtful(cells[i].number, series_[i])) continue;
-      Add(series_[i], step, cells[i].number, time);
+      if (!cells[i].is_number || (series_[i] == kNoSeries && !OpenColumn(i))) continue;
+      if (plain) {
+        builder_.Add(series_[i], step.step, cells[i].number, time, line_);
+      } else if (!unterminated || i + 1 < layout_.columns.size() || !IsDoubtful(cells[i].number, series_[i])) {
+        Add(series_[i], step, cells[i].number, time);
+      }
     }
   }
 
@@ -209,14 +211,18 @@ class CsvReader : public Reader {
     Add(series, step, cells[layout_.value].number, TimeOf(cells));
   }
 
-  PartBuilder::SeriesId OpenColumn(csv::Column& column) {
+  // Opens the series of a column at its first value; false when it has none.
+  bool OpenColumn(std::size_t index) {
+    csv::Column& column = layout_.columns[index];
+    if (!column.is_value) return false;
     const auto series = builder_.OpenSeries(column.meaning.empty() ? column.name : column.meaning, column.labels);
     // Two columns may come to mean the same; the first one has it.
     column.is_value = used_.insert(series).second;
-    if (!column.is_value) return series;
+    if (!column.is_value) return false;
     builder_.series(series).axis = layout_.axis;
     builder_.series(series).raw = column.name;
-    return series;
+    series_[index] = series;
+    return true;
   }
 
   double TimeOf(std::span<const Cell> cells) const {

@@ -69,8 +69,8 @@ inline std::uint64_t EightDigits(std::uint64_t values) {
          32U;
 }
 
-// Appends the digits at `at` to `digits` and returns what follows them. Eight at a time, without a branch on how many
-// of the eight are digits: that is what cannot be predicted in a table of numbers.
+// Appends the digits at `at` to `digits` and returns what follows them. Eight at a time; of the last eight the digits
+// are shifted to the end, so that no branch depends on how many there are: that is what cannot be predicted in a table.
 inline const char* TakeDigits(const char* at, const char* end, std::uint64_t& digits) {
   while (end - at >= 8) {
     std::uint64_t values = 0;
@@ -78,11 +78,14 @@ inline const char* TakeDigits(const char* at, const char* end, std::uint64_t& di
     values ^= 0x3030303030303030U;
     // The high bit of each byte above 9; a carry reaches only bytes behind the first of those.
     const std::uint64_t others = ((values + 0x7676767676767676U) | values) & 0x8080808080808080U;
-    const auto count = static_cast<unsigned>(std::countr_zero(others)) / 8;
-    const unsigned half_shift = 32 - 4 * count;  // in two halves, because all 64 at once is no shift
-    digits = digits * kTens[count] + EightDigits((values << half_shift) << half_shift);
-    at += count;
-    if (count < 8) return at;
+    if (others != 0) {
+      const auto bits = static_cast<unsigned>(std::countr_zero(others)) & 0x38U;
+      if (bits == 0) return at;
+      digits = digits * kTens[bits / 8] + EightDigits(values << (64 - bits));
+      return at + bits / 8;
+    }
+    digits = digits * 100'000'000 + EightDigits(values);
+    at += 8;
   }
   while (IsDigit(*at)) digits = digits * 10 + static_cast<std::uint64_t>(*at++ - '0');
   return at;

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 
@@ -23,6 +24,8 @@ using tfevents::Tag;
 using tfevents::TagKind;
 using tfevents::Value;
 
+// No event of scalars or text is that long; graphs, images and videos are, and say nothing here.
+constexpr std::uint64_t kLongRecordBytes = std::uint64_t{16} << 20U;
 constexpr std::size_t kMaxTags = PartBuilder::kMaxSeries;
 // Megatron writes every value a second time against the samples consumed.
 constexpr std::string_view kVersusSamples = " vs samples";
@@ -65,28 +68,40 @@ class TfeventsReader : public Reader {
   explicit TfeventsReader(PartBuilder& builder) : builder_(builder) {}
 
   std::size_t Consume(std::string_view bytes, bool last) override {
-    std::size_t done = 0;
+    std::size_t done = PassOver(bytes.size());
     RecordState state = RecordState::kWhole;
     while (done < bytes.size()) {
       const codec::TfRecord record = codec::ReadTfRecord(bytes.substr(done));
       state = record.state;
+      if (record.size_bytes > kLongRecordBytes) {
+        long_record_left_ = record.size_bytes;
+        done += PassOver(bytes.size() - done);
+        continue;
+      }
       if (state == RecordState::kCut || state == RecordState::kBadLength) break;
       if (state == RecordState::kBadData) {
         wrong_checksum_.Add(offset_ + done);
       } else if (!TakeRecord(record.payload)) {
         not_decodable_.Add(offset_ + done);
       }
-      done += record.size_bytes;
+      done += static_cast<std::size_t>(record.size_bytes);
     }
     offset_ += done;
     over_ = over_ || state == RecordState::kBadLength;
-    if (last || over_) Conclude(done < bytes.size());
+    if (last || over_) Conclude(done < bytes.size() || long_record_left_ != 0);
     return done;
   }
 
   bool IsOver() const override { return over_; }
 
  private:
+  // Takes what is at hand of a long record, without looking.
+  std::size_t PassOver(std::size_t available) {
+    const auto count = static_cast<std::size_t>(std::min<std::uint64_t>(available, long_record_left_));
+    long_record_left_ -= count;
+    return count;
+  }
+
   bool TakeRecord(std::string_view payload) {
     tfevents::PlainScalar plain;
     if (tfevents::ParsePlainScalar(payload, plain)) {
@@ -230,7 +245,8 @@ class TfeventsReader : public Reader {
 
   PartBuilder& builder_;
   tfevents::TagTable tags_;
-  std::uint64_t offset_ = 0;  // in the file, of the next record
+  std::uint64_t offset_ = 0;            // in the file, of the next record
+  std::uint64_t long_record_left_ = 0;  // bytes of the record that is being passed over
   bool over_ = false;
   bool has_steps_ = false;  // any event at another step than 0
   bool too_many_tags_ = false;

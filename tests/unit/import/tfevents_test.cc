@@ -298,6 +298,19 @@ TEST(Tfevents, StopsAtADamagedLengthAndSaysWhere) {
             "byte " + std::to_string(head.size()) + ": damaged record length, nothing behind it can be found");
 }
 
+TEST(Tfevents, PassesOverARecordOfManyMegabytesWithoutHoldingIt) {
+  const std::string graph = Event(1, 0, BytesField(4, std::string(20 << 20, 'g')));
+  const std::string bytes = Scalar("loss", 1, 3) + graph + Scalar("loss", 2, 2);
+  for (const std::size_t piece : std::vector<std::size_t>{0, 1 << 20, 1'000'003}) {
+    const auto run = Read(bytes, piece);
+    EXPECT_THAT(run.series.at(0).steps, ElementsAre(1, 2));
+    EXPECT_EQ(run.sources[0].note, "");
+  }
+  const auto cut = Read(std::string_view(bytes).substr(0, 10 << 20), 1 << 20);
+  EXPECT_THAT(cut.series.at(0).steps, ElementsAre(1));
+  EXPECT_THAT(cut.sources[0].note, HasSubstr("the last record is cut"));
+}
+
 TEST(Tfevents, SkipsARecordThatIsSoundButNoEvent) {
   const auto run = Read(Scalar("loss", 1, 3) + Record("\x0c\x0c") + Scalar("loss", 2, 1));
   EXPECT_THAT(run.series.at(0).steps, ElementsAre(1, 2));
