@@ -59,10 +59,13 @@ void AddOutage(model::Finding& finding, const BadPoints& bad) {
   AddMeasure(finding, "points", static_cast<double>(bad.points()));
 }
 
-std::string Extent(const BadPoints& bad, bool recovered) {
-  if (recovered) return fmt::format("{} of {} points, the run went on", bad.count(), bad.points());
-  if (bad.streak_at_end() == bad.count()) return "and never finite again";
-  return fmt::format("{} of {} points", bad.count(), bad.points());
+// "loss is nan" with its place: when, for how long, and whether it ended.
+std::string Told(std::string_view what, std::int64_t step, const BadPoints& bad, bool recovered) {
+  if (recovered && bad.count() == 1) return fmt::format("{} at step {} only, the run went on", what, step);
+  if (recovered)
+    return fmt::format("{} from step {}: {} of {} points, the run went on", what, step, bad.count(), bad.points());
+  if (bad.streak_at_end() == bad.count()) return fmt::format("{} from step {} on, never finite again", what, step);
+  return fmt::format("{} from step {}: {} of {} points", what, step, bad.count(), bad.points());
 }
 
 // ---- loss
@@ -100,10 +103,7 @@ class NonFiniteLoss : public Detector {
     const Sample& first = began_;
     const std::string what =
         hidden_first_ ? "loss is NaN but logged as 0" : fmt::format("loss is {}", FormatNumber(first.value));
-    model::Finding finding = MakeFinding(first.step, bad_.last_step(),
-                                         fmt::format("{} from step {}: {}", what, first.step, Extent(bad_, recovered)));
-    if (bad_.count() == 1 && recovered)
-      finding.message = fmt::format("{} at step {} only, the run went on", what, first.step);
+    model::Finding finding = MakeFinding(first.step, bad_.last_step(), Told(what, first.step, bad_, recovered));
     if (recovered) finding.severity = model::Severity::kWarning;
     AddEvidence(finding,
                 hidden_first_ ? fmt::format("gradient norm {} at step {}, and a loss of exactly 0 from step {}",
@@ -160,12 +160,8 @@ class NonFiniteGrad : public Detector {
     if (!bad_.any() || IsHarmless()) return;
     const bool recovered = bad_.Recovered(recovered_points_);
     const Sample& first = bad_.first();
-    model::Finding finding = MakeFinding(first.step, bad_.last_step(),
-                                         fmt::format("grad_norm is {} from step {}: {}", FormatNumber(first.value),
-                                                     first.step, Extent(bad_, recovered)));
-    if (bad_.count() == 1 && recovered)
-      finding.message =
-          fmt::format("grad_norm is {} at step {} only, the run went on", FormatNumber(first.value), first.step);
+    const std::string what = fmt::format("grad_norm is {}", FormatNumber(first.value));
+    model::Finding finding = MakeFinding(first.step, bad_.last_step(), Told(what, first.step, bad_, recovered));
     if (bad_.all() && loss_.Improved()) {
       finding.message =
           "grad_norm is non-finite on every line while the loss improves: the norm itself is not measured";
