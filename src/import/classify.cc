@@ -111,7 +111,7 @@ model::Regime RegimeOf(const model::Run& run) {
   if (UsesAdapter(run)) return {"lora", 0.9};
   if (run.framework == "trl" && (HasRaw(run, "mean_token_accuracy") || HasRaw(run, "train/mean_token_accuracy")))
     return {"sft", 0.85};
-  const model::Regime pretraining = PretrainingBySigns(run);
+  model::Regime pretraining = PretrainingBySigns(run);
   if (pretraining.confidence > 0) return pretraining;
   // LLaMA-Factory says how it tunes. HF Trainer also trains classifiers and vision models: a loss alone does not tell.
   const model::Fact* const tuning = run.FindFact("adapter");

@@ -34,19 +34,13 @@ int Rank(const model::Series& series) {
   return shared ? -1 : static_cast<int>(kTelling.size());
 }
 
-std::string KeyOf(const model::Series& series) {
-  std::string key = series.signal;
-  for (const auto& [name, value] : series.labels) key += '\x1f' + name + '=' + value;
-  return key;
-}
-
 bool IsWhole(double value) { return std::abs(value - std::round(value)) < 1e-5; }
 
 // The power of ten of the first digit: 0 for 1 to 9.99.
 double Magnitude(double value) { return std::floor(std::log10(std::abs(value))); }
 
 Curve CurveOf(const model::Series& series) {
-  Curve curve{KeyOf(series), series.axis, series.steps, series.values, RoundingOf(series.values)};
+  Curve curve{SignalKey(series), series.axis, series.steps, series.values, RoundingOf(series.values)};
   if (series.segment_starts.size() <= 1) return curve;
   std::vector<std::size_t> order(series.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -165,6 +159,17 @@ RowMatch StepsOfRows(const Curve& rows, const Curve& curve, std::size_t offset) 
 }
 
 }  // namespace
+
+std::string SignalKey(const model::Series& series) {
+  std::string key = series.signal;
+  for (const auto& [name, value] : series.labels) {
+    key += '\x1f';
+    key += name;
+    key += '=';
+    key += value;
+  }
+  return key;
+}
 
 std::vector<Curve> TellingCurves(const model::Run& part) {
   std::vector<const model::Series*> candidates;

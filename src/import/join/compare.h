@@ -33,6 +33,9 @@ struct Curve {
   Rounding rounding;
 };
 
+// Signal and labels of a series as one text.
+std::string SignalKey(const model::Series& series);
+
 // The curves of a part by which it can be told from other runs: losses, rewards, norms; never the learning rate, which
 // runs of one recipe share. The most telling first, at most kMostCurves.
 inline constexpr std::size_t kMostCurves = 4;

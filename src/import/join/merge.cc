@@ -9,9 +9,7 @@ namespace vigil::import {
 namespace {
 
 std::string KeyOf(const model::Series& series) {
-  std::string key = series.signal + '\x1f' + std::to_string(static_cast<int>(series.axis));
-  for (const auto& [name, value] : series.labels) key += '\x1f' + name + '=' + value;
-  return key;
+  return std::to_string(static_cast<int>(series.axis)) + SignalKey(series);
 }
 
 double TimeAt(const model::Series& series, std::size_t i) {

@@ -38,6 +38,7 @@ class ImportPathsTest : public ::testing::Test {
   std::string Folder() const { return folder_; }
   std::vector<std::string> NamesOf(const std::vector<model::Unread>& list) const {
     std::vector<std::string> names;
+    names.reserve(list.size());
     for (const model::Unread& entry : list) names.push_back(std::filesystem::relative(entry.path, folder_));
     return names;
   }

@@ -20,7 +20,7 @@ using ::testing::UnorderedElementsAre;
 
 // A curve that no other seed gives: it falls, with noise that depends on seed and step.
 double LossAt(std::int64_t step, int seed = 1) {
-  const double noise = std::sin(static_cast<double>(step * 7919 + seed * 104729)) * 0.1;
+  const double noise = std::sin(static_cast<double>(step) * 7919.0 + seed * 104729.0) * 0.1;
   return 3.0 / (1.0 + 0.01 * static_cast<double>(step)) + noise;
 }
 
@@ -82,12 +82,14 @@ std::vector<model::Run> Joined(Parts&&... parts) {
 
 std::vector<std::string> Names(const std::vector<model::Run>& runs) {
   std::vector<std::string> names;
+  names.reserve(runs.size());
   for (const model::Run& run : runs) names.push_back(run.name);
   return names;
 }
 
 std::vector<SourceState> States(const model::Run& run) {
   std::vector<SourceState> states;
+  states.reserve(run.sources.size());
   for (const model::Source& source : run.sources) states.push_back(source.state);
   return states;
 }
@@ -436,12 +438,15 @@ TEST(JoinParts, OfNothingIsNothing) { EXPECT_THAT(JoinParts({}), SizeIs(0)); }
 // Compares pairs of parts, but a number of points of each that does not grow with their length: this takes a second,
 // not hours. No limit is set on the clock.
 TEST(JoinParts, HandlesAThousandParts) {
-  std::vector<model::Run> parts;
-  for (int i = 0; i < 1000; ++i) parts.push_back(Log(fmt::format("bag/run{}.log", i)).Loss(10, 5000, i));
+  constexpr std::int64_t kParts = 1000;
+  std::vector<model::Run> parts(kParts);
+  std::vector<model::Run> checkpoints(kParts);
+  for (std::int64_t i = 1; i <= kParts; ++i) {
+    const auto at = static_cast<std::size_t>(i - 1);
+    parts[at] = Log(fmt::format("bag/run{}.log", i)).Loss(10, 5000, static_cast<int>(i));
+    checkpoints[at] = State(fmt::format("out/checkpoint-{}/trainer_state.json", i * 10)).Loss(10, i * 10);
+  }
   EXPECT_THAT(JoinParts(std::move(parts)), SizeIs(1000));
-  std::vector<model::Run> checkpoints;
-  for (int i = 1; i <= 1000; ++i)
-    checkpoints.push_back(State(fmt::format("out/checkpoint-{}/trainer_state.json", i * 10)).Loss(10, i * 10));
   const auto runs = JoinParts(std::move(checkpoints));
   ASSERT_THAT(runs, SizeIs(1));
   EXPECT_EQ(runs[0].Find("loss")->size(), 1000U);
