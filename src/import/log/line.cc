@@ -133,9 +133,6 @@ std::size_t AppendJsonEscape(std::string_view text, std::string& out) {
 
 }  // namespace
 
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
-bool IsLetter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
-
 bool IsBlank(std::string_view text) { return text.find_first_not_of(" \t") == std::string_view::npos; }
 
 bool ContainsIgnoringCase(std::string_view text, std::string_view lower_case_part) {

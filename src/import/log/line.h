@@ -27,8 +27,8 @@ class LineCleaner {
 bool UnwrapNotebookLine(std::string_view line, std::string& text);
 
 bool IsBlank(std::string_view text);
-bool IsDigit(char c);
-bool IsLetter(char c);
+inline bool IsDigit(char c) { return c >= '0' && c <= '9'; }
+inline bool IsLetter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 bool ContainsIgnoringCase(std::string_view text, std::string_view lower_case_part);
 // The decimal digits at the front of `text`, at most 18 of them; `used` is their number. -1 when there are none.
 std::int64_t ReadDigits(std::string_view text, std::size_t& used);

@@ -31,7 +31,16 @@ std::size_t AfterLastLineEnd(std::string_view text) {
 }
 
 std::uint32_t CountNewlines(std::string_view text) {
-  return static_cast<std::uint32_t>(std::count(text.begin(), text.end(), '\n'));
+  std::uint32_t count = 0;
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  while (at < end) {
+    at = static_cast<const char*>(std::memchr(at, '\n', static_cast<std::size_t>(end - at)));
+    if (at == nullptr) break;
+    ++at;
+    ++count;
+  }
+  return count;
 }
 
 // tqdm wipes a bar with spaces before it writes a line over it.
@@ -61,7 +70,7 @@ std::optional<double> NumberAfter(std::string_view text, std::string_view words)
 
 LogReader::LogReader(PartBuilder& builder, const Options& options)
     : builder_(builder),
-      metrics_(builder),
+      metrics_(builder, options.use_hints),
       arguments_(builder),
       events_(builder),
       use_hints_(options.use_hints && scanner_.works()) {
@@ -229,11 +238,11 @@ void LogReader::HandleText(CleanLine line) {
     cleared_ = false;
     if (taken) return;
   }
-  if ((bits & kHintNotice) != 0) HandleNotice(line);
   if ((metrics_.is_open() || (bits & kHintMetric) != 0) && metrics_.TakeLine(line, cut_, line_)) {
     events_.ObserveStep(metrics_.last_step(), offset_);
     return;
   }
+  if ((bits & kHintNotice) != 0) HandleNotice(line);
   if ((bits & kHintSignature) != 0) HandleSignature(line, nullptr);
 }
 

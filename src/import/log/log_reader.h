@@ -23,7 +23,7 @@ namespace vigil::import::log {
 class LogReader final : public Reader {
  public:
   struct Options {
-    bool use_hints = true;  // false: look at every line for everything (the slow twin, for tests)
+    bool use_hints = true;  // false: look at every line for everything, from scratch (the slow twin, for tests)
   };
 
   explicit LogReader(PartBuilder& builder) : LogReader(builder, Options{}) {}

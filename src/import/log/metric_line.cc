@@ -42,6 +42,9 @@ struct Field {
   char before = ' ';      // the character that the number follows
   bool trailing = false;  // the name stands behind the number: "9577 tok/s"
   bool at_end = false;    // the number touches the end of the text
+  bool thousands = false;
+  std::uint32_t at = 0;
+  double unit_scale = 1;
 };
 
 // Cuts a text into fields, left to right: a name, and the number it stands before.
@@ -60,7 +63,7 @@ class FieldReader {
   bool ReadField(Field& field);
   std::size_t ReadThousands(std::size_t begin, std::size_t end, double& value) const;
   std::size_t ReadTotal(std::size_t end, std::int64_t& total) const;
-  std::size_t ReadUnit(std::size_t end, double& value) const;
+  std::size_t ReadUnit(std::size_t end, double& scale) const;
   std::size_t SkipAside(std::size_t end) const;
   bool IsPartOfWord(std::size_t end) const;
   void TakeTrailingName(Field& field);
@@ -161,14 +164,14 @@ std::size_t FieldReader::ReadTotal(std::size_t end, std::int64_t& total) const {
 }
 
 // "ms", "GiB", "%", "TFLOP/s"; a lone k, M, B, G or T scales.
-std::size_t FieldReader::ReadUnit(std::size_t end, double& value) const {
+std::size_t FieldReader::ReadUnit(std::size_t end, double& scale) const {
   std::size_t at = end;
   while (at < text_.size() && (IsLetter(text_[at]) || (text_[at] == '/' && at > end && IsLetter(At(at + 1))))) ++at;
   if (at == end + 1) {
     constexpr std::string_view kScales = "kKMGBT";
     constexpr std::array<double, 6> kFactors = {1e3, 1e3, 1e6, 1e9, 1e9, 1e12};
-    const std::size_t scale = kScales.find(text_[end]);
-    if (scale != std::string_view::npos) value *= kFactors[scale];
+    const std::size_t letter = kScales.find(text_[end]);
+    if (letter != std::string_view::npos) scale = kFactors[letter];
   }
   return At(at) == '%' ? at + 1 : at;
 }
@@ -228,7 +231,9 @@ bool FieldReader::ReadField(Field& field) {
   field = Field{};
   field.before = begin == 0 ? ' ' : text_[begin - 1];
   field.value = *value;
+  field.at = static_cast<std::uint32_t>(begin);
   std::size_t end = ReadThousands(begin, begin + used, field.value);
+  field.thousands = end != begin + used;
   field.at_end = end == text_.size();
   if (IsPartOfWord(end)) {
     SkipToken();
@@ -236,7 +241,8 @@ bool FieldReader::ReadField(Field& field) {
   }
   end = ReadTotal(end, field.total);
   if (field.before == '(' && (field.total == 0 || At(end) != ')')) return false;
-  const std::size_t unit_end = ReadUnit(end, field.value);
+  const std::size_t unit_end = ReadUnit(end, field.unit_scale);
+  field.value *= field.unit_scale;
   if (unit_end != end && IsPartOfWord(unit_end)) return false;
   end = SkipAside(unit_end);
   if (field.before == '[' && At(end) == ',') {  // a list: its first value stands for it
@@ -276,12 +282,15 @@ bool BeginsAsEvaluation(std::string_view text) {
 
 // "lr(1e-4): 0.1" is 1e-5 under the name lr.
 NamedNumber NumberOf(const Field& field) {
-  const std::string_view name = field.name;
-  const std::size_t open = name.ends_with(')') ? name.rfind('(') : std::string_view::npos;
-  if (open == std::string_view::npos || open == 0) return {name, field.value, field.trailing};
-  const auto scale = ParseNumber(name.substr(open + 1, name.size() - open - 2));
-  if (!scale) return {name, field.value, field.trailing};
-  return {name.substr(0, open), field.value * *scale, field.trailing};
+  NamedNumber number = {field.name, field.value, field.trailing, field.thousands, field.at, field.unit_scale};
+  const std::size_t open = field.name.ends_with(')') ? field.name.rfind('(') : std::string_view::npos;
+  if (open == std::string_view::npos || open == 0) return number;
+  const auto scale = ParseNumber(field.name.substr(open + 1, field.name.size() - open - 2));
+  if (!scale) return number;
+  number.name = field.name.substr(0, open);
+  number.name_scale = *scale;
+  number.value *= *scale;
+  return number;
 }
 
 // A bare count, "it", "s" and "update" count things other than steps too: only a loss beside them makes the line one.
@@ -297,6 +306,8 @@ bool SpeaksOfLoss(std::string_view text) {
 void TakeStep(const Field& field, MetricLine& line) {
   line.step = static_cast<std::int64_t>(field.value);
   line.total_steps = field.total;
+  line.step_at = field.at;
+  line.step_thousands = field.thousands;
   // What stands before the step is mostly the logger's own: file names, process ids.
   for (NamedNumber& number : line.numbers) number.weak = true;
 }
@@ -325,6 +336,7 @@ bool ParseMetricLine(std::string_view text, bool cut, MetricLine& line) {
       TakeStep(field, line);
     } else if (line.epoch < 0 && !field.trailing && field.value >= 0 && IsEpochName(field)) {
       line.epoch = field.value;
+      line.epoch_at = field.at;
       after_epoch = true;
       is_first = false;
       continue;

@@ -18,6 +18,9 @@ struct MetricLine {
   bool step_opens_line = false;    // "5120/10000 [=====>....] - loss: 0.65"
   bool evaluation = false;         // "validate step: 100  loss: 3.1"
   NamedNumbers numbers;            // without step and epoch
+  std::uint32_t step_at = 0;       // where their digits begin
+  std::uint32_t epoch_at = 0;
+  bool step_thousands = false;  // the step is written as 1,024
 };
 
 // Takes the line apart into `line` (whose buffers are reused). False when it names neither step nor epoch, or no other

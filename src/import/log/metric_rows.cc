@@ -13,6 +13,8 @@ namespace {
 constexpr std::int64_t kUnresolved = std::int64_t{1} << 60U;
 // A line of many metrics takes some thousand characters; longer ones quote something else.
 constexpr std::size_t kLongestMetricLine = 16384;
+// Training, evaluation, and the same with an odd number in them.
+constexpr std::size_t kMostShapes = 8;
 // Beyond it a number in text is no count of steps.
 constexpr double kLargestStep = 9e15;
 
@@ -90,7 +92,11 @@ void MetricRows::AddPoints(const NamedNumbers& numbers, const Place& place) {
     std::uint32_t index = found_[i];
     if (index == 0 && !numbers[i].weak)
       index = table_.Find(NameOf(numbers[i].name, place.evaluation), place.rank, place.origin, true);
-    if (index == 0 || (numbers[i].weak && !table_.entry(index).known)) continue;
+    if (index == 0 || (numbers[i].weak && !table_.entry(index).known)) {
+      found_[i] = 0;
+      continue;
+    }
+    found_[i] = index;
     if (table_.entry(index).is_loss) {
       has_loss = true;
       if (loss_name_ != numbers[i].name) loss_name_ = std::string(numbers[i].name);
@@ -153,6 +159,7 @@ bool MetricRows::TakeBlockLine(const CleanLine& line, std::uint32_t line_number)
 
 bool MetricRows::TakeLine(const CleanLine& line, bool cut, std::uint32_t line_number) {
   if (block_step_ >= 0 && TakeBlockLine(line, line_number)) return true;
+  if (!cut && TakeLineByShape(line, line_number)) return true;
   if (line.text.size() > kLongestMetricLine || !ParseMetricLine(line.text, cut, metric_line_)) return false;
   Place place = {0, line.rank, line_number, Origin::kLine, metric_line_.evaluation};
   if (!FindNames(metric_line_.numbers, place)) {
@@ -162,7 +169,32 @@ bool MetricRows::TakeLine(const CleanLine& line, bool cut, std::uint32_t line_nu
   PlaceLine(metric_line_, place);
   AddPoints(metric_line_.numbers, place);
   last_step_ = place.step;
+  if (by_shape_ && !cut) RememberShape(line.text, line.rank);
   return true;
+}
+
+bool MetricRows::TakeLineByShape(const CleanLine& line, std::uint32_t line_number) {
+  for (std::size_t i = 0; i < shapes_.size(); ++i) {
+    if (shapes_[i].rank != line.rank || !shapes_[i].shape.Read(line.text, metric_line_, values_)) continue;
+    Place place = {0, line.rank, line_number, Origin::kLine, metric_line_.evaluation};
+    PlaceLine(metric_line_, place);
+    for (const LineShape::Value& value : values_)
+      table_.Add(value.series, place.step, value.value, line_number, place.axis);
+    last_step_ = place.step;
+    if (i != 0) std::swap(shapes_[i], shapes_[i - 1]);
+    return true;
+  }
+  return false;
+}
+
+// Only of lines that hold their loss: those without one are looked at closely.
+void MetricRows::RememberShape(std::string_view text, std::int32_t rank) {
+  const auto is_loss = [&](std::uint32_t index) { return index != 0 && table_.entry(index).is_loss; };
+  if (!metric_line_.evaluation && std::none_of(found_.begin(), found_.end(), is_loss)) return;
+  auto shape = LineShape::Of(text, metric_line_, found_);
+  if (!shape) return;
+  if (shapes_.size() == kMostShapes) shapes_.pop_back();
+  shapes_.insert(shapes_.begin(), {std::move(*shape), rank});
 }
 
 // "... [step=2/739328,epoch=0]" and the numbers below, one a line.

@@ -9,6 +9,7 @@
 #include "import/import.h"
 #include "import/log/dict_rows.h"
 #include "import/log/line.h"
+#include "import/log/line_shape.h"
 #include "import/log/metric_line.h"
 #include "import/log/progress_bar.h"
 #include "import/log/series_table.h"
@@ -17,7 +18,8 @@ namespace vigil::import::log {
 
 class MetricRows {
  public:
-  explicit MetricRows(PartBuilder& builder) : builder_(builder), table_(builder) {}
+  // `by_shape`: lines of a shape that was understood before are read by it.
+  MetricRows(PartBuilder& builder, bool by_shape) : builder_(builder), table_(builder), by_shape_(by_shape) {}
 
   // A line of a plain loop. True when it was one: it names a step or an epoch and a metric the vocabulary knows.
   bool TakeLine(const CleanLine& line, bool cut, std::uint32_t line_number);
@@ -53,6 +55,8 @@ class MetricRows {
   bool FindNames(const NamedNumbers& numbers, const Place& place);
   // Appends the numbers whose names were looked up last.
   void AddPoints(const NamedNumbers& numbers, const Place& place);
+  bool TakeLineByShape(const CleanLine& line, std::uint32_t line_number);
+  void RememberShape(std::string_view text, std::int32_t rank);
   void AddMissingLoss(const NamedNumbers& numbers, const Place& place);
   void ResolveDictRows();
   bool OpenBlock(std::string_view text);
@@ -65,6 +69,13 @@ class MetricRows {
   SeriesTable table_;
   DictRows dict_rows_;
   MetricLine metric_line_;
+  struct RankShape {
+    LineShape shape;
+    std::int32_t rank = -1;
+  };
+  std::vector<RankShape> shapes_;  // the latest first
+  std::vector<LineShape::Value> values_;
+  bool by_shape_ = true;
   NamedNumbers postfix_;
   std::vector<std::uint32_t> found_;  // places in the table, as many as numbers
   std::string name_;

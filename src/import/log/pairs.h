@@ -1,6 +1,7 @@
 // Named numbers found in a line of text, and how numbers are spelled in logs.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -11,6 +12,11 @@ struct NamedNumber {
   std::string_view name;
   double value = 0;
   bool weak = false;  // counts only under a name that the vocabulary knows: it may be no metric at all
+  // How it was written, for lines of the same shape.
+  bool thousands = false;  // 1,048,576
+  std::uint32_t at = 0;    // where its digits begin in the line
+  double unit_scale = 1;   // 5k: 1000
+  double name_scale = 1;   // lr(1e-4): 1e-4
 };
 
 // Numbers of one line, at most kMostNumbers of them.
