@@ -28,8 +28,8 @@ constexpr std::array<std::uint8_t, 256> MakeClasses() {
   for (unsigned c = 'A'; c <= 'Z'; ++c) classes[c] = kLetter;
   classes['_'] = kLetter;
   for (unsigned c = '0'; c <= '9'; ++c) classes[c] = kNumeric;
-  for (const unsigned char c : {'+', '-', '.'}) classes[c] = kSign;
-  for (const unsigned char c : {'|', ',', ';', '\t'}) classes[c] = kDelimiter;
+  for (const char c : {'+', '-', '.'}) classes[static_cast<unsigned char>(c)] = kSign;
+  for (const char c : {'|', ',', ';', '\t'}) classes[static_cast<unsigned char>(c)] = kDelimiter;
   return classes;
 }
 constexpr std::array<std::uint8_t, 256> kClasses = MakeClasses();
