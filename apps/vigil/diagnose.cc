@@ -46,14 +46,17 @@ int ExitCode(const model::Report& report, const std::string& fail_on) {
   return limit && worst && *worst >= *limit ? kFound : kFine;
 }
 
-// Nothing was read: every reason is named, or it is said that there was nothing of ours.
-int ComplainOfNothing(const Outcome& outcome, const DiagnoseOptions& options) {
+// Every file that could not be read is named, also beside a verdict: it may be the one that mattered.
+void ComplainOfUnread(const std::vector<model::Unread>& unread) {
   constexpr std::size_t kMostReasons = 10;
-  const auto& unread = outcome.report.unread;
   for (std::size_t i = 0; i < unread.size() && i < kMostReasons; ++i)
     Complain(fmt::format("{}: {}", unread[i].path, unread[i].reason));
   if (unread.size() > kMostReasons) Complain(fmt::format("and {} files more", unread.size() - kMostReasons));
-  if (unread.empty())
+}
+
+// Nothing was read: every reason is named, or it is said that there was nothing of ours.
+int ComplainOfNothing(const Outcome& outcome, const DiagnoseOptions& options) {
+  if (outcome.report.unread.empty())
     Complain(
         fmt::format("{}: nothing that vigil can read ({} files looked at); logs, trainer_state.json, event files, "
                     "JSON lines and CSV are",
@@ -85,6 +88,7 @@ int RunDiagnose(const DiagnoseOptions& options) {
     ProgressBar bar(!options.quiet);
     outcome = DiagnosePaths(options.paths, *settings, [&](std::size_t done, std::size_t all) { bar.Show(done, all); });
   }
+  ComplainOfUnread(outcome.report.unread);
   const bool nothing = outcome.report.runs.empty();
   const int code = nothing ? ComplainOfNothing(outcome, options) : ExitCode(outcome.report, options.fail_on);
   if (nothing && !options.json) return code;

@@ -38,6 +38,7 @@ class Collapse : public Detector {
     current_.last_step = sample.step;
     if (grad_.step == sample.step && grad_.value > 0) ++current_.moving_gradients;
     zeros_ += sample.value == 0.0 ? 1 : 0;
+    resolution_ = std::min(resolution_, ResolutionOf(sample.value));
     if (IsCollapsed(current_) && current_.points > worst_.points) worst_ = current_;
   }
 
@@ -63,6 +64,17 @@ class Collapse : public Detector {
   static constexpr double kUnknown = -1;
   // Below this a loss rounded to four decimals may well print as 0.
   static constexpr double kNearZero = 0.02;
+  // With fewer units than this in the value, the log rounds so much that a real loss repeats itself.
+  static constexpr double kDigits = 100;
+  double resolution_ = 1;
+
+  // The unit of the last decimal that the value has, down to 1e-6.
+  static double ResolutionOf(double value) {
+    double unit = 1;
+    for (; unit > 1e-6 && std::abs(value / unit - std::round(value / unit)) > 1e-6; unit /= 10) {
+    }
+    return unit;
+  }
 
   bool IsCollapsed(const Stretch& stretch) const {
     const auto points = static_cast<double>(stretch.points);
@@ -71,7 +83,8 @@ class Collapse : public Detector {
       return from_start || (stretch.value_before > kNearZero && points >= zero_points_);
     }
     // A loss that stands still while the gradient moves is a rounded or a smoothed one.
-    return points >= constant_points_ && stretch.moving_gradients * 2 < stretch.points;
+    const bool rounded = std::abs(stretch.first.value) < kDigits * resolution_;
+    return points >= constant_points_ && stretch.moving_gradients * 2 < stretch.points && !rounded;
   }
 
   bool enabled_;

@@ -113,13 +113,18 @@ void FillIn(model::Finding& finding, const Context& context, bool severity_set) 
   for (model::Evidence& evidence : finding.evidence) evidence.path = context.run->sources[context.primary->source].path;
 }
 
+constexpr std::size_t kMostRestarts = 1000;
+
 void RunDetector(const Context& context, const Watched& watched, std::size_t lead,
                  std::vector<model::Finding>& findings) {
   const auto detector = FindFactory(context.row->detector)(context);
   SegmentFeeder feeder(*detector, watched, lead);
   const model::Series& series = *watched[lead];
   for (std::size_t segment = 0; segment < series.segment_starts.size(); ++segment) {
-    if (segment > 0) detector->Restart(series.steps[series.segment_starts[segment]]);
+    // A step that is written twice is no restart; steps that go back all the time are no count of steps.
+    const std::size_t first = series.segment_starts[segment];
+    if (segment > 0 && series.steps[first] < series.steps[first - 1]) detector->Restart(series.steps[first]);
+    if (segment > kMostRestarts) break;
     feeder.Feed(segment);
   }
   std::vector<model::Finding> found;
@@ -128,6 +133,12 @@ void RunDetector(const Context& context, const Watched& watched, std::size_t lea
     FillIn(finding, context, finding.severity != kFromRow);
     findings.push_back(std::move(finding));
   }
+}
+
+// The order of the rows: of findings at one step and severity, the more telling one first.
+std::ptrdiff_t RowOrder(const model::Finding& finding) {
+  const catalogue::FindingRow* row = catalogue::FindFinding(finding.id);
+  return row == nullptr ? -1 : row - catalogue::Findings().data();
 }
 
 // When the first id was found, the second says nothing new where it overlaps it.
@@ -182,8 +193,8 @@ std::vector<model::Finding> Detect(const model::Run& run, const catalogue::Setti
   }
   std::sort(findings.begin(), findings.end(), [](const model::Finding& a, const model::Finding& b) {
     if (a.severity != b.severity) return a.severity > b.severity;
-    return a.first_step != b.first_step ? a.first_step < b.first_step
-                                        : std::tie(a.id, a.labels) < std::tie(b.id, b.labels);
+    if (a.first_step != b.first_step) return a.first_step < b.first_step;
+    return std::make_tuple(RowOrder(a), a.id, a.labels) < std::make_tuple(RowOrder(b), b.id, b.labels);
   });
   return findings;
 }

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <limits>
 #include <span>
 
@@ -78,23 +79,46 @@ class Divergence : public Detector {
   }
 
  private:
-  // Either many times the noise of the curve before the turn, or every point of the last third stands above the best.
+  // The best of many noisy points is low by chance: the rise must be beyond that, by the noise before the turn or by
+  // that of the whole curve, and the last third must not have come back.
   bool IsSignificant(std::span<const double> logs, std::span<const double> smooth, std::size_t best,
                      double rise) const {
-    const std::span<const double> before =
-        logs.first(std::max<std::size_t>(best + 1, std::min<std::size_t>(logs.size(), 8)));
-    const double noise = std::max(stats::NoiseSigma(before), kSmallestNoise);
     const std::span<const double> last = Tail(smooth, std::max<std::size_t>(3, smooth.size() / 3));
     const double lowest = *std::min_element(last.begin(), last.end());
-    const bool clear = rise / noise >= z_ && lowest > smooth[best] + 0.5 * min_log_ratio_;
-    return clear || lowest > smooth[best] + min_log_ratio_;
+    const double noise = std::max({stats::NoiseSigma(logs), kPlainShare * PlainNoise(logs), kSmallestNoise});
+    // Of few points the noise itself is uncertain.
+    const auto count = static_cast<double>(logs.size());
+    const double chance = kBeyondChance + std::sqrt(2 * std::log(count)) + kFewPoints / count;
+    const auto bottom = static_cast<std::size_t>(std::min_element(logs.begin(), logs.end()) - logs.begin());
+    if (OnlyRises(logs.subspan(bottom)) && rise > kManifold) return true;
+    if (lowest > smooth[best] + min_log_ratio_) {
+      const bool rising = stats::TrendZ(logs) > kRisingZ && rise > 2 * noise;
+      if (rising || rise > chance * noise) return true;
+    }
+    const std::span<const double> before =
+        logs.first(std::max<std::size_t>(best + 1, std::min<std::size_t>(logs.size(), 8)));
+    const double noise_before =
+        std::max(stats::NoiseSigma(before), logs.size() < kEnoughForBefore ? noise : 0.5 * noise);
+    return rise / noise_before >= std::max(z_, chance) && lowest > smooth[best] + 0.5 * min_log_ratio_;
+  }
+
+  // Standard deviation of the differences: less robust than their median deviation, and not fooled by a few equal ones.
+  static double PlainNoise(std::span<const double> logs) {
+    double squares = 0;
+    for (std::size_t i = 1; i < logs.size(); ++i) squares += (logs[i] - logs[i - 1]) * (logs[i] - logs[i - 1]);
+    return std::sqrt(squares / (2 * static_cast<double>(std::max<std::size_t>(logs.size() - 1, 1))));
+  }
+
+  // Every point above the one before, over enough of them that chance does not do it.
+  static bool OnlyRises(std::span<const double> logs) {
+    return logs.size() > kRises && std::adjacent_find(logs.begin(), logs.end(), std::greater_equal<>()) == logs.end();
   }
 
   // The last points stand far above anything the noise could do, and there is no sign of a return; two will do when
   // the evaluation says the same.
   bool IsRecent(std::span<const double> logs, std::span<const double> smooth, std::size_t best, bool confirmed) const {
     const std::size_t count = confirmed ? 2 : 3;
-    if (logs.size() < best + count + 1) return false;
+    if (logs.size() < best + count + 1 || (!confirmed && logs.size() < kEnoughForRecent)) return false;
     const double noise = std::max(stats::NoiseSigma(logs.first(logs.size() - count)), kSmallestNoise);
     const double bar = smooth[best] + std::max(min_log_ratio_, recent_z_ * noise);
     const std::span<const double> last = Tail(logs, count);
@@ -132,6 +156,7 @@ class Divergence : public Detector {
         fmt::format("loss turned up at step {} and ends at {}, {}x its best of {} (step {})",
                     curve_.At(first_up).first_step, FormatNumber(end_value), FormatNumber(end_value / best_value),
                     FormatNumber(best_value), curve_.At(best).last_step));
+    if (logs.size() < kFewForAnError && rise < kManifold) finding.severity = model::Severity::kWarning;
     if (EvaluationIsFine()) {
       finding.severity = model::Severity::kWarning;
       finding.message += "; evaluation does not confirm it";
@@ -152,6 +177,15 @@ class Divergence : public Detector {
   static constexpr double kSmallestNoise = 0.01;
   static constexpr double kNegligibleShare = 0.05;
   static constexpr double kRecoveringZ = -3;
+  static constexpr double kRisingZ = 3.5;
+  static constexpr double kBeyondChance = 1.0;
+  static constexpr double kFewPoints = 24;
+  static constexpr std::size_t kFewForAnError = 16;
+  static constexpr std::size_t kEnoughForBefore = 30;
+  static constexpr double kPlainShare = 0.8;
+  static constexpr std::size_t kRises = 5;
+  static constexpr double kManifold = 1.1;  // three times
+  static constexpr std::size_t kEnoughForRecent = 20;
   static constexpr std::uint64_t kEnoughEvals = 4;
   static constexpr double kEvalRose = 1.15;
   static constexpr double kEvalFine = 0.05;

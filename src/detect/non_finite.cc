@@ -152,6 +152,9 @@ class NonFiniteGrad : public Detector {
       const bool bad = !std::isfinite(sample.value);
       if (bad && bad_.good() == 0) ++leading_;
       if (bad) last_bad_loss_value_ = last_loss_.value;
+      // A loss of exactly 0 beside it is a NaN that the logger replaced.
+      const bool hidden = bad && last_loss_.step == sample.step && last_loss_.value == 0.0;
+      if (hidden && first_bad_loss_ == model::kNoStep) first_bad_loss_ = sample.step;
       bad_.Add(sample, bad);
     }
   }

@@ -13,7 +13,8 @@ namespace {
 class EntropyCollapse : public Detector {
  public:
   explicit EntropyCollapse(const Context& context)
-      : enabled_(IsReinforcementLearning(*context.run)),
+      : enabled_(context.run->InRegime("grpo") || context.run->InRegime("ppo")),  // the floor is one of language models
+
         floor_(context.Threshold("floor")),
         min_points_(context.Threshold("min_points")) {}
 

@@ -63,9 +63,14 @@ class ResumeJump : public Detector {
   }
 
   std::optional<model::Finding> Compare() const {
-    const std::vector<double> before = Logs(before_);
+    // What the restart overwrote are the same steps; without it, the line of the points before is continued.
+    const bool paired = overwritten_.size() >= kFewest;
+    const std::vector<double> before = Logs(paired ? overwritten_ : before_);
     const std::vector<double> after = Logs(after_);
-    const double change = stats::Median(after) - stats::Median(before);
+    const double slope = paired ? 0 : stats::TheilSenSlope(before);
+    const double ahead = 0.5 * static_cast<double>(before.size() + after.size());
+    const double expected = stats::Median(before) + slope * ahead;
+    const double change = stats::Median(after) - expected;
     const double noise = std::max({stats::NoiseSigma(before), stats::NoiseSigma(after), kSmallestNoise});
     const double error = noise *
                          std::sqrt(1.0 / static_cast<double>(before.size()) + 1.0 / static_cast<double>(after.size())) *
@@ -73,14 +78,15 @@ class ResumeJump : public Detector {
     const double z = std::abs(change) / error;
     if (z < z_ || std::abs(change) < min_log_ratio_) return std::nullopt;
     const Sample& first = after_.front();
-    model::Finding finding = MakeFinding(first.step, after_.back().step,
-                                         fmt::format("loss level went from {} to {} at the restart at step {}",
-                                                     FormatNumber(std::exp(stats::Median(before))),
-                                                     FormatNumber(std::exp(stats::Median(after))), first.step));
+    model::Finding finding = MakeFinding(
+        first.step, after_.back().step,
+        fmt::format("loss level went from {} to {} at the restart at step {}", FormatNumber(std::exp(expected)),
+                    FormatNumber(std::exp(stats::Median(after))), first.step));
     AddEvidence(finding,
                 fmt::format("loss {} before (step {}), {} after (step {})", FormatNumber(before_.back().value),
                             before_.back().step, FormatNumber(first.value), first.step),
                 first.step, first.value, first.line);
+    if (change < 0) finding.severity = model::Severity::kInfo;  // data seen again, or luck
     AddMeasure(finding, "z", z);
     AddMeasure(finding, "ratio", std::exp(change));
     return finding;
@@ -97,6 +103,7 @@ class ResumeJump : public Detector {
   double min_log_ratio_;
   std::deque<Sample> recent_;
   std::vector<Sample> before_;
+  std::vector<Sample> overwritten_;
   std::vector<Sample> after_;
   bool waiting_ = false;
   std::int64_t first_step_ = model::kNoStep;

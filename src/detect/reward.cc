@@ -190,7 +190,8 @@ class NoSignal : public Detector {
     ++tally.points;
     tally.sum += value;
     tally.last_step = sample.step;
-    if (without && tally.without++ == 0) tally.first = sample;
+    if (tally.points == 1 || (without && tally.without == 0)) tally.first = sample;
+    tally.without += without ? 1 : 0;
   }
 
   static constexpr double kFull = 0.999;

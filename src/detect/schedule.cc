@@ -37,12 +37,16 @@ class LrZero : public Detector {
   void Report(std::vector<model::Finding>& out) const override {
     if (static_cast<double>(longest_) < min_points_ || IsTheEndOfASchedule() || IsRoundedAway()) return;
     const bool always = zeros_ == points_;
+    // Zeros before the first rate are a warm-up whose first digits are not printed, or steps that were skipped.
+    const bool before_warmup = !always && longest_start_.step == first_step_;
+    if (before_warmup && longest_ * 10 <= points_) return;
     model::Finding finding =
         MakeFinding(longest_start_.step, longest_end_,
                     always ? fmt::format("learning rate is 0 on all {} points", points_)
                            : fmt::format("learning rate is 0 from step {} to {}", longest_start_.step, longest_end_));
     AddEvidence(finding, fmt::format("learning rate 0 at step {}", longest_start_.step), longest_start_.step, 0,
                 longest_start_.line);
+    if (before_warmup) finding.severity = model::Severity::kWarning;
     AddMeasure(finding, "always", always ? 1 : 0);
     AddMeasure(finding, "share", static_cast<double>(zeros_) / static_cast<double>(points_));
     out.push_back(std::move(finding));
@@ -173,7 +177,7 @@ class ScheduleBreak : public Detector {
   void Observe(const Sample& sample) override {
     if (sample.role != 0 || !std::isfinite(sample.value) || sample.value < 0) return;
     if (restarted_) CheckRestart(sample);
-    CheckNewPeak(sample);
+    CheckClimb(sample);
     window_.push_back(sample);
     ++points_;
     if (window_.size() > kWindow) window_.erase(window_.begin());
@@ -233,14 +237,19 @@ class ScheduleBreak : public Detector {
     const bool flat_before = slope_before < kFlat * before.value;
     const bool flat_after = slope_after < kFlat * std::max(after.value, kFlat * before.value);
     if (change < 0 && flat_before && flat_after) return;
-    if (breaks_.size() < kMostBreaks) breaks_.push_back({before, after, false});
+    AddBreak({before, after, false});
   }
 
-  // A schedule that has come down does not rise above its peak again, however gently; cycles return to it at most.
-  void CheckNewPeak(const Sample& sample) {
-    if (decayed_ && sample.value > kNewPeak * peak_ && breaks_.size() < kMostBreaks) {
-      breaks_.push_back({lowest_since_peak_, sample, false});
+  // A schedule that has come down does not climb again, however gently: neither above its peak nor to a multiple of
+  // where it was. Cycles do, and are told by their period.
+  void CheckClimb(const Sample& sample) {
+    const bool above_peak = sample.value > kNewPeak * peak_;
+    const bool climbed = lowest_since_peak_.value > 0 && sample.value > kClimb * lowest_since_peak_.value;
+    if (decayed_ && (above_peak || climbed)) {
+      AddBreak({lowest_since_peak_, sample, false});
       decayed_ = false;
+      peak_ = sample.value;
+      lowest_since_peak_ = sample;
     }
     if (sample.value >= peak_) {
       peak_ = sample.value;
@@ -252,6 +261,13 @@ class ScheduleBreak : public Detector {
     }
   }
 
+  // A jump is seen by its height and by the climb: it counts once.
+  void AddBreak(const Break& found) {
+    const std::int64_t reach = window_.empty() ? 0 : window_.back().step - window_.front().step;
+    if (!breaks_.empty() && found.to.step - breaks_.back().to.step <= reach) return;
+    if (breaks_.size() < kMostBreaks) breaks_.push_back(found);
+  }
+
   // At a restart the rate must continue where the run had been at that step.
   void CheckRestart(const Sample& sample) {
     restarted_ = false;
@@ -261,6 +277,9 @@ class ScheduleBreak : public Detector {
     }
     const bool from_scratch = kept_.empty() || at_restart_ <= kept_.front().step;
     if (nearest == nullptr || from_scratch || nearest->step == kept_.front().step) return;
+    // Only so many points are kept; one far from the restart says nothing about it.
+    const std::int64_t interval = (kept_.back().step - kept_.front().step) / static_cast<std::int64_t>(kept_.size());
+    if (sample.step - nearest->step > 3 * std::max<std::int64_t>(interval, 1)) return;
     const double scale = std::max(nearest->value, sample.value);
     if (scale > 0 && std::abs(nearest->value - sample.value) > jump_ * scale && breaks_.size() < kMostBreaks)
       breaks_.push_back({*nearest, sample, true});
@@ -290,7 +309,8 @@ class ScheduleBreak : public Detector {
   std::vector<Sample> kept_;
   std::vector<Break> breaks_;
   static constexpr double kNewPeak = 1.25;
-  static constexpr double kDecayed = 0.8;
+  static constexpr double kClimb = 3;
+  static constexpr double kDecayed = 0.6;
   double peak_ = 0;
   Sample lowest_since_peak_;
   bool decayed_ = false;

@@ -154,7 +154,7 @@ class LossSpike : public Detector {
   void Observe(const Sample& sample) override {
     if (!enabled_ || !std::isfinite(sample.value)) return;
     if (sample.value <= 0) {
-      enabled_ = enabled_ && sample.role == 1;  // a loss that goes below zero has no logarithm: not judged
+      if (sample.role == 0 && sample.value < 0) enabled_ = false;  // a loss below zero has no logarithm: not judged
       return;
     }
     if (sample.role == 1) {

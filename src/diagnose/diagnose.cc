@@ -155,6 +155,17 @@ model::Family FamilyOf(const Incident& incident, const std::vector<Candidate>& c
   return family == model::Family::kSetup && IsNamed(candidates) ? candidates[0].cause->family : family;
 }
 
+// A known message carries its own advice; it stands in where the cause has none.
+void AdviseByMessage(model::Diagnosis& diagnosis, const model::Run& run, const Incident& incident) {
+  if (!diagnosis.remedies.empty()) return;
+  for (const model::Finding* finding : incident.findings) {
+    const catalogue::SignatureRow* row = catalogue::FindSignature(finding->id);
+    if (row == nullptr || row->fix.empty()) continue;
+    diagnosis.remedies.push_back({std::string(row->id), std::string(row->fix), run.framework, {}, {}, {}, {}});
+    return;
+  }
+}
+
 model::Diagnosis DiagnoseIncident(const model::Run& run, const Incident& incident) {
   const std::vector<Candidate> candidates = ScoreCauses(run, incident);
   model::Diagnosis diagnosis;
@@ -168,6 +179,7 @@ model::Diagnosis DiagnoseIncident(const model::Run& run, const Incident& inciden
   } else {
     LeaveOpen(diagnosis, candidates, incident);
   }
+  AdviseByMessage(diagnosis, run, incident);
   return diagnosis;
 }
 

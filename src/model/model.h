@@ -2,8 +2,8 @@
 // Points are kept in columns, so ten million of them cost what their numbers cost.
 #pragma once
 
+#include <bit>
 #include <cstdint>
-#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -12,7 +12,11 @@
 
 namespace vigil::model {
 
-inline constexpr double kNoValue = std::numeric_limits<double>::quiet_NaN();
+// "No value was given", told from a value that is NaN by its payload, which copies keep.
+inline constexpr double kNoValue = std::bit_cast<double>(std::uint64_t{0x7ff8'0000'7669'6769});
+constexpr bool IsNoValue(double value) {
+  return std::bit_cast<std::uint64_t>(value) == std::bit_cast<std::uint64_t>(kNoValue);
+}
 inline constexpr std::int64_t kNoStep = -1;
 
 // ---- vocabulary shared by runs and findings

@@ -75,7 +75,7 @@ void WriteEvidence(JsonWriter& json, const model::Evidence& evidence) {
   json.Key("step");
   json.StepOrNull(evidence.step);
   json.Key("value");
-  std::isnan(evidence.value) ? json.Null() : json.Number(evidence.value);
+  model::IsNoValue(evidence.value) ? json.Null() : json.Number(evidence.value);
   WriteTextOrNull(json, "path", evidence.path);
   json.Key("line");
   evidence.line == 0 ? json.Null() : json.Count(evidence.line);

@@ -69,8 +69,17 @@ std::string FixOf(const model::RunReport& run, const model::Diagnosis& diagnosis
   return {};
 }
 
+// Enough of a signal of progress for its course to be judged at all.
+bool ShowsACourse(const model::Run& run) {
+  constexpr std::size_t kFewest = 5;
+  return std::any_of(kProgressSignals.begin(), kProgressSignals.end(), [&](std::string_view signal) {
+    const model::Series* series = run.Find(signal);
+    return series != nullptr && series->size() >= kFewest;
+  });
+}
+
 bool WasJudged(const model::RunReport& run) {
-  if (SpanOf(run.run).logged < 2) return false;
+  if (!ShowsACourse(run.run)) return false;
   return run.coverage.empty() || std::any_of(run.coverage.begin(), run.coverage.end(), [](const auto& coverage) {
            return coverage.state != model::CoverageState::kBlind;
          });
@@ -80,7 +89,7 @@ std::string UnjudgedHeadline(const model::RunReport& run) {
   const StepSpan span = SpanOf(run.run);
   if (span.logged == 0) return "no metrics were read, so nothing can be said about the training";
   if (span.logged == 1) return fmt::format("only one point was logged (step {}): too few to judge", span.first);
-  return "nothing that was logged could be checked";
+  return "too little of a loss or reward was logged to judge the training";
 }
 
 std::string HealthyHeadline(const model::Run& run) {

@@ -9,7 +9,9 @@ Bucket Merge(const Bucket& a, const Bucket& b) {
   Bucket merged = a;
   merged.last_step = b.last_step;
   merged.count = a.count + b.count;
-  merged.mean = a.mean + (b.mean - a.mean) * static_cast<double>(b.count) / static_cast<double>(merged.count);
+  // Weighted by shares, so that means at both ends of the range do not overflow.
+  const double share = static_cast<double>(b.count) / static_cast<double>(merged.count);
+  merged.mean = a.mean * (1 - share) + b.mean * share;
   merged.smallest = std::min(a.smallest, b.smallest);
   merged.largest = std::max(a.largest, b.largest);
   return merged;
@@ -38,10 +40,12 @@ void BucketHistory::Add(std::int64_t step, double value) {
 }
 
 void BucketHistory::ForgetFrom(std::int64_t step) {
-  while (!buckets_.empty() && buckets_.back().last_step >= step) {
+  while (!buckets_.empty() && buckets_.back().first_step >= step) {
     points_ -= buckets_.back().count;
     buckets_.pop_back();
   }
+  // Of a bucket that lies across the step only its reach is cut: its mean is what the resolution allows.
+  if (!buckets_.empty() && buckets_.back().last_step >= step) buckets_.back().last_step = step - 1;
 }
 
 void BucketHistory::Clear() {

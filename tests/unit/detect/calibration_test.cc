@@ -67,6 +67,51 @@ TEST(HealthyRuns, ShortRunsAndAveragedLogsAreNotJudgedAsIfTheyWereLong) {
   }
 }
 
+TEST(HealthyRuns, WideNoiseAloneIsNoDivergenceHoweverShortTheRun) {
+  int alarms = 0;
+  for (const int points : {8, 12, 30, 60, 128, 400}) {
+    for (const double sigma : {0.05, 0.15, 0.3, 0.5}) {
+      for (std::uint32_t seed = 1; seed <= 100; ++seed) {
+        RunMaker maker(seed);
+        maker.Series("loss", points, maker.Level(2.0, sigma));
+        const auto findings = maker.Find();
+        const auto* divergence = Get(findings, "loss/divergence");
+        alarms += divergence != nullptr && divergence->severity >= model::Severity::kError ? 1 : 0;
+      }
+    }
+  }
+  EXPECT_LE(alarms, 5) << "of 2,400 flat runs";
+}
+
+TEST(HealthyRuns, AFallingLossGoesOnFallingAcrossARestart) {
+  int alarms = 0;
+  for (std::uint32_t seed = 1; seed <= 100; ++seed) {
+    RunMaker maker(seed);
+    const Value falling = [&](int step) { return 5 * std::exp(-0.01 * step + maker.Gauss(0.02)); };
+    maker.Series("loss", 120, falling).Again(121 - 20, 200, falling);
+    alarms += Get(maker.Find(), "loss/resume-jump") != nullptr ? 1 : 0;
+    RunMaker apart(seed);
+    const Value slow = [&](int step) { return 5 * std::exp(-0.005 * step + apart.Gauss(0.02)); };
+    apart.Series("loss", 120, slow).Again(119, 200, slow);
+    alarms += Get(apart.Find(), "loss/resume-jump") != nullptr ? 1 : 0;
+  }
+  EXPECT_LE(alarms, 6) << "of 200 restarts";
+}
+
+TEST(HealthyRuns, AStepThatIsWrittenTwiceIsNoRestart) {
+  RunMaker maker;
+  maker.Series("loss", 1, maker.Level(4, 0));
+  model::Run run = maker.run();
+  run.series[0] = model::Series();
+  run.series[0].signal = "loss";
+  for (int step = 1; step <= 600; ++step) {
+    const double level = (1 + 3 / std::sqrt(step)) * std::exp(maker.Gauss(0.02));
+    run.series[0].Append(step, level);
+    run.series[0].Append(step, level);
+  }
+  EXPECT_EQ(CountAtLeast(Detect(run, catalogue::Settings()), model::Severity::kWarning), 0);
+}
+
 TEST(HealthyRuns, PolicyLossesAroundZeroAreNotJudgedByTheirShape) {
   for (std::uint32_t seed = 1; seed <= 20; ++seed) {
     RunMaker maker(seed);
