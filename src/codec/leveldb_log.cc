@@ -17,11 +17,11 @@ struct Chunk {
   std::uint8_t type = 0;
 };
 
-Chunk ParseHeader(const char* at) {
+Chunk ParseHeader(std::string_view header) {
   Chunk chunk;
-  std::memcpy(&chunk.checksum, at, 4);
-  std::memcpy(&chunk.size, at + 4, 2);
-  chunk.type = static_cast<std::uint8_t>(at[6]);
+  std::memcpy(&chunk.checksum, header.substr(0, 4).data(), 4);
+  std::memcpy(&chunk.size, header.substr(4, 2).data(), 2);
+  chunk.type = static_cast<std::uint8_t>(header[6]);
   return chunk;
 }
 
@@ -45,7 +45,7 @@ LogRecord LogBlocks::Next(std::string_view bytes) {
       continue;
     }
     if (rest.size() < kHeaderBytes) return {rest.empty() ? LogState::kEnd : LogState::kCut, {}};
-    const Chunk chunk = ParseHeader(rest.data());
+    const Chunk chunk = ParseHeader(rest.substr(0, kHeaderBytes));
     if (chunk.type == kZero && chunk.size == 0) {  // a block that was allocated and never written
       if (rest.size() < left_in_block) return {LogState::kEnd, {}};
       Take(left_in_block);

@@ -335,8 +335,8 @@ class Plateau : public Detector {
     const double level = MedianOf(logs.subspan(from));
     const double ratio = std::exp(level - start);
     const bool little_gained = ratio >= min_level_ && span <= kLevelSpan;
-    if (!(little_gained || level > high_level_) || ratio > kSomeGain || !RateIsUp(curve_.At(from).first_step))
-      return false;
+    const bool worth_telling = (little_gained || level > high_level_) && ratio <= kSomeGain;
+    if (!worth_telling || !RateIsUp(curve_.At(from).first_step)) return false;
     const std::int64_t first = curve_.At(from).first_step;
     model::Finding finding = MakeFinding(
         first, curve_.last_step(),

@@ -85,7 +85,8 @@ class NonFiniteLoss : public Detector {
     const bool grad_here = grad_.step == sample.step;
     // A filter in the logger writes 0 for what it could not average. A true loss of exactly 0 has a gradient.
     const bool zero = sample.value == 0.0;
-    const bool hidden = zero && ((grad_here && grad_is_bad_) || (in_hidden_ && !(grad_here && grad_.value > 0)));
+    const bool has_gradient = grad_here && grad_.value > 0;
+    const bool hidden = zero && ((grad_here && grad_is_bad_) || (in_hidden_ && !has_gradient));
     const bool visible = !std::isfinite(sample.value);
     if (hidden && !bad_.any()) {
       hidden_first_ = true;

@@ -51,6 +51,7 @@ class ResumeJump : public Detector {
  private:
   static std::vector<double> Logs(const std::vector<Sample>& samples) {
     std::vector<double> logs;
+    logs.reserve(samples.size());
     for (const Sample& sample : samples) logs.push_back(std::log(sample.value));
     return logs;
   }

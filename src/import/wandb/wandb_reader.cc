@@ -185,7 +185,8 @@ class WandbReader : public Reader {
       builder_.series(series).axis = model::Axis::kTime;
       row_.push_back({series, *value});
     }
-    if (!(time > 0 && time < 1e11)) return;
+    const bool is_clock = time > 0 && time < 1e11;
+    if (!is_clock) return;
     for (const Pending& pending : row_)
       builder_.Add(pending.series, static_cast<std::int64_t>(time), pending.value, time);
   }

@@ -131,7 +131,8 @@ TEST(JsonLines, TakeNullForAHiddenNanWhereTheColumnHadNumbers) {
   std::string text;
   for (int step = 1; step <= 10; ++step)
     text += fmt::format("{{\"step\":{},\"loss\":{},\"lr\":0.1}}\n", step, step < 7 ? "1.5" : "null");
-  const auto& values = SeriesOf(Read("jsonl", text), "loss").values;
+  const model::Run part = Read("jsonl", text);
+  const auto& values = SeriesOf(part, "loss").values;
   ASSERT_EQ(values.size(), 10U);
   EXPECT_EQ(values[5], 1.5);
   for (std::size_t i = 6; i < 10; ++i) EXPECT_TRUE(std::isnan(values[i]));
