@@ -333,6 +333,7 @@ std::vector<std::size_t> WorstFirst(const model::Report& report) {
     model::Severity worst;
   };
   std::vector<Key> keys;
+  keys.reserve(report.runs.size());
   for (const model::RunReport& run : report.runs) keys.push_back({VerdictOf(run).outlook, WorstOf(run)});
   std::vector<std::size_t> order(report.runs.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
