@@ -106,7 +106,7 @@ TABLES = [
     Table("signatures.toml", "signature", "SignatureRow", [
         ("id", "text", REQUIRED), ("title", "text", REQUIRED), ("family", "family", REQUIRED), ("severity", "severity", REQUIRED),
         ("patterns", "words", REQUIRED), ("role", "text", "root"), ("cause", "text", ""), ("finding", "text", ""),
-        ("explanation", "text", REQUIRED), ("fix", "text", REQUIRED)]),
+        ("explanation", "text", REQUIRED), ("fix", "text", REQUIRED), ("certainty", "number", 0.9)]),
 ]
 
 

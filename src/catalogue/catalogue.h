@@ -122,6 +122,7 @@ struct SignatureRow {
   std::string_view finding;  // an additional finding id it stands for ("memory/oom"), or empty
   std::string_view explanation;
   std::string_view fix;
+  double certainty;  // how often the message means that cause, 0..1, with nothing else known
 };
 
 std::span<const SignalRow> Signals();

@@ -101,16 +101,9 @@ std::string Titles(const std::vector<std::string_view>& signals) {
   return Join(titles, ", ");
 }
 
-// A log whose text was read: error messages in it would have been seen.
-bool HasLogText(const model::Run& run) {
-  if (!run.events.empty()) return true;
-  return std::any_of(run.sources.begin(), run.sources.end(), [](const model::Source& source) {
-    return source.format.find("log") != std::string::npos || source.format.find("text") != std::string::npos;
-  });
-}
-
-bool IsKnownOtherThanRl(const model::Run& run) {
-  return run.regime.confidence >= model::kRegimeKnown && !IsReinforcement(run) && !run.InRegime("dpo");
+// A run without rewards, pairs or a method that has them is no reinforcement learning.
+bool IsMatterForRl(const model::Run& run) {
+  return IsReinforcement(run) || run.InRegime("dpo") || Logged(run, "preference_margin");
 }
 
 model::Coverage CoverBySignals(const model::Run& run, Family family, const Checks& checks) {
@@ -182,7 +175,7 @@ std::vector<model::Coverage> Cover(const model::Run& run) {
   std::vector<model::Coverage> coverage;
   for (int i = 0; i <= static_cast<int>(Family::kSetup); ++i) {
     const auto family = static_cast<Family>(i);
-    if (family == Family::kRl && IsKnownOtherThanRl(run)) continue;
+    if (family == Family::kRl && !IsMatterForRl(run)) continue;
     if (family == Family::kSetup) {
       coverage.push_back(CoverSetup(run));
     } else if (family == Family::kResume) {

@@ -102,7 +102,7 @@ void Name(model::Diagnosis& diagnosis, const std::vector<Candidate>& candidates,
   diagnosis.next = best.cause->next;
   TellEvidence(diagnosis, best);
   TellMissing(diagnosis, best);
-  diagnosis.remedies = RemediesFor(*best.cause, run, incident);
+  for (model::Remedy& remedy : RemediesFor(*best.cause, run, incident)) diagnosis.remedies.push_back(std::move(remedy));
   if (rival == nullptr) return;
   diagnosis.summary += fmt::format(". Cannot be told apart for sure from \"{}\" ({}); {}",
                                    InSentence(rival->cause->title), rival->cause->id, TellApart(best, *rival));
@@ -174,6 +174,9 @@ model::Diagnosis DiagnoseIncident(const model::Run& run, const Incident& inciden
   diagnosis.last_step = incident.last;
   diagnosis.findings = incident.indices;
   diagnosis.restart = RestartPoint(run, incident);
+  // A message that is the failure itself knows best what to do about it.
+  if (incident.root().id.starts_with("log/") || catalogue::FindSignature(incident.findings.back()->id) != nullptr)
+    diagnosis.remedies = FixesOfMessages(incident);
   if (IsNamed(candidates)) {
     Name(diagnosis, candidates, run, incident);
   } else {
@@ -188,6 +191,12 @@ bool IsWorthDiagnosing(const Incident& incident) {
   return incident.worst() >= model::Severity::kWarning && !incident.findings.empty();
 }
 
+// What has no cause and needs none: a circumstance that did no harm, a run that was stopped by hand.
+bool IsWorthLeavingOpen(const Incident& incident) {
+  const model::Finding& root = incident.root();
+  return !IsCompanion(root.id) && !(root.id.starts_with("log/") && root.severity <= model::Severity::kWarning);
+}
+
 }  // namespace
 
 std::vector<model::Diagnosis> Diagnose(const model::Run& run, const std::vector<model::Finding>& findings,
@@ -200,7 +209,7 @@ std::vector<model::Diagnosis> Diagnose(const model::Run& run, const std::vector<
   for (const Incident& incident : GroupIncidents(run, findings)) {
     if (!IsWorthDiagnosing(incident)) continue;
     model::Diagnosis diagnosis = DiagnoseIncident(run, incident);
-    if (IsCompanion(incident.root().id) && diagnosis.cause == kUnknownCause) continue;
+    if (diagnosis.cause == kUnknownCause && !IsWorthLeavingOpen(incident)) continue;
     ranked.push_back({incident.worst(), std::move(diagnosis)});
   }
   std::stable_sort(ranked.begin(), ranked.end(), [](const Ranked& a, const Ranked& b) {

@@ -19,6 +19,8 @@ namespace {
 constexpr double kAbove = 3;
 constexpr double kFarAbove = 30;
 constexpr double kBelow = 0.1;
+// Where the method is not known the range is that of all methods, and below it is below.
+constexpr double kBelowAny = 0.5;
 // A test of a few steps has no schedule.
 constexpr double kFewestSteps = 50;
 // Points of a long run that are compared with the rate they were made at.
@@ -60,7 +62,8 @@ Answer LrBelowBand(const model::Run& run, const Incident&) {
   if (std::isnan(peak) || peak <= 0 || band.low <= 0) return Unknown();
   // Reinforcement trains at rates that would be far too low elsewhere.
   if (!band.exact && IsReinforcement(run)) return Unknown();
-  if (peak < kBelow * band.low) return Yes(PeakText(peak, band), model::kNoStep, peak);
+  if (peak < (band.exact ? kBelow : kBelowAny) * band.low) return Yes(PeakText(peak, band), model::kNoStep, peak);
+  if (!band.exact && !UsesAdam(run)) return Unknown();
   if (peak >= (band.exact ? 0.5 : 10) * band.low) return No(PeakText(peak, band), model::kNoStep, peak);
   return Unknown();
 }

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/base.h"
+#include "diagnose/checkpoints.h"
 #include "diagnose/curve.h"
 #include "diagnose/evidence.h"
 #include "diagnose/facts.h"
@@ -82,8 +83,9 @@ Answer ResumeAtOnset(const model::Run& run, const Incident& incident) {
   if (restart != model::kNoStep) return Yes(fmt::format("the run was restarted at step {}", restart), restart);
   const bool resumed = std::any_of(run.events.begin(), run.events.end(),
                                    [](const model::Event& event) { return event.kind == model::EventKind::kResume; });
-  if (resumed && RestartSteps(run).empty()) return Unknown();
-  return No(resumed ? "no restart near it" : "the run was not restarted");
+  // Metrics alone do not tell of a restart that lost no step; what the run printed does.
+  if (RestartSteps(run).empty() && (resumed || !HasLogText(run))) return Unknown();
+  return No(resumed ? "no restart near it" : "the log tells of no restart");
 }
 
 // Values of a signal on both sides of a restart, in the order they were written.
@@ -149,6 +151,84 @@ Answer LossJumpedAtResume(const model::Run& run, const Incident& incident) {
   return No(text, restart, after);
 }
 
+// Index of the first point at or after a step, of all points of the series in writing order.
+std::size_t IndexFrom(const Stretch& stretch, std::int64_t step) { return stretch.size() - stretch.From(step).size(); }
+
+// The schedule replays its beginning: a scheduler that starts from nothing.
+Answer ScheduleBeganAnew(const model::Run& run, const Incident& incident) {
+  const Course lr = LastCourse(run.Find("lr"));
+  const Stretch rates = lr.View();
+  if (!incident.Has("lr/schedule-break") || incident.onset == model::kNoStep) return Moot();
+  // The break may have been dated to its second point.
+  for (const std::size_t back : {std::size_t{1}, std::size_t{0}}) {
+    const std::size_t at = IndexFrom(rates, incident.onset);
+    if (at < 8 + back || at + 4 - back > rates.size()) continue;
+    bool same = true;
+    for (std::size_t i = 0; i < 4 && same; ++i) {
+      const double then = rates.values[i];
+      const double now = rates.values[at - back + i];
+      same = std::isfinite(then) && std::isfinite(now) && std::abs(now - then) <= 0.03 * std::max(now, then);
+    }
+    const bool constant = rates.values[0] == rates.values[3];
+    if (same && !constant)
+      return Yes(fmt::format("from step {} on the learning rate repeats its first values ({}, {}, ...)",
+                             rates.steps[at - back], FormatNumber(rates.values[0]), FormatNumber(rates.values[1])),
+                 rates.steps[at - back], rates.values[0]);
+  }
+  return rates.size() < 16 ? Unknown() : No("the learning rate does not repeat its beginning", incident.onset);
+}
+
+// How much longer the first step after the onset took than the steps around it; NaN when nobody took the time.
+double SlownessAt(const Stretch& durations, std::int64_t step) {
+  const std::size_t at = IndexFrom(durations, step);
+  if (at >= durations.size()) return model::kNoValue;
+  const std::size_t from = at < 16 ? 1 : at - 16;
+  std::vector<double> around;
+  for (std::size_t i = from; i < std::min(at + 16, durations.size()); ++i) {
+    if (i != at && std::isfinite(durations.values[i])) around.push_back(durations.values[i]);
+  }
+  const double usual = Median(std::move(around));
+  return usual > 0 ? durations.values[at] / usual : model::kNoValue;
+}
+
+const model::Series* DurationsOf(const model::Run& run) {
+  for (const std::string_view signal : {"step_time_s", "step_time", "ms", "dt", "time", "iter_time", "elapsed"}) {
+    const model::Series* series = run.Find(signal);
+    if (series != nullptr && series->size() >= 32) return series;
+  }
+  return nullptr;
+}
+
+// The first step of a process takes much longer than the others, in every trainer. Where step 1 shows it, a restart
+// does.
+Answer FreshProcessAtOnset(const model::Run& run, const Incident& incident) {
+  if (incident.onset == model::kNoStep) return Unknown();
+  const model::Series* series = DurationsOf(run);
+  if (series == nullptr || IntervalOf(*series) > 1) return Unknown();
+  const Course course = LastCourse(series);
+  const Stretch durations = course.View();
+  const double first = SlownessAt(durations, durations.steps[0]);
+  const double here = std::max(SlownessAt(durations, incident.onset), SlownessAt(durations, incident.onset - 1));
+  if (!(first > 2) || std::isnan(here)) return Unknown();
+  const std::string text =
+      fmt::format("the step at the break took {} times as long as those around it (the first step: {} times)",
+                  FormatNumber(here), FormatNumber(first));
+  if (here > 2 && here > 0.4 * first) return Yes(text + ": a new process began", incident.onset, here);
+  return here < 1.5 ? No(text, incident.onset, here) : Unknown();
+}
+
+Answer OnsetAtCheckpoint(const model::Run& run, const Incident& incident) {
+  if (incident.onset == model::kNoStep) return Unknown();
+  const std::vector<std::int64_t> saved = CheckpointSteps(run);
+  const model::Series* lr = run.Find("lr");
+  const auto reach = static_cast<std::int64_t>(lr == nullptr ? 1 : std::max(1.0, IntervalOf(*lr)));
+  for (const std::int64_t step : saved) {
+    if (step < incident.onset && step >= incident.onset - reach)
+      return Yes(fmt::format("it begins right after the checkpoint of step {}", step), step);
+  }
+  return saved.size() >= 2 ? No("it begins at no checkpoint", incident.onset) : Unknown();
+}
+
 Answer WeightsOnlyCheckpoints(const model::Run& run, const Incident&) {
   const auto only = FactSwitch(run, "save_only_model");
   if (!only) return Unknown();
@@ -161,6 +241,9 @@ constexpr std::array kTests = {
     NamedTest{"lr-restarted-at-resume", LrRestartedAtResume},
     NamedTest{"loss-jumped-at-resume", LossJumpedAtResume},
     NamedTest{"weights-only-checkpoints", WeightsOnlyCheckpoints},
+    NamedTest{"schedule-began-anew", ScheduleBeganAnew},
+    NamedTest{"fresh-process-at-onset", FreshProcessAtOnset},
+    NamedTest{"onset-at-checkpoint", OnsetAtCheckpoint},
 };
 
 }  // namespace

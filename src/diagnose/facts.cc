@@ -147,7 +147,7 @@ LrBand UsualLr(const model::Run& run) {
     if (LrBand band = BandOfRegime(run); band.known) return band;
   }
   if (UsesAdam(run)) return {true, false, kLowestAdam, kHighestAdam, "Adam"};
-  return {true, false, 0, kHighestAny, "any optimizer"};
+  return {true, false, kLowestAdam, kHighestAny, "any optimizer"};
 }
 
 Clipping ClippingOf(const model::Run& run) {
@@ -159,6 +159,11 @@ Clipping ClippingOf(const model::Run& run) {
   }
   if (IsHfLike(run)) return {Clip::kOn, 1.0, false};
   return {};
+}
+
+bool HasLogText(const model::Run& run) {
+  return std::any_of(run.sources.begin(), run.sources.end(),
+                     [](const model::Source& source) { return source.format == "log-text"; });
 }
 
 bool MayHideNonFinite(const model::Run& run) {

@@ -49,6 +49,9 @@ struct Clipping {
 };
 Clipping ClippingOf(const model::Run& run);
 
+// A log whose text was read: error messages and restarts in it would have been seen.
+bool HasLogText(const model::Run& run);
+
 // Whether the logger may have put a finite number in the place of a non-finite loss.
 bool MayHideNonFinite(const model::Run& run);
 

@@ -27,13 +27,13 @@ constexpr std::array kRoles = {
     Role{"lr/zero", Thread::kNoLearning, 0},
     Role{"lr/", Thread::kNoLearning, 1},
     Role{"numerics/", Thread::kInstability, 2},
-    Role{"grad/zero", Thread::kNoLearning, 2},
-    Role{"grad/vanishing", Thread::kNoLearning, 2},
+    Role{"grad/zero", Thread::kNoLearning, 3},
+    Role{"grad/vanishing", Thread::kNoLearning, 3},
     Role{"grad/non-finite", Thread::kInstability, 6},
     Role{"grad/", Thread::kInstability, 3},
-    Role{"loss/collapse", Thread::kNoLearning, 3},
-    Role{"loss/not-decreasing", Thread::kNoLearning, 4},
-    Role{"loss/plateau", Thread::kNoLearning, 4},
+    Role{"loss/collapse", Thread::kNoLearning, 4},
+    Role{"loss/not-decreasing", Thread::kNoLearning, 5},
+    Role{"loss/plateau", Thread::kNoLearning, 5},
     Role{"loss/bad-start", Thread::kNoLearning, 1},
     Role{"loss/overfit", Thread::kGeneralise, 0},
     Role{"loss/eval-gap", Thread::kGeneralise, 1},
@@ -43,6 +43,7 @@ constexpr std::array kRoles = {
     Role{"loss/non-finite", Thread::kInstability, 6},
     Role{"loss/", Thread::kInstability, 5},
     Role{"resume/", Thread::kResume, 0},
+    Role{"rl/reward-flat", Thread::kRl, 0},
     Role{"rl/entropy-collapse", Thread::kRl, 1},
     Role{"rl/no-signal", Thread::kRl, 2},
     Role{"rl/", Thread::kRl, 3},
@@ -180,7 +181,7 @@ struct Telling {
 
   std::tuple<bool, bool, bool, std::int64_t, int> Key(const model::Finding& finding) const {
     const Role role = RoleOf(finding.id);
-    const bool passive = role.thread == Thread::kNoLearning && role.depth >= 3;
+    const bool passive = role.thread == Thread::kNoLearning && role.depth >= 4;
     const bool message = finding.id.starts_with("log/");
     const std::int64_t step =
         finding.first_step == model::kNoStep ? std::numeric_limits<std::int64_t>::max() : finding.first_step;

@@ -155,6 +155,22 @@ std::optional<Proposal> CosineSchedule(const model::Run& run, const Incident&) {
   return Proposal{Current(run, "lr_schedule"), "cosine"};
 }
 
+std::optional<Proposal> HalfBatch(const model::Run& run, const Incident&) {
+  const auto batch = run.FactNumber("batch_size");
+  if (!batch) return Proposal{"", "1"};
+  if (!(*batch >= 2) || *batch > 1e9) return std::nullopt;
+  return Proposal{FormatNumber(*batch), fmt::format("{}", std::llround(std::floor(*batch / 2)))};
+}
+
+std::optional<Proposal> DoubleAccumulation(const model::Run& run, const Incident&) {
+  const auto now = run.FactNumber("accumulation");
+  const auto batch = run.FactNumber("batch_size");
+  if ((batch && !(*batch >= 2)) || (now && !(*now >= 1 && *now < 1e9))) return std::nullopt;
+  return Proposal{now ? FormatNumber(*now) : "", fmt::format("{}", std::llround(2 * now.value_or(1)))};
+}
+
+std::optional<Proposal> NoWorkers(const model::Run&, const Incident&) { return Proposal{"", "0"}; }
+
 constexpr std::array kProposals = {
     NamedProposal{"lower-lr", LowerLr},
     NamedProposal{"raise-lr", RaiseLr},
@@ -172,6 +188,9 @@ constexpr std::array kProposals = {
     NamedProposal{"add-kl-penalty", AddKlPenalty},
     NamedProposal{"longer-completions", LongerCompletions},
     NamedProposal{"cosine-schedule", CosineSchedule},
+    NamedProposal{"half-batch", HalfBatch},
+    NamedProposal{"double-accumulation", DoubleAccumulation},
+    NamedProposal{"no-workers", NoWorkers},
 };
 
 }  // namespace

@@ -68,7 +68,27 @@ std::optional<model::Remedy> Apply(const catalogue::RemedyRow& row, const model:
   return remedy;
 }
 
+constexpr std::size_t kMostFixes = 2;
+
 }  // namespace
+
+std::vector<model::Remedy> FixesOfMessages(const Incident& incident) {
+  std::vector<model::Remedy> fixes;
+  for (const bool roots : {true, false}) {
+    for (const model::Finding* finding : incident.findings) {
+      const catalogue::SignatureRow* row = catalogue::FindSignature(finding->id);
+      if (row == nullptr || row->fix.empty() || (row->role == "root") != roots || fixes.size() >= kMostFixes) continue;
+      const bool known =
+          std::any_of(fixes.begin(), fixes.end(), [&](const model::Remedy& fix) { return fix.id == row->id; });
+      if (known) continue;
+      model::Remedy& fix = fixes.emplace_back();
+      fix.id = row->id;
+      fix.text = row->fix;
+      fix.framework = "*";
+    }
+  }
+  return fixes;
+}
 
 std::vector<model::Remedy> RemediesFor(const catalogue::CauseRow& cause, const model::Run& run,
                                        const Incident& incident) {

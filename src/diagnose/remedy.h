@@ -32,6 +32,9 @@ Propose FindProposal(std::string_view name);
 std::vector<model::Remedy> RemediesFor(const catalogue::CauseRow& cause, const model::Run& run,
                                        const Incident& incident);
 
+// What the rows of the incident's own error messages say to do, those that could be its root first. At most two.
+std::vector<model::Remedy> FixesOfMessages(const Incident& incident);
+
 // Where to go on from: the last checkpoint before the trouble where one is known, else the step to stay before. Empty
 // when a restart from a checkpoint is no part of the answer.
 std::string RestartPoint(const model::Run& run, const Incident& incident);

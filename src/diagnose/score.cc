@@ -8,8 +8,7 @@
 namespace vigil::diagnose {
 namespace {
 
-// Weight of a log message whose row names the cause: the message is the failure itself, not a symptom of it.
-constexpr double kNamedByMessage = 4.5;
+// What another rank's failure set off says little about why that one failed.
 constexpr double kNamedByCascade = 0.5;
 // A cause that leaves the root of the incident unexplained is hardly its cause; what else it leaves open counts less.
 constexpr double kRootUnexplained = -1.5;
@@ -25,13 +24,20 @@ bool Names(catalogue::Words words, std::string_view id) {
   return std::find(words.begin(), words.end(), id) != words.end();
 }
 
+// With nothing else known a message alone gives its cause the row's certainty, whatever the prior.
+double WeightOf(const catalogue::SignatureRow& row) {
+  const double certainty = std::clamp(row.certainty, 0.01, 0.99);
+  const catalogue::CauseRow* cause = catalogue::FindCause(row.cause);
+  return std::log(certainty / (1 - certainty)) - (cause == nullptr ? 0 : cause->prior);
+}
+
 // What a log message says about the cause: +, or nothing.
 const model::Finding* MessageNaming(const Incident& incident, std::string_view cause, double& weight) {
   const model::Finding* naming = nullptr;
   for (const model::Finding* finding : incident.findings) {
     const catalogue::SignatureRow* row = catalogue::FindSignature(finding->id);
     if (row == nullptr || row->cause != cause) continue;
-    const double heavier = row->role == "root" ? kNamedByMessage : kNamedByCascade;
+    const double heavier = row->role == "root" ? WeightOf(*row) : kNamedByCascade;
     if (naming != nullptr && heavier <= weight) continue;
     naming = finding;
     weight = heavier;
@@ -50,6 +56,14 @@ bool CouldExplain(const catalogue::CauseRow& cause, const Incident& incident) {
   return MessageNaming(incident, cause.id, weight) != nullptr;
 }
 
+// Whether a message that names the cause is the finding, or stands for it.
+bool IsSaidBy(std::string_view cause, std::string_view id, const Incident& incident) {
+  return std::any_of(incident.findings.begin(), incident.findings.end(), [&](const model::Finding* finding) {
+    const catalogue::SignatureRow* row = catalogue::FindSignature(finding->id);
+    return row != nullptr && row->cause == cause && (row->id == id || row->finding == id);
+  });
+}
+
 double UnexplainedPenalty(const catalogue::CauseRow& cause, const Incident& incident) {
   double others = 0;
   std::set<std::string_view> seen;
@@ -57,8 +71,7 @@ double UnexplainedPenalty(const catalogue::CauseRow& cause, const Incident& inci
     // How a lost run was ended is no question to its cause.
     const bool tail = finding->id.starts_with("log/") && !incident.root().id.starts_with("log/");
     if (tail || IsCompanion(finding->id) || !seen.insert(finding->id).second) continue;
-    const catalogue::SignatureRow* message = catalogue::FindSignature(finding->id);
-    if (Names(cause.explains, finding->id) || (message != nullptr && message->cause == cause.id)) continue;
+    if (Names(cause.explains, finding->id) || IsSaidBy(cause.id, finding->id, incident)) continue;
     if (finding == &incident.root()) {
       others += kRootUnexplained;
     } else {

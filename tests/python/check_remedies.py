@@ -32,6 +32,9 @@ SAMPLES = {
     "add-kl-penalty": [0.04],
     "longer-completions": [1024],
     "cosine-schedule": ["cosine"],
+    "half-batch": [8],
+    "double-accumulation": [2],
+    "no-workers": [0],
 }
 # What a value needs beside it to be taken.
 WITH = {

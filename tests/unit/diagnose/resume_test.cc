@@ -43,6 +43,40 @@ TEST(Resume, ARateThatBeginsAnewIsALostSchedule) {
   EXPECT_EQ(diagnosis.cause, "scheduler-not-saved") << Tell(diagnosis);
 }
 
+// Metrics of a run that was resumed without losing a step: nothing says so, but the first step of a process is slow.
+TEST(Resume, AScheduleThatBeginsAnewInANewProcessWasNotRestored) {
+  RunMaker run("torch");
+  run.run.sources = {{"run/metrics.jsonl", "jsonl", model::SourceState::kRead, ""}};
+  run.Series("loss", 160, [&](int s) { return run.HealthyLoss(s); });
+  run.Series("lr", 160, [](int s) { return CosineLr(3e-3, s > 100 ? s - 100 : s, 10, 160); });
+  run.Series("ms", 160, [&](int s) { return (s == 1 || s == 101 ? 26 : 7) * run.Factor(0.05); });
+  run.Found("lr/schedule-break", 101, 101, "learning rate jumped from 0.0011 to 0.0003 at step 101");
+  const model::Diagnosis diagnosis = run.First();
+  EXPECT_EQ(diagnosis.cause, "scheduler-not-saved") << Tell(diagnosis);
+}
+
+TEST(Resume, ACheckpointRightBeforeTheBreakSpeaksForARestart) {
+  RunMaker run;
+  run.run.sources = {{"out/checkpoint-120/trainer_state.json", "trainer-state", model::SourceState::kRead, ""}};
+  run.Series("loss", 200, [&](int s) { return run.HealthyLoss(s); }, 5);
+  run.Series("lr", 200, [](int s) { return CosineLr(3e-3, s > 120 ? s - 120 : s, 30, 200); }, 5);
+  run.Found("lr/schedule-break", 125, 125, "learning rate jumped from 0.0014 to 0.0004 at step 125");
+  const model::Diagnosis diagnosis = run.First();
+  EXPECT_EQ(diagnosis.cause, "scheduler-not-saved") << Tell(diagnosis);
+  EXPECT_THAT(diagnosis.restart, HasSubstr("checkpoint-120"));
+}
+
+TEST(Resume, AScheduleMadeAnewInTheSameProcessIsABrokenSchedule) {
+  RunMaker run("torch");
+  run.run.sources = {{"run/metrics.jsonl", "jsonl", model::SourceState::kRead, ""}};
+  run.Series("loss", 160, [&](int s) { return run.HealthyLoss(s); });
+  run.Series("lr", 160, [](int s) { return CosineLr(3e-3, s > 100 ? s - 100 : s, 10, 160); });
+  run.Series("ms", 160, [&](int s) { return (s == 1 ? 26 : 7) * run.Factor(0.05); });
+  run.Found("lr/schedule-break", 101, 101, "learning rate jumped from 0.0011 to 0.0003 at step 101");
+  const model::Diagnosis diagnosis = run.First();
+  EXPECT_EQ(diagnosis.cause, "bad-schedule") << Tell(diagnosis);
+}
+
 TEST(Resume, AScheduleBreakWithoutARestartIsNoMatterOfCheckpoints) {
   RunMaker run;
   run.Planned(200);

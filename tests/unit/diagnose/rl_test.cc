@@ -36,6 +36,7 @@ TEST(Rl, ARewardThatIsAlwaysZeroIsABrokenRewardOrATaskTooHard) {
   const RunMaker run = ConstantReward();
   const auto diagnoses = run.Diagnoses();
   ASSERT_EQ(diagnoses.size(), 1U) << "one incident, told once";
+  EXPECT_EQ(run.findings[diagnoses[0].findings[0]].id, "rl/reward-flat") << "the gradient is 0 because the reward is";
   EXPECT_EQ(diagnoses[0].cause, "reward-broken") << Tell(diagnoses[0]);
   EXPECT_LT(diagnoses[0].confidence, 0.85);
   EXPECT_THAT(diagnoses[0].summary, HasSubstr("task-too-hard"));

@@ -20,7 +20,7 @@ class RunMaker {
  public:
   explicit RunMaker(std::string framework = "hf-trainer", std::uint32_t seed = 1) : random_(seed) {
     run.framework = std::move(framework);
-    run.sources.push_back({"run/train.log", "text-log", model::SourceState::kRead, ""});
+    run.sources.push_back({"run/train.log", "log-text", model::SourceState::kRead, ""});
   }
 
   // One point every `every` steps from step `every` to `steps`.
