@@ -143,7 +143,11 @@ void LeaveOpen(model::Diagnosis& diagnosis, const std::vector<Candidate>& candid
                                     InSentence(candidates[0].cause->title), candidates[0].cause->id);
     diagnosis.next = candidates[0].cause->next;
   } else {
-    diagnosis.summary = fmt::format("{}: the evidence does not name a cause", what.empty() ? incident.root().id : what);
+    // An error message speaks for itself.
+    const bool message = incident.root().id.starts_with("log/") && !what.empty();
+    diagnosis.summary =
+        message ? what
+                : fmt::format("{}: the evidence does not name a cause", what.empty() ? incident.root().id : what);
   }
   if (!candidates.empty()) TellMissing(diagnosis, candidates[0]);
   if (diagnosis.next.empty() && !diagnosis.missing.empty())

@@ -178,7 +178,8 @@ Answer LossAboveStart(const model::Run& run, const Incident& incident) {
 
 Answer EarlyFailure(const model::Run& run, const Incident& incident) {
   // A loss that never fell has no moment at which it failed.
-  if (incident.IsPassive()) return Moot();
+  // A circumstance of the start is early by definition.
+  if (incident.IsPassive() || IsCompanion(incident.root().id)) return Moot();
   if (incident.onset == model::kNoStep) return Unknown();
   const std::int64_t steps = PlannedOrSeenSteps(run);
   const bool planned = run.planned_steps > 0 || run.FactNumber("max_steps").has_value();

@@ -229,6 +229,23 @@ Answer OnsetAtCheckpoint(const model::Run& run, const Incident& incident) {
   return saved.size() >= 2 ? No("it begins at no checkpoint", incident.onset) : Unknown();
 }
 
+// After the restart the loss is where it was at the very beginning: another run, or weights that were not loaded.
+Answer RestartedFromScratch(const model::Run& run, const Incident& incident) {
+  const std::int64_t restart = RestartAtOnset(run, incident);
+  if (restart == model::kNoStep) return Moot();
+  const model::Series* series = run.Find("loss");
+  const Sides loss = SidesOf(series, restart, 5);
+  if (loss.before.size() < 3 || loss.after.size() < 3) return Unknown();
+  const double first = Median(FiniteValues(SegmentAt(series, series->steps.front()).First(5)));
+  const double before = Median(loss.before);
+  const double after = Median(loss.after);
+  if (!(first > 0) || before > 0.8 * first) return Unknown();
+  const std::string text =
+      fmt::format("the loss after the restart is {}; it was {} at the beginning and {} before the restart",
+                  FormatNumber(after), FormatNumber(first), FormatNumber(before));
+  return after > 0.9 * first ? Yes(text, restart, after) : No(text, restart, after);
+}
+
 Answer WeightsOnlyCheckpoints(const model::Run& run, const Incident&) {
   const auto only = FactSwitch(run, "save_only_model");
   if (!only) return Unknown();
@@ -244,6 +261,7 @@ constexpr std::array kTests = {
     NamedTest{"schedule-began-anew", ScheduleBeganAnew},
     NamedTest{"fresh-process-at-onset", FreshProcessAtOnset},
     NamedTest{"onset-at-checkpoint", OnsetAtCheckpoint},
+    NamedTest{"restarted-from-scratch", RestartedFromScratch},
 };
 
 }  // namespace

@@ -249,6 +249,13 @@ TEST(BlowUp, WithoutGradientsOrRateADivergenceNamesNoCauseButWhatWouldTell) {
   EXPECT_TRUE(diagnosis.remedies.empty());
 }
 
+TEST(BlowUp, ADivergenceAboveTheStartIsStillNoVerdict) {
+  RunMaker run("torch");
+  run.Series("loss", 300, [&](int s) { return run.HealthyLoss(s) + (s < 150 ? 0.0 : 0.2 * (s - 150)); });
+  run.Found("loss/divergence", 150, 300);
+  EXPECT_EQ(run.First().cause, kUnknownCause) << Tell(run.First());
+}
+
 TEST(BlowUp, ACoarseLogIsNoProofOfFlatGradients) {
   RunMaker run("torch");
   run.Series("loss", 3000, [&](int s) { return s >= 1500 ? kNan : run.HealthyLoss(s); }, 50);

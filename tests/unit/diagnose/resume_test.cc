@@ -32,6 +32,13 @@ TEST(Resume, ALossJumpWithASmoothRateIsALostOptimizer) {
   EXPECT_THAT(diagnosis.summary, HasSubstr("restart"));
 }
 
+TEST(Resume, AnotherRunInTheSameLogIsNoLostOptimizer) {
+  RunMaker run("");
+  AppendResumed(run, "loss", [&](int s) { return run.HealthyLoss(s < 1000 ? s : s - 1100); });
+  run.Found("loss/resume-jump", 101, 108, "loss level went from 2.4 to 4.1 at the restart at step 101");
+  EXPECT_NE(run.First().cause, "optimizer-not-saved") << Tell(run.First());
+}
+
 TEST(Resume, ARateThatBeginsAnewIsALostSchedule) {
   RunMaker run;
   run.Planned(200);
