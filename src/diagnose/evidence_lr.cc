@@ -137,7 +137,8 @@ Answer LossFollowsLr(const model::Run& run, const Incident& incident) {
     if (rate >= 0.6 * peak) high.push_back(loss.values[i]);
     if (rate <= 0.25 * peak && high.size() >= 5) low_after.push_back(loss.values[i]);
   }
-  if (high.size() < 5 || low_after.size() < 5) return Unknown();
+  // A schedule that never came down cannot show it.
+  if (high.size() < 5 || low_after.size() < 5) return Moot();
   const double at_high = Median(high);
   const double at_low = Median(low_after);
   if (at_high > 1.1 * start && at_low < 0.9 * at_high)
@@ -145,7 +146,7 @@ Answer LossFollowsLr(const model::Run& run, const Incident& incident) {
         fmt::format("the loss stood at {} while the learning rate was high (start: {}) and came down to {} as it fell",
                     FormatNumber(at_high), FormatNumber(start), FormatNumber(at_low)),
         model::kNoStep, at_high);
-  return Unknown();
+  return Moot();
 }
 
 // The run had trained well at this rate, or a higher one, for a good while.
