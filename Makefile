@@ -41,7 +41,7 @@ bench: install-build ## run the benchmarks
 	@tools/bench.sh
 
 fuzz: install-build install-lint ## fuzz each reader for FUZZ_SECONDS (60) from its corpus
-	@tools/build.sh fuzz
+	@tools/build.sh fuzz fuzz_targets
 	@tools/fuzz.sh $(FUZZ_SECONDS)
 
 accuracy: install-build ## how often the verdict is right: prints the table and writes doc/accuracy.md

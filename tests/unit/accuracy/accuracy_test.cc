@@ -140,6 +140,20 @@ TEST(Tables, PutOurReadingBesideADisagreement) {
               HasSubstr("the label is wrong \\| see line 3"));
 }
 
+TEST(Tables, NameTheFilesThatAReaderLeft) {
+  Case of_known = Labelled("none");
+  of_known.group = "csv";
+  Case of_unknown = Labelled("none");
+  of_unknown.group = "traces";
+  of_unknown.path = "traces/b";
+  model::Report nothing;
+  nothing.unread.push_back({"runs/a", "content of no kind"});
+  const std::string text = CorpusTables(
+      {Judge(of_known, Saying("lr/zero", Severity::kInfo)), Judge(of_known, nothing), Judge(of_unknown, nothing)}, {});
+  EXPECT_THAT(text, HasSubstr("| runs/a |  | content of no kind |"));
+  EXPECT_THAT(text, Not(HasSubstr("traces/b")));
+}
+
 TEST(Pages, AreReplacedPartByPart) {
   const std::string page = ReplacePart(EmptyPage(), "fixtures", "new\n");
   EXPECT_EQ(PartOf(page, "fixtures"), "new\n");
