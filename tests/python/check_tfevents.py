@@ -33,6 +33,12 @@ def tensor_scalar(tensor):
     return values[0] if len(values) == 1 else None
 
 
+def append(points, point):
+    """Appends a point, unless it says again what the one before it said."""
+    if not points or point[0] == 0 or (points[-1][0], points[-1][2]) != (point[0], point[2]):
+        points.append(point)
+
+
 def values_of(path):
     """{tag: [(step, wall time, value)]} in the order of the file, as tensorboard decodes it."""
     from tensorboard.backend.event_processing.event_file_loader import RawEventFileLoader
@@ -47,7 +53,7 @@ def values_of(path):
             if kind == "tensor":
                 number = tensor_scalar(value.tensor)
             if number is not None:
-                series.setdefault(value.tag, []).append((event.step, event.wall_time, float(number)))
+                append(series.setdefault(value.tag, []), (event.step, event.wall_time, float(number)))
     return series
 
 

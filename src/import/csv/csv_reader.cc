@@ -189,7 +189,8 @@ class CsvReader : public Reader {
 
   void TakeWideRow(std::span<const Cell> cells, csv::RowStep step, bool unterminated) {
     const double time = TimeOf(cells);
-    const bool plain = !step.borrowed && segment_ == 0 && !unterminated;
+    const bool plain = !step.borrowed && step.step != last_step_ && segment_ == 0 && !unterminated;
+    last_step_ = step.step;
     for (std::size_t i = 0; i < cells.size(); ++i) {
       if (!cells[i].is_number || (series_[i] == kNoSeries && !OpenColumn(i))) continue;
       if (plain) {
@@ -233,8 +234,10 @@ class CsvReader : public Reader {
 
   void Add(PartBuilder::SeriesId id, csv::RowStep step, double value, double time) {
     model::Series& series = builder_.series(id);
-    // A row without a step of its own says nothing new about a series that has a value there.
-    if (step.borrowed && !series.empty() && step.step <= series.steps.back()) return;
+    // A row without a step of its own says nothing new about a series that has a value there; nor does a row that
+    // repeats one, as sparse tables repeat the epoch.
+    const bool has_value = !series.empty() && step.step == series.steps.back();
+    if (has_value && (step.borrowed || (layout_.step != kNoColumn && value == series.values.back()))) return;
     if (segment_ != 0) OpenSegment(id, series, step.step);
     builder_.Add(id, step.step, value, time, line_);
   }
@@ -291,8 +294,9 @@ class CsvReader : public Reader {
   std::unordered_set<PartBuilder::SeriesId> used_;  // by a column of the layout in force
   std::vector<std::uint32_t> segments_;             // by series: the segment its last value belongs to
   int header_attempts_ = 0;
-  std::uint32_t segment_ = 0;  // how often the header came again
-  std::uint32_t line_ = 1;     // of the next row
+  std::uint32_t segment_ = 0;                // how often the header came again
+  std::int64_t last_step_ = model::kNoStep;  // of the row before
+  std::uint32_t line_ = 1;                   // of the next row
   bool started_ = false;
   bool over_ = false;
   bool skipping_ = false;  // in the middle of a line that is too long

@@ -154,7 +154,10 @@ class TfeventsReader : public Reader {
   }
 
   void AddPoint(const Tag& tag, std::int64_t step, double wall_time, double value) {
-    if (tag.counts_rows) step = static_cast<std::int64_t>(builder_.series(tag.series).size());
+    const model::Series& series = builder_.series(tag.series);
+    if (tag.counts_rows) step = static_cast<std::int64_t>(series.size());
+    // Said twice (trainers log the epoch with every kind of line): no restart. At step 0 points may yet be counted.
+    if (step > 0 && !series.empty() && series.steps.back() == step && series.values.back() == value) return;
     builder_.Add(tag.series, step, value, wall_time);
   }
 
@@ -210,13 +213,13 @@ class TfeventsReader : public Reader {
   // Everything that came so far has been taken.
   void Conclude(bool bytes_left) {
     if (!has_steps_) CountRows();
+    Report(wrong_checksum_, "with a wrong checksum");
+    Report(not_decodable_, "that cannot be decoded");
     if (over_)
       builder_.ReportDamage(fmt::format("byte {}: damaged record length, nothing behind it can be found", offset_));
     else if (bytes_left)
       builder_.ReportDamage(
           fmt::format("byte {}: the last record is cut (still written, or its writer died)", offset_));
-    Report(wrong_checksum_, "with a wrong checksum");
-    Report(not_decodable_, "that cannot be decoded");
     if (without_time_ != 0)
       builder_.AddNote(fmt::format("{} events with NaN for their time left out", FormatCount(without_time_)));
     if (too_many_tags_) builder_.AddNote(fmt::format("tags after the first {} left out", FormatCount(kMaxTags)));

@@ -167,6 +167,13 @@ TEST(Csv, GivesRowsWithoutAStepTheOneBeforeThem) {
   EXPECT_THAT(Named(run, "loss").values, ElementsAre(3, 2)) << "a second value at a step is no restart";
 }
 
+TEST(Csv, TakesAValueThatIsSaidTwiceOnce) {
+  const auto run = Read("epoch,step,train_loss,val_loss\n0,49,2.5,\n0,49,,2.75\n1,99,2.25,\n1,99,2.125,\n");
+  EXPECT_THAT(Named(run, "epoch").steps, ElementsAre(49, 99));
+  EXPECT_THAT(Named(run, "epoch").segment_starts, ElementsAre(0));
+  EXPECT_THAT(Named(run, "train_loss").steps, ElementsAre(49, 99, 99)) << "two values are two";
+}
+
 TEST(Csv, TakesTimesWhereTheyAreUnixTimes) {
   const auto run = Read("Wall time,Step,loss\n1700000000.5,1,2\n1700000001,2,1\n");
   EXPECT_THAT(Named(run, "loss").times, ElementsAre(1700000000.5, 1700000001));

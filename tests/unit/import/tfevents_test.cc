@@ -134,6 +134,13 @@ TEST(Tfevents, OpensASegmentWhenTheStepGoesBack) {
   EXPECT_EQ(run.events[0].step, 2);
 }
 
+TEST(Tfevents, TakesAValueThatIsSaidTwiceOnce) {
+  const auto run = Read(Scalar("train/epoch", 5, 0.5F) + Scalar("train/loss", 5, 2) + Scalar("train/epoch", 5, 0.5F) +
+                        Scalar("train/loss", 5, 1));
+  EXPECT_THAT(Named(run, "train/epoch").steps, ElementsAre(5));
+  EXPECT_THAT(Named(run, "train/loss").segment_starts, ElementsAre(0, 1)) << "two values are two";
+}
+
 TEST(Tfevents, CountsPointsWhenTheWriterGaveNoStep) {
   const auto run = Read(Scalar("loss", 0, 3) + Scalar("loss", 0, 2) + Scalar("loss", 0, 1) + Scalar("once", 0, 1));
   EXPECT_THAT(Named(run, "loss").steps, ElementsAre(0, 1, 2));
