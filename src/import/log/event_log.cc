@@ -12,7 +12,7 @@ constexpr std::size_t kMostEvents = 4096;
 constexpr std::size_t kLongestText = 400;
 // Python holds back up to a block of standard output in each of two buffers; an uncaught exception goes to standard
 // error at once, so that many bytes of earlier metric lines can stand behind it.
-constexpr std::uint64_t kBufferedBytes = 2 * 8192;
+constexpr std::uint64_t kBufferedBytes = std::uint64_t{2} * 8192;
 // One redraw of the bar, with a count that its display had not shown yet, follows a traceback.
 constexpr int kBarAdvances = 3;
 

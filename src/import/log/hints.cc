@@ -67,6 +67,7 @@ struct Literal {
 // The words above and the literals of the signatures. A signature whose literal contains another's is found by that.
 std::vector<Literal> CollectLiterals() {
   std::vector<Literal> literals;
+  literals.reserve(std::size(kWords) + std::size(kSharedWords));
   for (const Word& word : kWords) literals.push_back({std::string(word.text), word.bits, {}});
   const std::size_t first_shared = literals.size();
   for (const std::string_view word : kSharedWords) literals.push_back({std::string(word), kHintSignature, {}});
@@ -117,6 +118,8 @@ struct HintScanner::Engine {
   ~Engine() { hs_free_database(database); }
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
+  Engine(Engine&&) = delete;
+  Engine& operator=(Engine&&) = delete;
 };
 
 const HintScanner::Engine& HintScanner::SharedEngine() {

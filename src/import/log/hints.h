@@ -38,6 +38,8 @@ class HintScanner {
   ~HintScanner();
   HintScanner(const HintScanner&) = delete;
   HintScanner& operator=(const HintScanner&) = delete;
+  HintScanner(HintScanner&&) = delete;
+  HintScanner& operator=(HintScanner&&) = delete;
 
   // False when the search engine does not run on this machine: then every line has to be taken for everything.
   bool works() const { return works_; }

@@ -34,6 +34,8 @@ class SignatureMatcher {
   ~SignatureMatcher();
   SignatureMatcher(const SignatureMatcher&) = delete;
   SignatureMatcher& operator=(const SignatureMatcher&) = delete;
+  SignatureMatcher(SignatureMatcher&&) = delete;
+  SignatureMatcher& operator=(SignatureMatcher&&) = delete;
 
  private:
   struct Pattern {
