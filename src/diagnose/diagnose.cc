@@ -198,7 +198,8 @@ bool IsWorthDiagnosing(const Incident& incident) {
 // What has no cause and needs none: a circumstance that did no harm, a run that was stopped by hand.
 bool IsWorthLeavingOpen(const Incident& incident) {
   const model::Finding& root = incident.root();
-  return !IsCompanion(root.id) && !(root.id.starts_with("log/") && root.severity <= model::Severity::kWarning);
+  const bool harmless_message = root.id.starts_with("log/") && root.severity <= model::Severity::kWarning;
+  return !IsCompanion(root.id) && !harmless_message;
 }
 
 }  // namespace

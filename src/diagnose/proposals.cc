@@ -165,7 +165,9 @@ std::optional<Proposal> HalfBatch(const model::Run& run, const Incident&) {
 std::optional<Proposal> DoubleAccumulation(const model::Run& run, const Incident&) {
   const auto now = run.FactNumber("accumulation");
   const auto batch = run.FactNumber("batch_size");
-  if ((batch && !(*batch >= 2)) || (now && !(*now >= 1 && *now < 1e9))) return std::nullopt;
+  const bool can_halve = !batch || *batch >= 2;
+  const bool can_double = !now || (*now >= 1 && *now < 1e9);
+  if (!can_halve || !can_double) return std::nullopt;
   return Proposal{now ? FormatNumber(*now) : "", fmt::format("{}", std::llround(2 * now.value_or(1)))};
 }
 
