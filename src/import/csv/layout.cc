@@ -130,9 +130,11 @@ bool IsNumeric(const Sample& sample, std::size_t column) {
 
 bool IsWhole(double number) { return number >= 0 && number < 9e15 && number == std::floor(number); }
 
-bool ShareAValue(const std::vector<Cell>& a, const std::vector<Cell>& b, std::size_t except) {
+// Whether two rows give different values for the same column: sparse tables split one step over rows that repeat the
+// epoch, and those do not contradict each other.
+bool Contradict(const std::vector<Cell>& a, const std::vector<Cell>& b, std::size_t except) {
   for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
-    if (i != except && a[i].is_number && b[i].is_number) return true;
+    if (i != except && a[i].is_number && b[i].is_number && a[i].number != b[i].number) return true;
   }
   return false;
 }
@@ -146,7 +148,7 @@ bool Counts(const Sample& sample, std::size_t column, bool is_long) {
   for (const auto& row : sample.rows) {
     if (column >= row.size() || row[column].text.empty()) continue;
     if (!row[column].is_number || !IsWhole(row[column].number)) return false;
-    if (previous != nullptr && ShareAValue(*previous, row, column)) {
+    if (previous != nullptr && Contradict(*previous, row, column)) {
       ++pairs;
       still += row[column].number == (*previous)[column].number ? 1 : 0;
     }
