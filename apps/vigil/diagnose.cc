@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 
 #include "command.h"
@@ -81,6 +82,8 @@ std::string Rendered(const DiagnoseOptions& options, const model::Report& report
 }
 
 int RunDiagnose(const DiagnoseOptions& options) {
+  if (std::find(options.paths.begin(), options.paths.end(), "") != options.paths.end())
+    return Refuse("diagnose: an empty path was given (an unset variable?)");
   const auto settings = LoadSettings(options.settings);
   if (!settings) return Refuse(settings.error().message);
   Outcome outcome;

@@ -1,6 +1,7 @@
 // The program: subcommands are added here, everything else is theirs.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <exception>
 #include <memory>
 
@@ -76,6 +77,17 @@ int RefuseUsage(const std::vector<Command>& commands, const CLI::ParseError& pro
   return Refuse(problem.what());
 }
 
+// `vigil help COMMAND` is `vigil COMMAND --help`, as many other programs have it. Last word first, as CLI11 wants it.
+std::vector<std::string> Words(int argc, char** argv) {
+  std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
+  if (!words.empty() && words.front() == "help") {
+    words.erase(words.begin());
+    words.emplace_back("--help");
+  }
+  std::reverse(words.begin(), words.end());
+  return words;
+}
+
 int Dispatch(CLI::App& program, const std::vector<Command>& commands) {
   for (const Command& command : commands) {
     if (!command.app->parsed()) continue;
@@ -104,7 +116,7 @@ int Main(int argc, char** argv) {
   program.allow_extras();
   for (const Command& command : commands) command.app->allow_extras();
   try {
-    program.parse(argc, argv);
+    program.parse(Words(argc, argv));
   } catch (const CLI::CallForHelp&) {
     return Print(program.help(), kFine);
   } catch (const CLI::CallForVersion& version) {

@@ -50,7 +50,13 @@ std::string NoSuchSetting(std::string_view place, std::string_view id, std::stri
   if (const FindingRow* row = FindFinding(id)) {
     for (const ThresholdRow& threshold : row->thresholds) known.emplace_back(threshold.name);
   }
-  return fmt::format("{}: '{}' of '{}' is no setting of that type; known: {}", place, name, id, Join(known, ", "));
+  return fmt::format("{}: '{}' has no setting '{}'; known: {}", place, id, name, Join(known, ", "));
+}
+
+// Every mistake of a file in one message, a line each: nobody should have to fix them one run at a time.
+void Append(std::string& mistakes, const Error& mistake) {
+  if (!mistakes.empty()) mistakes += '\n';
+  mistakes += mistake.message;
 }
 
 }  // namespace
@@ -66,16 +72,21 @@ Result<Settings> Settings::Parse(std::string_view toml, std::string_view origin)
                             unquoted ? "; an id is written in quotes: [\"loss/spike\"]" : ""));
   }
   Settings settings;
+  std::string mistakes;
   for (const auto& [id, node] : content) {
     const auto table = TableOf(id.str(), node, origin);
-    if (!table) return tl::unexpected(table.error());
+    if (!table) {
+      Append(mistakes, table.error());
+      continue;
+    }
     for (const auto& [name, value] : **table) {
       const auto number = value.is_number() ? value.value<double>() : std::nullopt;
       const Value given = {value.value<std::string>(), value.is_boolean() ? value.value<bool>() : std::nullopt, number};
       if (Status taken = settings.Set(id.str(), name.str(), given, PlaceOf(origin, value)); !taken)
-        return tl::unexpected(taken.error());
+        Append(mistakes, taken.error());
     }
   }
+  if (!mistakes.empty()) return Fail(mistakes);
   return settings;
 }
 
@@ -86,15 +97,16 @@ Status Settings::Set(std::string_view id, std::string_view name, const Value& va
     severities_[std::string(id)] = *severity;
     return {};
   }
-  if (name == "enabled" && value.truth) {
+  if (name == "enabled") {
+    if (!value.truth) return Fail(fmt::format("{}: enabled of '{}' must be true or false", place, id));
     enabled_[std::string(id)] = *value.truth;
     return {};
   }
   const FindingRow* row = FindFinding(id);
-  if (row == nullptr || FindThreshold(*row, name) == nullptr || !value.number)
-    return Fail(NoSuchSetting(place, id, name));
-  if (!std::isfinite(*value.number))
-    return Fail(fmt::format("{}: '{}' of '{}' must be a finite number", place, name, id));
+  if (row == nullptr || FindThreshold(*row, name) == nullptr) return Fail(NoSuchSetting(place, id, name));
+  // No threshold means anything below zero: all are counts, shares, ratios or deviations.
+  if (!value.number || !std::isfinite(*value.number) || *value.number < 0)
+    return Fail(fmt::format("{}: '{}' of '{}' must be a finite number, 0 or above", place, name, id));
   thresholds_[ThresholdKey(id, name)] = *value.number;
   return {};
 }

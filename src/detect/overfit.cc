@@ -83,6 +83,8 @@ class Overfit : public Detector {
           finding,
           fmt::format("train loss {} at the turn, {} at the end", FormatNumber(train.at_turn), FormatNumber(train.end)),
           last, train.end);
+      AddMeasure(finding, "train_at_turn", train.at_turn);
+      AddMeasure(finding, "train_end", train.end);
     }
     AddMeasure(finding, "best", evals[best]);
     AddMeasure(finding, "end", end);

@@ -104,6 +104,8 @@ void Name(model::Diagnosis& diagnosis, const std::vector<Candidate>& candidates,
   TellMissing(diagnosis, best);
   for (model::Remedy& remedy : RemediesFor(*best.cause, run, incident)) diagnosis.remedies.push_back(std::move(remedy));
   if (rival == nullptr) return;
+  diagnosis.rival = rival->cause->id;
+  diagnosis.rival_confidence = rival->confidence;
   diagnosis.summary += fmt::format(". Cannot be told apart for sure from \"{}\" ({}); {}",
                                    InSentence(rival->cause->title), rival->cause->id, TellApart(best, *rival));
   TellMissing(diagnosis, *rival);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <optional>
 
 #include "base/base.h"
 #include "diagnose/curve.h"
@@ -203,7 +204,19 @@ Answer WeightDecayHigh(const model::Run& run, const Incident&) {
                       : No(text, model::kNoStep, *decay);
 }
 
-Answer EvalTurned(const model::Run& run, const Incident&) {
+// What the finding has measured already, told from the side of the training loss; nothing where it had none to measure.
+std::optional<Answer> EvalTurnedAsFound(const Incident& incident) {
+  const model::Finding* overfit = incident.Find("loss/overfit");
+  if (overfit == nullptr) return std::nullopt;
+  const double then = overfit->MeasureOr("train_at_turn", model::kNoValue);
+  const double now = overfit->MeasureOr("train_end", model::kNoValue);
+  if (std::isnan(then) || std::isnan(now)) return std::nullopt;
+  return Yes(fmt::format("the training loss went on {} while the evaluation got worse", FromTo(then, now)),
+             overfit->first_step, now);
+}
+
+Answer EvalTurned(const model::Run& run, const Incident& incident) {
+  if (auto found = EvalTurnedAsFound(incident)) return *found;
   const Course course = LastCourse(run.Find("eval_loss"));
   const Stretch evals = course.View();
   if (evals.size() < 4) return Unknown();

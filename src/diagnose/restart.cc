@@ -56,16 +56,27 @@ std::string AfterCrash(const model::Run& run) {
   return last ? fmt::format("{}, the last one seen", last->name) : std::string();
 }
 
+// Spikes that healed, in a run that went on: nothing after them has to be thrown away.
+bool HealedByItself(const Incident& incident) {
+  return incident.worst() <= model::Severity::kWarning &&
+         std::all_of(incident.findings.begin(), incident.findings.end(), [](const model::Finding* finding) {
+           return finding->id == "loss/spike" || finding->id == "grad/spike" || IsCompanion(finding->id);
+         });
+}
+
 }  // namespace
 
 std::string RestartPoint(const model::Run& run, const Incident& incident) {
   const std::string& root = incident.root().id;
+  if (HealedByItself(incident)) return "not needed: the run recovered by itself";
   if (root.starts_with("log/") || root.starts_with("memory/") || root.starts_with("hang/")) return AfterCrash(run);
   const std::int64_t bad = FirstSpoiledStep(run, incident);
   if (bad == model::kNoStep) return {};
   if (const auto before = LastBefore(KnownCheckpoints(run), bad))
     return fmt::format("{}, the last before step {}", before->name, bad);
   if (std::string by_interval = BySaveInterval(run, bad); !by_interval.empty()) return by_interval;
+  if (incident.Has("loss/overfit"))
+    return fmt::format("the checkpoint of step {} or the one nearest to it, where the evaluation was best", bad - 1);
   if (IsAtTheStart(run, bad)) return fmt::format("the beginning: the trouble starts at step {}", bad);
   return fmt::format("a checkpoint from before step {}", bad);
 }

@@ -224,6 +224,8 @@ struct Diagnosis {
   std::string cause;  // catalogue id, or "unknown" when the evidence does not decide
   Family family = Family::kLoss;
   double confidence = 0;  // 0..1
+  std::string rival;      // the cause that the evidence does not exclude, empty when it excludes all others
+  double rival_confidence = 0;
   std::string summary;
   std::int64_t first_step = kNoStep;
   std::int64_t last_step = kNoStep;

@@ -15,6 +15,7 @@ namespace {
 
 Result<std::vector<CataloguePage>> Find(std::string_view id) {
   std::vector<CataloguePage> pages = PagesOf(id);
+  if (pages.empty()) pages = PagesOf(ToLower(id));  // ids are lower case; people quote them as headings
   if (!pages.empty()) return pages;
   const std::vector<std::string> nearest = NearestNames(id, catalogue::AllIds(), 5);
   const std::string offer = nearest.empty() ? std::string() : fmt::format("; did you mean {}?", Join(nearest, ", "));

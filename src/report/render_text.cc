@@ -42,8 +42,8 @@ std::string RunName(const Screen& screen, const model::Run& run, std::size_t col
 
 // ---- the lines to act on
 
-// What stands in full below may be cut; what is to be done never is.
-bool MayBeCut(std::string_view label) { return label == "because" || label == "unseen" || label == "damaged"; }
+// What stands in full below may be cut; what is to be done, and why, never is.
+bool MayBeCut(std::string_view label) { return label == "unseen" || label == "damaged"; }
 
 void DrawVerdictLines(Screen& screen, const std::vector<VerdictLine>& lines, bool whole) {
   for (const VerdictLine& line : lines) {
@@ -63,8 +63,11 @@ void DrawVerdict(Screen& screen, const model::RunReport& run, const Verdict& ver
   const std::size_t taken = DisplayWidth(sign) + 1 + DisplayWidth(name) + 2;
   const std::size_t room = screen.width() > taken + 4 ? screen.width() - taken : 4;
   const Ink ink = InkOf(verdict.outlook);
-  screen.Raw(screen.Paint(sign, ink) + " " + screen.Paint(name, Ink::kBold) + "  " +
-             screen.Paint(screen.Cut(screen.Clean(verdict.headline), room), ink));
+  const std::string headline = screen.Clean(verdict.headline);
+  const std::vector<std::string> first = Wrap(headline, room);
+  const std::string beside = first.empty() ? std::string() : first.front();
+  screen.Raw(screen.Paint(sign, ink) + " " + screen.Paint(name, Ink::kBold) + "  " + screen.Paint(beside, ink));
+  if (first.size() > 1) screen.Item(kVerdictIndent, "", Trim(headline.substr(beside.size())), Ink::kPlain, ink);
   DrawVerdictLines(screen, verdict.lines, whole);
 }
 
@@ -176,16 +179,12 @@ void DrawFurther(Screen& screen, const model::RunReport& run, bool verbose) {
 
 // ---- what could be seen at all
 
-// In short: what to log, one line each. In full: every family, and why.
+// In short: the families. In full: every family, why, and what to log.
 void DrawBlindSpots(Screen& screen, const model::RunReport& run) {
-  bool headed = false;
-  for (const model::Coverage& coverage : run.coverage) {
-    if (coverage.state != model::CoverageState::kBlind) continue;
-    if (!headed) screen.Heading("not checked for want of data; to enable");
-    headed = true;
-    screen.Short(2, PadRight(model::Name(coverage.family), kFamilyWidth),
-                 coverage.enable.empty() ? coverage.reason : coverage.enable);
-  }
+  const std::string blind = BlindText(run);
+  if (blind.empty()) return;
+  screen.Blank();
+  screen.Item(2, "", blind + " (--verbose says what to log)", Ink::kPlain, Ink::kDim);
 }
 
 void DrawCoverage(Screen& screen, const model::RunReport& run) {

@@ -37,7 +37,11 @@ void AddLine(std::vector<VerdictLine>& lines, std::string_view label, std::strin
 
 std::string CauseLine(const model::Diagnosis& diagnosis) {
   const std::string title = CauseTitle(diagnosis.cause);
-  if (diagnosis.cause != kUndecided) return fmt::format("{} (confidence {})", title, Percent(diagnosis.confidence));
+  if (diagnosis.cause != kUndecided) {
+    const std::string named = fmt::format("{} (confidence {})", title, Percent(diagnosis.confidence));
+    if (diagnosis.rival.empty()) return named;
+    return fmt::format("{}, or: {} ({})", named, CauseTitle(diagnosis.rival), Percent(diagnosis.rival_confidence));
+  }
   return diagnosis.summary.empty() ? title : OneLine(diagnosis.summary);
 }
 
@@ -153,7 +157,6 @@ std::string OneLine(std::string_view text) {
 std::vector<VerdictLine> LinesOf(const model::RunReport& run, const model::Diagnosis& diagnosis) {
   std::vector<VerdictLine> lines;
   AddLine(lines, "cause", CauseLine(diagnosis));
-  AddLine(lines, "because", ReasonLine(run, diagnosis));
   if (diagnosis.cause == kUndecided) AddLine(lines, "decide", OneLine(diagnosis.next));
   if (!diagnosis.remedies.empty()) {
     const model::Remedy& first = diagnosis.remedies.front();
@@ -162,6 +165,7 @@ std::vector<VerdictLine> LinesOf(const model::RunReport& run, const model::Diagn
     AddLine(lines, "do", FixOf(run, diagnosis));
   }
   AddLine(lines, "restart", OneLine(diagnosis.restart));
+  AddLine(lines, "because", ReasonLine(run, diagnosis));
   return lines;
 }
 

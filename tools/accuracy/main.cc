@@ -1,9 +1,10 @@
 // How often the verdict is right. Reads labelled runs, diagnoses them as the program would, and writes doc/accuracy.md.
 //
-// usage: accuracy [--check]
-//   --check     writes nothing; fails when the page is not what is computed now
+// usage: accuracy [--check | --runs FOLDER]
+//   --check         writes nothing; fails when the page is not what is computed now
+//   --runs FOLDER   writes nothing; prints the tables of the runs that FOLDER/LABELS.tsv lists (as the gym writes it)
 // VIGIL_CORPUS names the folder of other people's files (otherwise ../shared/corpus beside the project). Without it
-// that part of the page stays as it is.
+// that part of the page stays as it is, and what is printed says so.
 #include <fmt/format.h>
 
 #include <cstdlib>
@@ -28,13 +29,13 @@ std::vector<Outcome> JudgeAll(const std::vector<Case>& cases, const std::string&
   return outcomes;
 }
 
-Result<std::string> ComputeFixtures(const std::string& root) {
-  const std::string list = root + "/tests/fixtures/LABELS.tsv";
+Result<std::string> ComputeFixtures(const std::string& folder) {
+  const std::string list = folder + "/LABELS.tsv";
   const auto text = platform::ReadWholeFile(list, kMostListBytes);
   if (!text) return Fail(text.error().message);
   const auto cases = ParseFixtureLabels(*text, list);
   if (!cases) return Fail(cases.error().message);
-  return "\n" + FixtureTables(JudgeAll(*cases, root + "/tests/fixtures"));
+  return "\n" + FixtureTables(JudgeAll(*cases, folder));
 }
 
 Result<std::string> ComputeCorpus(const std::string& root, const std::string& folder) {
@@ -67,11 +68,22 @@ int Check(const std::string& old_page, const std::string& new_page) {
   return 0;
 }
 
+int PrintRuns(const std::string& folder) {
+  const auto tables = ComputeFixtures(folder);
+  if (!tables) return Complain(tables.error().message);
+  fmt::print("{}", *tables);
+  return 0;
+}
+
+constexpr std::string_view kCorpusAbsent =
+    "\nNot run now: other people's files are absent (VIGIL_CORPUS names their folder). The tables below are those of\n"
+    "the last run that had them.\n";
+
 int Main(bool check) {
   const std::string root = VIGIL_SOURCE_DIR;
   const std::string page_path = root + "/doc/accuracy.md";
   const std::string old_page = platform::ReadWholeFile(page_path, kMostListBytes).value_or("");
-  const auto fixtures = ComputeFixtures(root);
+  const auto fixtures = ComputeFixtures(root + "/tests/fixtures");
   if (!fixtures) return Complain(fixtures.error().message);
   std::string page = ReplacePart(EmptyPage(), "fixtures", *fixtures);
   const std::string corpus_folder = CorpusFolder(root);
@@ -87,6 +99,7 @@ int Main(bool check) {
   if (check) return Check(old_page, page);
   const Status written = platform::WriteFileAtomically(page_path, page);
   if (!written) return Complain(written.error().message);
+  if (!corpus_there) page = ReplacePart(page, "corpus", std::string(kCorpusAbsent) + PartOf(page, "corpus"));
   fmt::print("{}", page);
   return 0;
 }
@@ -95,7 +108,8 @@ int Main(bool check) {
 }  // namespace vigil::accuracy
 
 int main(int count, char** arguments) {
-  const bool check = count == 2 && std::string_view(arguments[1]) == "--check";
-  if (count > 2 || (count == 2 && !check)) return vigil::accuracy::Complain("usage: accuracy [--check]");
-  return vigil::accuracy::Main(check);
+  const std::string_view option = count > 1 ? arguments[1] : "";
+  if (count == 3 && option == "--runs") return vigil::accuracy::PrintRuns(arguments[2]);
+  if (count == 1 || (count == 2 && option == "--check")) return vigil::accuracy::Main(count == 2);
+  return vigil::accuracy::Complain("usage: accuracy [--check | --runs FOLDER]");
 }

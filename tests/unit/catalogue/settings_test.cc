@@ -52,12 +52,12 @@ TEST(Settings, AnUnknownIdIsRefusedWithTheNearestNames) {
 
 TEST(Settings, AnUnknownThresholdIsRefusedWithTheKnownOnes) {
   EXPECT_THAT(Complaint("[\"loss/spike\"]\nzz = 9\n"),
-              AllOf(HasSubstr("vigil.toml:2: 'zz'"), HasSubstr("z_with_grad")));
+              AllOf(HasSubstr("vigil.toml:2: 'loss/spike' has no setting 'zz'"), HasSubstr("z_with_grad")));
 }
 
 TEST(Settings, AValueOfTheWrongTypeIsRefused) {
-  EXPECT_THAT(Complaint("[\"loss/spike\"]\nz = \"high\"\n"), HasSubstr("no setting of that type"));
-  EXPECT_THAT(Complaint("[\"loss/spike\"]\nenabled = 1\n"), HasSubstr("no setting of that type"));
+  EXPECT_THAT(Complaint("[\"loss/spike\"]\nz = \"high\"\n"), HasSubstr("'z' of 'loss/spike' must be a finite number"));
+  EXPECT_THAT(Complaint("[\"loss/spike\"]\nenabled = 1\n"), HasSubstr("must be true or false"));
   EXPECT_THAT(Complaint("[\"loss/spike\"]\nseverity = \"bad\"\n"), HasSubstr("must be info, warning, error or fatal"));
   EXPECT_THAT(Complaint("\"loss/spike\" = 3\n"), HasSubstr("is no table"));
 }
@@ -65,6 +65,12 @@ TEST(Settings, AValueOfTheWrongTypeIsRefused) {
 TEST(Settings, AThresholdIsAFiniteNumber) {
   EXPECT_THAT(Complaint("[\"loss/spike\"]\nz = nan\n"), HasSubstr("must be a finite number"));
   EXPECT_THAT(Complaint("[\"loss/spike\"]\nz = -inf\n"), HasSubstr("must be a finite number"));
+  EXPECT_THAT(Complaint("[\"loss/spike\"]\nz = -3\n"), HasSubstr("0 or above"));
+}
+
+TEST(Settings, EveryMistakeIsNamedAtOnce) {
+  EXPECT_THAT(Complaint("[\"loss/spike\"]\nz = -3\nzz = 1\n[\"loss/spke\"]\n"),
+              AllOf(HasSubstr("vigil.toml:2"), HasSubstr("vigil.toml:3"), HasSubstr("vigil.toml:4")));
 }
 
 TEST(Settings, OnlyWhatARunCanShowIsOffered) {

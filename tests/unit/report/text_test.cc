@@ -116,9 +116,9 @@ TEST(RenderText, PutsNothingBeforeTheLinesToActOn) {
   ASSERT_GT(lines.size(), 5U);
   EXPECT_THAT(lines[0], HasSubstr("step 405"));
   EXPECT_THAT(lines[1], HasSubstr("cause    sample-lr-too-high (confidence 86%)"));
-  EXPECT_THAT(lines[2], HasSubstr("because  grad_norm climbed"));
-  EXPECT_THAT(lines[3], HasSubstr("change   learning_rate: 0.003 -> 0.001 (TrainingArguments)"));
-  EXPECT_THAT(lines[4], HasSubstr("restart  checkpoint-300"));
+  EXPECT_THAT(lines[2], HasSubstr("change   learning_rate: 0.003 -> 0.001 (TrainingArguments)"));
+  EXPECT_THAT(lines[3], HasSubstr("restart  checkpoint-300"));
+  EXPECT_THAT(lines[4], HasSubstr("because  grad_norm climbed"));
 }
 
 TEST(RenderText, FitsEveryWidth) {
