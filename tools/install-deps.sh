@@ -12,7 +12,7 @@ ruff_version=0.17.4
 packages_of() {
   case "$1" in
     build) echo g++ cmake ninja-build ccache pkg-config python3 libfmt-dev libre2-dev rapidjson-dev \
-      libprotozero-dev libexpected-dev libdeflate-dev libtomlplusplus-dev libcli11-dev libgtest-dev libgmock-dev \
+      libexpected-dev libdeflate-dev libtomlplusplus-dev libcli11-dev libgtest-dev libgmock-dev \
       libvectorscan-dev libsimdjson-dev ;;
     lint) echo clang-19 clang-tidy-19 clang-format-19 libclang-rt-19-dev lld-19 llvm-19 shellcheck ;;
     bench) echo python3-venv ;;
