@@ -103,4 +103,9 @@ model::Run PartBuilder::Finish() {
   return std::move(part_);
 }
 
+model::Run PartBuilder::Snapshot() const {
+  PartBuilder copy(*this);
+  return copy.Finish();
+}
+
 }  // namespace vigil::import

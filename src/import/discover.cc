@@ -12,47 +12,10 @@
 namespace vigil::import {
 namespace {
 
-constexpr std::size_t kMostFiles = 100'000;
-
 struct Candidate {
   std::string path;
   bool named = false;  // by the user: then it must be read, or said why not
 };
-
-// Names that are known to hold nothing for us, so that a folder of weights is not opened file by file.
-std::string_view WhyIgnored(std::string_view path) {
-  struct Known {
-    std::string_view extension;
-    std::string_view reason;
-  };
-  static constexpr std::array kKnown = {
-      Known{"safetensors", "weights"}, Known{"bin", "weights"},       Known{"pt", "weights or a pickle"},
-      Known{"pth", "weights"},         Known{"ckpt", "weights"},      Known{"gguf", "weights"},
-      Known{"onnx", "weights"},        Known{"h5", "weights"},        Known{"msgpack", "weights"},
-      Known{"distcp", "weights"},      Known{"npy", "array"},         Known{"npz", "array"},
-      Known{"parquet", "data set"},    Known{"arrow", "data set"},    Known{"pkl", "pickle"},
-      Known{"pickle", "pickle"},       Known{"png", "image"},         Known{"jpg", "image"},
-      Known{"jpeg", "image"},          Known{"gif", "image"},         Known{"svg", "image"},
-      Known{"pdf", "document"},        Known{"html", "document"},     Known{"md", "document"},
-      Known{"py", "source code"},      Known{"pyc", "compiled code"}, Known{"ipynb", "notebook"},
-      Known{"cc", "source code"},      Known{"cpp", "source code"},   Known{"cu", "source code"},
-      Known{"h", "source code"},       Known{"c", "source code"},     Known{"js", "source code"},
-      Known{"so", "compiled code"},    Known{"o", "compiled code"},   Known{"model", "tokenizer"},
-      Known{"mp4", "video"},           Known{"wav", "audio"},         Known{"sqlite", "database"},
-      Known{"db", "database"},         Known{"zip", "archive"},       Known{"tar", "archive"},
-      Known{"gz", "compressed"},       Known{"xz", "compressed"},     Known{"zst", "compressed"},
-      Known{"bz2", "compressed"},      Known{"lock", "lock file"},
-  };
-  const std::string_view file = FileOf(path);
-  // Event files end in anything: a host name, a process id.
-  if (file.find("tfevents") != std::string_view::npos) return {};
-  const std::size_t dot = file.rfind('.');
-  if (dot == std::string_view::npos) return {};
-  const std::string extension = ToLower(file.substr(dot + 1));
-  const auto at =
-      std::find_if(kKnown.begin(), kKnown.end(), [&](const Known& known) { return known.extension == extension; });
-  return at == kKnown.end() ? std::string_view() : at->reason;
-}
 
 std::string ReasonOf(const std::string& message, const std::string& path) {
   const std::string prefix = path + ": ";
@@ -137,6 +100,40 @@ void ReadNamed(const std::string& path, std::vector<model::Run>& parts, Imported
 }
 
 }  // namespace
+
+std::string_view WhyIgnored(std::string_view path) {
+  struct Known {
+    std::string_view extension;
+    std::string_view reason;
+  };
+  static constexpr std::array kKnown = {
+      Known{"safetensors", "weights"}, Known{"bin", "weights"},       Known{"pt", "weights or a pickle"},
+      Known{"pth", "weights"},         Known{"ckpt", "weights"},      Known{"gguf", "weights"},
+      Known{"onnx", "weights"},        Known{"h5", "weights"},        Known{"msgpack", "weights"},
+      Known{"distcp", "weights"},      Known{"npy", "array"},         Known{"npz", "array"},
+      Known{"parquet", "data set"},    Known{"arrow", "data set"},    Known{"pkl", "pickle"},
+      Known{"pickle", "pickle"},       Known{"png", "image"},         Known{"jpg", "image"},
+      Known{"jpeg", "image"},          Known{"gif", "image"},         Known{"svg", "image"},
+      Known{"pdf", "document"},        Known{"html", "document"},     Known{"md", "document"},
+      Known{"py", "source code"},      Known{"pyc", "compiled code"}, Known{"ipynb", "notebook"},
+      Known{"cc", "source code"},      Known{"cpp", "source code"},   Known{"cu", "source code"},
+      Known{"h", "source code"},       Known{"c", "source code"},     Known{"js", "source code"},
+      Known{"so", "compiled code"},    Known{"o", "compiled code"},   Known{"model", "tokenizer"},
+      Known{"mp4", "video"},           Known{"wav", "audio"},         Known{"sqlite", "database"},
+      Known{"db", "database"},         Known{"zip", "archive"},       Known{"tar", "archive"},
+      Known{"gz", "compressed"},       Known{"xz", "compressed"},     Known{"zst", "compressed"},
+      Known{"bz2", "compressed"},      Known{"lock", "lock file"},
+  };
+  const std::string_view file = FileOf(path);
+  // Event files end in anything: a host name, a process id.
+  if (file.find("tfevents") != std::string_view::npos) return {};
+  const std::size_t dot = file.rfind('.');
+  if (dot == std::string_view::npos) return {};
+  const std::string extension = ToLower(file.substr(dot + 1));
+  const auto at =
+      std::find_if(kKnown.begin(), kKnown.end(), [&](const Known& known) { return known.extension == extension; });
+  return at == kKnown.end() ? std::string_view() : at->reason;
+}
 
 Imported ImportPaths(const std::vector<std::string>& paths, const Progress& progress) {
   Imported imported;

@@ -52,6 +52,8 @@ class PartBuilder {
   model::Series& series(SeriesId id) { return part_.series[id]; }
   // The part as it is handed on: without series that stayed empty. The builder is spent.
   model::Run Finish();
+  // The same as it stands now, while more may come.
+  model::Run Snapshot() const;
 
   // A series costs some hundred bytes beside its points; no training has more metrics than this.
   static constexpr std::size_t kMaxSeries = 200'000;
@@ -69,6 +71,12 @@ class PartBuilder {
   std::uint64_t impossible_steps_ = 0;
 };
 
+enum class Growth : std::uint8_t {
+  kByRecords,     // records are appended, and each is told at once
+  kSettlesAtEnd,  // records are appended, but later ones tell more about earlier ones: the end makes the part right
+  kWrittenAnew,   // a document: each version replaces the one before
+};
+
 // Turns the bytes of one source into a part. Bytes come in pieces, so that a growing file can be followed: Consume
 // takes whole records from the front of `bytes` and returns how many bytes it took; the rest is offered again with more
 // behind it. With `last` nothing more will come (for now): whole records are taken, a cut record is reported as damage.
@@ -79,6 +87,8 @@ class Reader {
   virtual std::size_t Consume(std::string_view bytes, bool last) = 0;
   // Whether a record may span the whole file (a JSON document): the driver then hands over the file in one piece.
   virtual bool NeedsWholeFile() const { return false; }
+  // How such a file changes while it is written, for those who follow it.
+  virtual Growth growth() const { return Growth::kByRecords; }
   // Whether nothing more can be had from this source, whatever follows (damage that cannot be passed).
   virtual bool IsOver() const { return false; }
 };
@@ -120,6 +130,28 @@ using Progress = std::function<void(std::size_t done, std::size_t total)>;
 
 // Everything that can be read at the paths (files and folders), joined into runs.
 Imported ImportPaths(const std::vector<std::string>& paths, const Progress& progress = {});
+
+// Follows files that grow. Bytes are read once. A file that is rotated, truncated or written anew begins a new part;
+// what it held before stays. New files below the paths are taken as they appear.
+class Follower {
+ public:
+  explicit Follower(std::vector<std::string> paths);
+  ~Follower();
+  Follower(const Follower&) = delete;
+  Follower& operator=(const Follower&) = delete;
+  Follower(Follower&&) = delete;
+  Follower& operator=(Follower&&) = delete;
+
+  // Takes what is new at the paths; true when there was anything.
+  bool Poll();
+  // The runs as they stand. Empty as long as nothing could be read.
+  std::vector<model::Run> Runs() const;
+  std::size_t file_count() const;
+
+ private:
+  class Files;
+  std::unique_ptr<Files> files_;
+};
 
 // Joins parts into runs: checkpoints of one run, event files of one folder, log and state of the same training. What
 // stands twice is counted once, from the source that holds it best; the other is marked as a duplicate.

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "import/import.h"
 #include "platform/platform.h"
@@ -21,5 +22,11 @@ struct OpenedFile {
 Result<OpenedFile> OpenAndRecognise(const std::string& path);
 // Reads the rest. `opened.format` must not be null. An Error when nothing could be used.
 Result<model::Run> ReadOpened(OpenedFile opened);
+
+// Why a file met in a folder is not opened: its name is known to hold nothing for us, so that a folder of weights is
+// not opened file by file. Empty when it may hold something.
+std::string_view WhyIgnored(std::string_view path);
+// More files than this below a path are not looked at.
+inline constexpr std::size_t kMostFiles = 100'000;
 
 }  // namespace vigil::import

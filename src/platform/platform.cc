@@ -23,6 +23,10 @@ namespace fs = std::filesystem;
 
 std::string SystemMessage(int code) { return std::generic_category().message(code); }
 
+FileIdentity IdentityOf(const struct stat& info) {
+  return {static_cast<std::uint64_t>(info.st_dev), static_cast<std::uint64_t>(info.st_ino)};
+}
+
 Entry ToEntry(std::string path, const struct stat& info) {
   Entry entry;
   entry.path = std::move(path);
@@ -31,6 +35,7 @@ Entry ToEntry(std::string path, const struct stat& info) {
                                        : EntryKind::kOther;
   entry.size_bytes = info.st_size > 0 ? static_cast<std::uint64_t>(info.st_size) : 0;
   entry.modified_unix_s = static_cast<double>(info.st_mtim.tv_sec) + static_cast<double>(info.st_mtim.tv_nsec) * 1e-9;
+  entry.identity = IdentityOf(info);
   return entry;
 }
 
@@ -48,11 +53,13 @@ File::File(int descriptor, std::uint64_t size_bytes, std::string path)
 File::File(File&& other) noexcept
     : descriptor_(std::exchange(other.descriptor_, -1)),
       size_bytes_(other.size_bytes_),
+      identity_(other.identity_),
       path_(std::move(other.path_)) {}
 
 File& File::operator=(File&& other) noexcept {
   std::swap(descriptor_, other.descriptor_);
   size_bytes_ = other.size_bytes_;
+  identity_ = other.identity_;
   path_ = std::move(other.path_);
   return *this;
 }
@@ -71,6 +78,7 @@ Result<File> File::Open(const std::string& path) {
   if (!known) return Fail(fmt::format("{}: cannot be examined: {}", path, SystemMessage(errno)));
   if (S_ISDIR(info.st_mode)) return Fail(fmt::format("{}: is a folder, expected a file", path));
   if (!S_ISREG(info.st_mode)) return Fail(fmt::format("{}: is not a regular file (a FIFO, device or socket)", path));
+  file.identity_ = IdentityOf(info);
   return file;
 }
 

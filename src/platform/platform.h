@@ -14,6 +14,13 @@
 
 namespace vigil::platform {
 
+// Which file it is, whatever its name: two of them are the same file when they are equal.
+struct FileIdentity {
+  std::uint64_t device = 0;
+  std::uint64_t inode = 0;
+  bool operator==(const FileIdentity&) const = default;
+};
+
 // A regular file opened for reading. Errors name the path and the reason.
 class File {
  public:
@@ -27,11 +34,13 @@ class File {
   std::uint64_t size_bytes() const { return size_bytes_; }  // at the time of opening
   // Reads up to `capacity` bytes at the current position; 0 at the end of the file.
   Result<std::size_t> Read(char* into, std::size_t capacity);
+  const FileIdentity& identity() const { return identity_; }
 
  private:
   File(int descriptor, std::uint64_t size_bytes, std::string path);
   int descriptor_ = -1;
   std::uint64_t size_bytes_ = 0;
+  FileIdentity identity_;
   std::string path_;
 };
 
@@ -46,6 +55,7 @@ struct Entry {
   EntryKind kind = EntryKind::kFile;
   std::uint64_t size_bytes = 0;
   double modified_unix_s = 0;
+  FileIdentity identity;
 };
 
 Result<Entry> Stat(const std::string& path);
@@ -71,5 +81,14 @@ void IgnoreClosedPipes();
 // From now on an interrupt (SIGINT, SIGTERM) first clears the current line of that terminal, then ends the process as
 // it would have.
 void ClearLineOnInterrupt(int descriptor);
+
+// From now on an interrupt (SIGINT, SIGTERM, SIGHUP) only sets a flag, so that the program can end in good order. A
+// second one ends it at once.
+void CatchInterrupts();
+bool WasInterrupted();
+// Waits, or until an interrupt comes.
+void Pause(double seconds);
+// Seconds on a clock that only goes forward.
+double SteadySeconds();
 
 }  // namespace vigil::platform

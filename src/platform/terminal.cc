@@ -2,8 +2,10 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cmath>
 #include <csignal>
 #include <cstring>
+#include <ctime>
 
 #include "platform/platform.h"
 
@@ -20,6 +22,16 @@ extern "C" void ClearLineAndDie(int signal) {
   static_cast<void>(ignored);
   std::signal(signal, SIG_DFL);
   std::raise(signal);
+}
+
+volatile std::sig_atomic_t g_interrupted = 0;  // NOLINT(readability-identifier-naming)
+
+extern "C" void NoteInterrupt(int signal) {
+  if (g_interrupted != 0) {
+    std::signal(signal, SIG_DFL);
+    std::raise(signal);
+  }
+  g_interrupted = 1;
 }
 
 }  // namespace
@@ -44,6 +56,28 @@ void ClearLineOnInterrupt(int descriptor) {
   g_terminal = descriptor;
   std::signal(SIGINT, ClearLineAndDie);
   std::signal(SIGTERM, ClearLineAndDie);
+}
+
+void CatchInterrupts() {
+  // Without SA_RESTART, so that a wait ends at once.
+  struct sigaction action = {};
+  action.sa_handler = NoteInterrupt;
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) ::sigaction(signal, &action, nullptr);
+}
+
+bool WasInterrupted() { return g_interrupted != 0; }
+
+void Pause(double seconds) {
+  if (!(seconds > 0) || WasInterrupted()) return;
+  const double whole = std::floor(seconds);
+  const timespec time = {static_cast<std::time_t>(whole), static_cast<long>((seconds - whole) * 1e9)};
+  ::nanosleep(&time, nullptr);
+}
+
+double SteadySeconds() {
+  timespec now = {};
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
 }
 
 }  // namespace vigil::platform

@@ -24,7 +24,7 @@ std::string Delay(const Tally& tally) {
 }
 
 // Text from files and labels must not break the table.
-std::string Cell(std::string text) {
+std::string Cell(const std::string& text) {
   std::string safe;
   for (const char c : Printable(text)) safe += c == '|' ? "\\|" : std::string(1, c);
   return safe;

@@ -29,6 +29,7 @@ class LogReader final : public Reader {
   explicit LogReader(PartBuilder& builder) : LogReader(builder, Options{}) {}
   LogReader(PartBuilder& builder, const Options& options);
 
+  Growth growth() const override { return Growth::kSettlesAtEnd; }
   std::size_t Consume(std::string_view bytes, bool last) override;
 
   // Longer lines are cut to this length; nothing a trainer writes comes near it.

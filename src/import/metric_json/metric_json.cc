@@ -68,6 +68,7 @@ class MetricJsonReader : public Reader {
  public:
   explicit MetricJsonReader(PartBuilder& builder) : builder_(builder) {}
 
+  Growth growth() const override { return Growth::kWrittenAnew; }
   std::size_t Consume(std::string_view bytes, bool last) override {
     if (over_) return bytes.size();
     scanner_.Continue(bytes, last);

@@ -67,6 +67,8 @@ class TfeventsReader : public Reader {
  public:
   explicit TfeventsReader(PartBuilder& builder) : builder_(builder) {}
 
+  // Without steps the points are counted at the end.
+  Growth growth() const override { return has_steps_ ? Growth::kByRecords : Growth::kSettlesAtEnd; }
   std::size_t Consume(std::string_view bytes, bool last) override {
     std::size_t done = PassOver(bytes.size());
     RecordState state = RecordState::kWhole;

@@ -50,6 +50,7 @@ class TrainerStateReader : public Reader {
     builder_.part().framework = "hf-trainer";
   }
 
+  Growth growth() const override { return Growth::kWrittenAnew; }
   std::size_t Consume(std::string_view bytes, bool last) override {
     if (phase_ == Phase::kOver) return bytes.size();
     scanner_.Continue(bytes, last);

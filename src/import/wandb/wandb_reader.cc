@@ -62,6 +62,7 @@ class WandbReader : public Reader {
   explicit WandbReader(PartBuilder& builder)
       : builder_(builder), console_part_(builder.part().sources.front().path, "log-text"), console_(OpenConsole()) {}
 
+  Growth growth() const override { return Growth::kSettlesAtEnd; }
   std::size_t Consume(std::string_view bytes, bool last) override {
     std::size_t header = 0;
     if (!started_) {
