@@ -13,9 +13,9 @@ packages_of() {
   case "$1" in
     build) echo g++ cmake ninja-build ccache pkg-config python3 libfmt-dev libre2-dev rapidjson-dev \
       libexpected-dev libdeflate-dev libtomlplusplus-dev libcli11-dev libgtest-dev libgmock-dev \
-      libvectorscan-dev libsimdjson-dev ;;
+      libvectorscan-dev libsimdjson-dev libhwy-dev ;;
     lint) echo clang-19 clang-tidy-19 clang-format-19 libclang-rt-19-dev lld-19 llvm-19 shellcheck ;;
-    bench) echo python3-venv ;;
+    bench) echo python3-venv libopenblas-dev ;;
     python) echo python3 python3-venv ;;
     *)
       echo "install-deps: unknown group '$1'; groups: build lint bench python" >&2

@@ -22,6 +22,7 @@ struct Command {
 };
 Command AddDiagnose(CLI::App& program);
 Command AddExplain(CLI::App& program);
+Command AddGym(CLI::App& program);
 
 // How text is laid out; the options --width, --color and --ascii.
 struct Layout {

@@ -70,6 +70,87 @@ std::vector<Entry> ListFiles(const std::string& folder, std::size_t limit,
 // values. A hint: does nothing where there are none, or for less than a few of them.
 void PreferLargePages(void* memory, std::size_t size_bytes);
 
+// ---- processes and threads of our own
+
+// Creates the folder and those above it; no error when it is there.
+Status MakeFolders(const std::string& path);
+// A clock that never goes back.
+std::uint64_t MonotonicNs();
+void SleepSeconds(double seconds);
+// Memory of this process that is in RAM; 0 when it cannot be told.
+std::uint64_t ResidentBytes();
+int ProcessorCount();  // that this process may use, at least 1
+
+// A text file that grows by whole lines: each Write is one call, so that lines of several processes do not mix.
+class LineFile {
+ public:
+  static Result<LineFile> Append(const std::string& path);  // created when it is not there
+  LineFile(const LineFile&) = delete;
+  LineFile& operator=(const LineFile&) = delete;
+  LineFile(LineFile&& other) noexcept;
+  LineFile& operator=(LineFile&& other) noexcept;
+  ~LineFile();
+  Status Write(std::string_view lines);
+
+ private:
+  LineFile(int descriptor, std::string path);
+  int descriptor_ = -1;
+  std::string path_;
+};
+
+// Zeroed memory that this process shares with the children it forks.
+class FamilyMemory {
+ public:
+  static Result<FamilyMemory> Create(std::size_t size_bytes);
+  FamilyMemory(const FamilyMemory&) = delete;
+  FamilyMemory& operator=(const FamilyMemory&) = delete;
+  FamilyMemory(FamilyMemory&& other) noexcept;
+  FamilyMemory& operator=(FamilyMemory&& other) noexcept;
+  ~FamilyMemory();
+  void* data() const { return data_; }
+
+ private:
+  FamilyMemory(void* data, std::size_t size_bytes) : data_(data), size_bytes_(size_bytes) {}
+  void* data_ = nullptr;
+  std::size_t size_bytes_ = 0;
+};
+
+// Runs `work` in a forked child that ends with its value, never to return. Call it before any thread is made. The child
+// dies with its parent.
+Result<int> ForkChild(const std::function<int()>& work);
+struct ChildEnd {
+  int process = 0;  // 0: none has ended yet
+  int code = 0;     // exit code, when `signal` is 0
+  int signal = 0;
+};
+ChildEnd PollChildren();  // one that has ended since; does not wait
+void EndChild(int process, int signal);
+[[noreturn]] void EndThisProcess(int signal);
+
+// From now on the first interrupt (SIGINT, SIGTERM) only sets a flag; the second ends the process.
+void CatchInterrupts();
+bool Interrupted();
+
+// Threads that share out numbered pieces of work. Which thread does a piece is left open: pieces must not depend on it.
+class ThreadPool {
+ public:
+  explicit ThreadPool(int threads);  // the caller counts as one
+  ~ThreadPool();
+  ThreadPool(const ThreadPool&) = delete;
+  ThreadPool& operator=(const ThreadPool&) = delete;
+  ThreadPool(ThreadPool&&) = delete;
+  ThreadPool& operator=(ThreadPool&&) = delete;
+  // Calls `piece` with 0 to count - 1 and returns when all are done. Pieces do not throw.
+  void Run(std::size_t count, const std::function<void(std::size_t)>& piece);
+  int threads() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+// ---- terminals
+
 bool IsTerminal(int descriptor);
 // Columns of the terminal behind `descriptor`, COLUMNS, or `otherwise`.
 int TerminalWidth(int descriptor, int otherwise);

@@ -1,0 +1,61 @@
+#include <fmt/format.h>
+
+#include <cmath>
+#include <utility>
+
+#include "gym/gym.h"
+#include "platform/platform.h"
+
+namespace vigil::gym {
+namespace {
+
+// As Python's json module writes them.
+std::string JsonNumber(double value) {
+  if (std::isnan(value)) return "NaN";
+  if (std::isinf(value)) return value > 0 ? "Infinity" : "-Infinity";
+  return fmt::format("{:.7g}", value);
+}
+
+// A recorder must never stop the training: what cannot be written is lost.
+class JsonLines : public Recorder {
+ public:
+  explicit JsonLines(platform::LineFile file) : file_(std::move(file)) {}
+
+  void Scalar(std::string_view name, std::int64_t step, double value) override {
+    Begin(step);
+    row_ += fmt::format(", \"{}\": {}", name, JsonNumber(value));
+  }
+
+  void Event(std::int64_t step, std::string_view text) override {
+    static_cast<void>(file_.Write(fmt::format("{{\"step\": {}, \"event\": \"{}\"}}\n", step, text)));
+  }
+
+  void Batch(std::int64_t step, std::uint64_t fingerprint) override {
+    Begin(step);
+    row_ += fmt::format(", \"batch\": \"{:016x}\"", fingerprint);
+  }
+
+  void StepDone(std::int64_t step) override {
+    Begin(step);
+    static_cast<void>(file_.Write(row_ + "}\n"));
+    row_.clear();
+  }
+
+ private:
+  void Begin(std::int64_t step) {
+    if (row_.empty()) row_ = fmt::format("{{\"step\": {}", step);
+  }
+
+  platform::LineFile file_;
+  std::string row_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Recorder>> RecordJsonLines(const std::string& path) {
+  auto file = platform::LineFile::Append(path);
+  if (!file) return Fail(file.error().message);
+  return std::unique_ptr<Recorder>(std::make_unique<JsonLines>(std::move(*file)));
+}
+
+}  // namespace vigil::gym
