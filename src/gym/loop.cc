@@ -108,7 +108,7 @@ Status Loop::Pass(const std::vector<Batch>& batches, std::int64_t step, Measured
 
 Status Loop::Exchange(std::int64_t step, Measured& measured) {
   sabotage_.MeetOthers(step);
-  const bool asked = platform::Interrupted() || group_.board().interrupted.load();
+  const bool asked = platform::WasInterrupted() || group_.board().interrupted.load();
   float told[] = {static_cast<float>(measured.loss), asked ? 1.0F : 0.0F};
   if (Status met = group_.Mean(told); !met) return met;
   if (group_.ranks() > 1) measured.loss = static_cast<double>(told[0]);

@@ -69,7 +69,7 @@ class Launcher {
   static constexpr double kGraceSeconds = 1;
 
   void Watch() {
-    if (platform::Interrupted()) group_.board().interrupted.store(true);
+    if (platform::WasInterrupted()) group_.board().interrupted.store(true);
     const platform::ChildEnd end = platform::PollChildren();
     if (const auto found = rank_of_.find(end.process); end.process != 0 && found != rank_of_.end()) {
       NoteEnd(found->second, end);

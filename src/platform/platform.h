@@ -127,10 +127,6 @@ ChildEnd PollChildren();  // one that has ended since; does not wait
 void EndChild(int process, int signal);
 [[noreturn]] void EndThisProcess(int signal);
 
-// From now on the first interrupt (SIGINT, SIGTERM) only sets a flag; the second ends the process.
-void CatchInterrupts();
-bool Interrupted();
-
 // Threads that share out numbered pieces of work. Which thread does a piece is left open: pieces must not depend on it.
 class ThreadPool {
  public:
@@ -164,7 +160,7 @@ void IgnoreClosedPipes();
 void ClearLineOnInterrupt(int descriptor);
 
 // From now on an interrupt (SIGINT, SIGTERM, SIGHUP) only sets a flag, so that the program can end in good order. A
-// second one ends it at once.
+// second one ends it at once. What came before is forgotten.
 void CatchInterrupts();
 bool WasInterrupted();
 // Waits, or until an interrupt comes.

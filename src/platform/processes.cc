@@ -21,13 +21,6 @@ namespace {
 
 std::string Reason(int problem) { return std::generic_category().message(problem); }
 
-volatile std::sig_atomic_t g_interrupted = 0;  // NOLINT(readability-identifier-naming): only a global reaches a handler
-
-extern "C" void NoteInterrupt(int signal) {
-  g_interrupted = 1;
-  std::signal(signal, SIG_DFL);
-}
-
 }  // namespace
 
 Status MakeFolders(const std::string& path) {
@@ -143,13 +136,5 @@ void EndThisProcess(int signal) {
   std::raise(signal);
   ::_exit(1);
 }
-
-void CatchInterrupts() {
-  g_interrupted = 0;
-  std::signal(SIGINT, NoteInterrupt);
-  std::signal(SIGTERM, NoteInterrupt);
-}
-
-bool Interrupted() { return g_interrupted != 0; }
 
 }  // namespace vigil::platform

@@ -59,6 +59,7 @@ void ClearLineOnInterrupt(int descriptor) {
 }
 
 void CatchInterrupts() {
+  g_interrupted = 0;
   // Without SA_RESTART, so that a wait ends at once.
   struct sigaction action = {};
   action.sa_handler = NoteInterrupt;
