@@ -7,6 +7,8 @@
 #include <string_view>
 
 #include "base/base.h"
+#include "catalogue/catalogue.h"
+#include "model/model.h"
 #include "report/report.h"
 
 namespace vigil::app {
@@ -23,6 +25,16 @@ struct Command {
 Command AddDiagnose(CLI::App& program);
 Command AddExplain(CLI::App& program);
 Command AddGym(CLI::App& program);
+Command AddWatch(CLI::App& program);
+
+// By what findings are judged and when they make the program fail; the options --settings and --fail-on.
+struct Limits {
+  std::string settings;
+  std::string fail_on = "error";
+};
+void AddLimitOptions(CLI::App& command, Limits& limits);
+Result<catalogue::Settings> LoadSettings(const Limits& limits);
+int ExitCode(const model::Report& report, const Limits& limits);
 
 // How text is laid out; the options --width, --color and --ascii.
 struct Layout {

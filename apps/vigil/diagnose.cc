@@ -11,8 +11,6 @@
 namespace vigil::app {
 namespace {
 
-constexpr std::uint64_t kMostSettingsBytes = 1U << 20U;
-
 constexpr std::string_view kExamples = R"(
 examples:
   vigil diagnose out/my-run                      a run folder: everything in it that can be read
@@ -29,23 +27,9 @@ struct DiagnoseOptions {
   std::string html;
   bool verbose = false;
   bool quiet = false;
-  std::string fail_on = "error";
-  std::string settings;
+  Limits limits;
   Layout layout;
 };
-
-Result<catalogue::Settings> LoadSettings(const std::string& path) {
-  if (path.empty()) return catalogue::Settings();
-  const auto text = platform::ReadWholeFile(path, kMostSettingsBytes);
-  if (!text) return tl::unexpected(text.error());
-  return catalogue::Settings::Parse(*text, path);
-}
-
-int ExitCode(const model::Report& report, const std::string& fail_on) {
-  const auto limit = model::ParseSeverity(fail_on);
-  const auto worst = model::WorstSeverity(report);
-  return limit && worst && *worst >= *limit ? kFound : kFine;
-}
 
 // Every file that could not be read is named, also beside a verdict: it may be the one that mattered.
 void ComplainOfUnread(const std::vector<model::Unread>& unread) {
@@ -84,7 +68,7 @@ std::string Rendered(const DiagnoseOptions& options, const model::Report& report
 int RunDiagnose(const DiagnoseOptions& options) {
   if (std::find(options.paths.begin(), options.paths.end(), "") != options.paths.end())
     return Refuse("diagnose: an empty path was given (an unset variable?)");
-  const auto settings = LoadSettings(options.settings);
+  const auto settings = LoadSettings(options.limits);
   if (!settings) return Refuse(settings.error().message);
   Outcome outcome;
   {
@@ -93,7 +77,7 @@ int RunDiagnose(const DiagnoseOptions& options) {
   }
   ComplainOfUnread(outcome.report.unread);
   const bool nothing = outcome.report.runs.empty();
-  const int code = nothing ? ComplainOfNothing(outcome, options) : ExitCode(outcome.report, options.fail_on);
+  const int code = nothing ? ComplainOfNothing(outcome, options) : ExitCode(outcome.report, options.limits);
   if (nothing && !options.json) return code;
   if (const Status html = WriteHtml(options, outcome.report); !html) return Refuse(html.error().message);
   return Print(Rendered(options, outcome.report), code);
@@ -109,16 +93,7 @@ Command AddDiagnose(CLI::App& program) {
   command->add_option("--html", options->html, "also write one self-contained page with plots")->type_name("FILE");
   CLI::Option* verbose = command->add_flag("-v,--verbose", options->verbose, "every finding, all evidence, files read");
   command->add_flag("-q,--quiet", options->quiet, "only the verdict of each run")->excludes(verbose);
-  command
-      ->add_option("--fail-on", options->fail_on,
-                   "exit with 1 from this severity on: info, warning, error (default), fatal; or never")
-      ->type_name("LEVEL")
-      ->check(CLI::IsMember({"info", "warning", "error", "fatal", "never"}));
-  command
-      ->add_option("--settings", options->settings,
-                   "thresholds and severities of your own (TOML); default: the file named by VIGIL_SETTINGS")
-      ->type_name("FILE")
-      ->envname("VIGIL_SETTINGS");
+  AddLimitOptions(*command, options->limits);
   AddLayoutOptions(*command, options->layout);
   command->footer(std::string(kExamples));
   return {command, [options] { return RunDiagnose(*options); }};

@@ -25,9 +25,9 @@ void AppendRules(std::vector<model::Finding>& findings, std::vector<model::Findi
 
 }  // namespace
 
-model::RunReport DiagnoseRun(model::Run run, const catalogue::Settings& settings) {
+model::RunReport DiagnoseRun(model::Run run, const catalogue::Settings& settings, bool ended) {
   model::RunReport report;
-  report.findings = detect::Detect(run, settings);
+  report.findings = detect::Detect(run, settings, ended);
   AppendRules(report.findings, diagnose::CheckConfig(run, settings));
   report.diagnoses = diagnose::Diagnose(run, report.findings, settings);
   report.coverage = diagnose::Cover(run);

@@ -12,8 +12,8 @@
 
 namespace vigil::app {
 
-// What is said about one run.
-model::RunReport DiagnoseRun(model::Run run, const catalogue::Settings& settings);
+// What is said about one run. One that has not `ended` is not blamed for what may yet come.
+model::RunReport DiagnoseRun(model::Run run, const catalogue::Settings& settings, bool ended = true);
 
 struct Outcome {
   model::Report report;

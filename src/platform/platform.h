@@ -167,5 +167,7 @@ bool WasInterrupted();
 void Pause(double seconds);
 // Seconds on a clock that only goes forward.
 double SteadySeconds();
+// The local time, "2026-11-15T03:12:45".
+std::string LocalTime();
 
 }  // namespace vigil::platform

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <cmath>
 #include <csignal>
@@ -73,6 +74,14 @@ void Pause(double seconds) {
   const double whole = std::floor(seconds);
   const timespec time = {static_cast<std::time_t>(whole), static_cast<long>((seconds - whole) * 1e9)};
   ::nanosleep(&time, nullptr);
+}
+
+std::string LocalTime() {
+  const std::time_t now = std::time(nullptr);
+  std::tm parts = {};
+  std::array<char, 32> text = {};
+  if (::localtime_r(&now, &parts) == nullptr) return {};
+  return {text.data(), std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%S", &parts)};
 }
 
 double SteadySeconds() {

@@ -1,6 +1,7 @@
 // report: what was found, as text for a terminal, JSON for machines, HTML for people. Pure functions of the report.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,6 +28,23 @@ std::string RenderJson(const model::Report& report, std::string_view version);
 
 // One self-contained page: no network, light and dark, printable, plots with findings marked and values on hover.
 std::string RenderHtml(const model::Report& report, std::string_view version);
+
+// Runs that are still going, in a few lines each: the step, last values with spark lines, what is wrong now.
+std::string RenderLive(const model::Report& report, const TextOptions& options);
+
+// A finding that came up while a run was watched, or one that no longer holds.
+struct Alarm {
+  std::string time;  // local, "2026-11-15T03:12:45"
+  std::string run;   // empty where only one is watched
+  std::string id;
+  model::Severity severity = model::Severity::kWarning;
+  std::int64_t first_step = model::kNoStep;
+  std::string message;
+  bool cleared = false;
+};
+std::string AlarmText(const Alarm& alarm, const TextOptions& options);
+// One line, schema vigil.alarm/1.
+std::string AlarmJson(const Alarm& alarm);
 
 // The page of a finding, cause, evidence, remedy, config rule, signature or signal (also by a name it is logged under).
 // An unknown id is an error that offers the nearest.

@@ -1,0 +1,51 @@
+#include "alarms.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+namespace vigil::app {
+namespace {
+
+// Steps and numbers of a finding change as points come; what it is about does not.
+std::string KeyOf(const model::Run& run, const model::Finding& finding) {
+  std::string key = fmt::format("{}\n{}\n{}", run.name, finding.id, finding.signal);
+  for (const auto& [name, value] : finding.labels) key += fmt::format("\n{}={}", name, value);
+  return key;
+}
+
+report::Alarm AlarmOf(const model::Finding& finding, const std::string& run) {
+  report::Alarm alarm;
+  alarm.run = run;
+  alarm.id = finding.id;
+  alarm.severity = finding.severity;
+  alarm.first_step = finding.first_step;
+  alarm.message = finding.message;
+  return alarm;
+}
+
+}  // namespace
+
+std::vector<report::Alarm> AlarmBook::Update(const model::Report& now) {
+  std::vector<report::Alarm> news;
+  std::map<std::string, report::Alarm> holding;
+  for (const model::RunReport& run : now.runs) {
+    const std::string name = now.runs.size() > 1 ? run.run.name : std::string();
+    for (const model::Finding& finding : run.findings) {
+      if (finding.severity < model::Severity::kWarning) continue;
+      const auto [at, is_first] = holding.try_emplace(KeyOf(run.run, finding), AlarmOf(finding, name));
+      if (!is_first) continue;
+      const auto before = raised_.find(at->first);
+      if (before == raised_.end() || before->second.severity < finding.severity) news.push_back(at->second);
+    }
+  }
+  for (auto& [key, alarm] : raised_) {
+    if (holding.contains(key)) continue;
+    alarm.cleared = true;
+    news.push_back(alarm);
+  }
+  raised_ = std::move(holding);
+  return news;
+}
+
+}  // namespace vigil::app

@@ -1,0 +1,23 @@
+// What has been said about the runs that are watched, so that each alarm is raised once.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "model/model.h"
+#include "report/report.h"
+
+namespace vigil::app {
+
+class AlarmBook {
+ public:
+  // The alarms that the findings of now give rise to: a finding at `warning` or above that is new or has become more
+  // severe, and one that no longer holds.
+  std::vector<report::Alarm> Update(const model::Report& now);
+
+ private:
+  std::map<std::string, report::Alarm> raised_;
+};
+
+}  // namespace vigil::app

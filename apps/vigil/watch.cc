@@ -1,0 +1,158 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "alarms.h"
+#include "command.h"
+#include "import/import.h"
+#include "pipeline.h"
+#include "platform/platform.h"
+
+namespace vigil::app {
+namespace {
+
+constexpr int kStdout = 1;
+// Reading and judging get at most this share of the time of one core: what is watched needs the machine more.
+constexpr double kWorkShare = 0.1;
+
+constexpr std::string_view kExamples = R"(
+examples:
+  vigil watch out/my-run                         a run as it goes: last values, spark lines, alarms; Ctrl-C ends it
+  vigil watch out/my-run --json | tee alarms     an alarm a line, for machines
+  vigil watch runs/ --until-idle 600             ends when nothing was written for ten minutes, with the verdict
+
+exit codes: as of `vigil diagnose`, by what stood at the end)";
+
+struct WatchOptions {
+  std::vector<std::string> paths;
+  bool json = false;
+  double interval = 1;
+  double until_idle = 0;
+  Limits limits;
+  Layout layout;
+};
+
+// The part of the terminal that is drawn over and over. Nothing where the output is no terminal.
+class Canvas {
+ public:
+  explicit Canvas(bool active) : active_(active) {}
+
+  // Prints text that stays, above what is redrawn. False when nobody reads any more.
+  bool Print(std::string_view text) {
+    Clear();
+    return Write(text);
+  }
+
+  bool Draw(const std::string& text) {
+    if (!active_) return true;
+    Clear();
+    lines_ = static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
+    return Write(text);
+  }
+
+  void Clear() {
+    if (lines_ != 0) Write(fmt::format("\x1b[{}A\x1b[J", lines_));
+    lines_ = 0;
+  }
+
+ private:
+  static bool Write(std::string_view text) { return platform::WriteText(kStdout, text).value_or(false); }
+
+  bool active_;
+  std::size_t lines_ = 0;
+};
+
+model::Report Judge(std::vector<model::Run> runs, const catalogue::Settings& settings, bool ended) {
+  model::Report report;
+  for (model::Run& run : runs) report.runs.push_back(DiagnoseRun(std::move(run), settings, ended));
+  return report;
+}
+
+class Watch {
+ public:
+  Watch(const WatchOptions& options, catalogue::Settings settings)
+      : options_(options),
+        settings_(std::move(settings)),
+        follower_(options.paths),
+        canvas_(!options.json && platform::IsTerminal(kStdout)) {}
+
+  int Run() {
+    double last_news = platform::SteadySeconds();
+    bool heard = true;
+    while (heard && !platform::WasInterrupted()) {
+      const double before = platform::SteadySeconds();
+      if (follower_.Poll()) {
+        heard = Look();
+        last_news = platform::SteadySeconds();
+      }
+      const double after = platform::SteadySeconds();
+      if (options_.until_idle > 0 && after - last_news >= options_.until_idle) break;
+      platform::Pause(std::max(options_.interval, (after - before) * (1 / kWorkShare - 1)));
+    }
+    return End();
+  }
+
+ private:
+  // False when nobody reads any more.
+  bool Look() {
+    const model::Report now = Judge(follower_.Runs(), settings_, false);
+    bool heard = true;
+    for (report::Alarm& alarm : book_.Update(now)) {
+      alarm.time = platform::LocalTime();
+      heard = canvas_.Print(options_.json ? report::AlarmJson(alarm) : report::AlarmText(alarm, Text())) && heard;
+    }
+    return canvas_.Draw(report::RenderLive(now, Text())) && heard;
+  }
+
+  report::TextOptions Text() const { return TextOptionsFor(options_.layout); }
+
+  int End() {
+    follower_.Poll();
+    const model::Report report = Judge(follower_.Runs(), settings_, true);
+    canvas_.Clear();
+    if (report.runs.empty())
+      return Refuse(fmt::format("nothing that vigil can read appeared at {}", Join(options_.paths, ", ")));
+    report::TextOptions text = Text();
+    text.brief = true;
+    return options_.json ? ExitCode(report, options_.limits)
+                         : Print(report::RenderText(report, text), ExitCode(report, options_.limits));
+  }
+
+  const WatchOptions& options_;
+  catalogue::Settings settings_;
+  import::Follower follower_;
+  AlarmBook book_;
+  Canvas canvas_;
+};
+
+int RunWatch(const WatchOptions& options) {
+  auto settings = LoadSettings(options.limits);
+  if (!settings) return Refuse(settings.error().message);
+  for (const std::string& path : options.paths) {
+    if (!platform::Stat(path)) Complain(fmt::format("{}: not there yet; waiting for it", path));
+  }
+  platform::CatchInterrupts();
+  return Watch(options, std::move(*settings)).Run();
+}
+
+}  // namespace
+
+Command AddWatch(CLI::App& program) {
+  CLI::App* command = program.add_subcommand("watch", "follow a run while it goes, and raise alarms");
+  auto options = std::make_shared<WatchOptions>();
+  command->add_option("PATH", options->paths, "run folders and files, also such that do not exist yet")->required();
+  command->add_flag("--json", options->json, "one line of JSON for each alarm (schema vigil.alarm/1), nothing else");
+  command->add_option("--interval", options->interval, "seconds between two looks (default 1)")
+      ->type_name("SECONDS")
+      ->check(CLI::Range(0.01, 3600.0));
+  command->add_option("--until-idle", options->until_idle, "end when nothing was written for so long")
+      ->type_name("SECONDS")
+      ->check(CLI::Range(0.01, 1e7));
+  AddLimitOptions(*command, options->limits);
+  AddLayoutOptions(*command, options->layout);
+  command->footer(std::string(kExamples));
+  return {command, [options] { return RunWatch(*options); }};
+}
+
+}  // namespace vigil::app

@@ -1,0 +1,151 @@
+// Runs that are still going: where they are, their last values with spark lines, what is wrong with them now.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <span>
+
+#include "base/base.h"
+#include "report/json.h"
+#include "report/plot.h"
+#include "report/report.h"
+#include "report/screen.h"
+#include "report/words.h"
+
+namespace vigil::report {
+namespace {
+
+constexpr std::size_t kMostRuns = 4;
+constexpr std::size_t kMostAlarms = 5;
+constexpr std::size_t kNameWidth = 16;
+constexpr std::size_t kValueWidth = 11;
+constexpr std::size_t kWidestSpark = 60;
+
+// What people look at while a run goes, in this order; a run shows those that it logs.
+constexpr std::array<std::string_view, 9> kSignals = {"loss",    "reward",       "eval_loss",   "grad_norm",   "lr",
+                                                      "entropy", "tokens_per_s", "step_time_s", "mem_reserved"};
+
+// The mean of the finite values of a stretch; NaN when a value of it is not finite, so that it is seen.
+double Level(std::span<const double> values) {
+  double sum = 0;
+  for (const double value : values) {
+    if (!std::isfinite(value)) return model::kNoValue;
+    sum += value;
+  }
+  return sum / static_cast<double>(values.size());
+}
+
+// The last values of a series, a character each, a character for several where there are more than fit.
+std::string Spark(const Screen& screen, const model::Series& series, std::size_t columns) {
+  constexpr std::array<std::string_view, 8> kBlocks = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+  constexpr std::array<std::string_view, 8> kAscii = {"_", ".", ",", "-", "=", "+", "*", "#"};
+  const std::size_t used = std::min(columns, series.size());
+  const Scale scale = ScaleOf(series);
+  std::string text;
+  for (std::size_t i = 0; i < used; ++i) {
+    const std::size_t from = i * series.size() / used;
+    const std::size_t to = (i + 1) * series.size() / used;
+    const double level = Level(std::span(series.values).subspan(from, to - from));
+    if (!std::isfinite(level)) {
+      text += screen.Glyph("×", "!");
+      continue;
+    }
+    const double height = std::clamp(scale.Height(level), 0.0, 1.0);
+    const auto index = static_cast<std::size_t>(std::lround(height * 7));
+    text += screen.Glyph(kBlocks[index], kAscii[index]);
+  }
+  return text;
+}
+
+std::string Position(const model::Run& run) {
+  const StepSpan span = SpanOf(run);
+  if (span.last == model::kNoStep) return "no steps yet";
+  if (run.planned_steps <= 0) return fmt::format("step {}", FormatCount(static_cast<std::uint64_t>(span.last)));
+  const double share = static_cast<double>(span.last) / static_cast<double>(run.planned_steps);
+  return fmt::format("step {} of {} ({})", FormatCount(static_cast<std::uint64_t>(span.last)),
+                     FormatCount(static_cast<std::uint64_t>(run.planned_steps)), Percent(share));
+}
+
+Ink InkOf(model::Severity severity) {
+  return severity >= model::Severity::kError     ? Ink::kRed
+         : severity == model::Severity::kWarning ? Ink::kYellow
+                                                 : Ink::kCyan;
+}
+
+void DrawSignals(Screen& screen, const model::Run& run) {
+  const std::size_t lead = 2 + kNameWidth + kValueWidth + 1;
+  const std::size_t columns = screen.width() > lead + 8 ? std::min(screen.width() - lead, kWidestSpark) : 8;
+  for (const std::string_view signal : kSignals) {
+    const model::Series* series = run.Find(signal);
+    if (series == nullptr || series->empty()) continue;
+    const std::string value = PadLeft(FormatNumber(series->values.back()), kValueWidth);
+    screen.Raw("  " + PadRight(signal, kNameWidth) + value + " " + Spark(screen, *series, columns));
+  }
+}
+
+void DrawAlarms(Screen& screen, const model::RunReport& run) {
+  std::size_t shown = 0;
+  for (const model::Finding& finding : run.findings) {
+    if (finding.severity < model::Severity::kWarning) continue;
+    if (++shown > kMostAlarms) continue;
+    screen.Item(2, PadRight(model::Name(finding.severity), 8), fmt::format("{}: {}", finding.id, finding.message),
+                InkOf(finding.severity));
+  }
+  if (shown > kMostAlarms) screen.Item(2, "", fmt::format("and {} more", shown - kMostAlarms));
+}
+
+// The hour of "2026-11-15T03:12:45".
+std::string_view ClockOf(std::string_view time) { return time.substr(std::min(time.find('T') + 1, time.size())); }
+
+}  // namespace
+
+std::string RenderLive(const model::Report& report, const TextOptions& options) {
+  Screen screen(options);
+  const std::vector<std::size_t> order = WorstFirst(report);
+  for (std::size_t i = 0; i < std::min(order.size(), kMostRuns); ++i) {
+    const model::RunReport& run = report.runs[order[i]];
+    if (i != 0) screen.Blank();
+    const std::string name = screen.CutMiddle(screen.Clean(run.run.name), screen.width() / 2);
+    screen.Raw(screen.Paint(name, Ink::kBold) + "  " + Position(run.run));
+    DrawSignals(screen, run.run);
+    DrawAlarms(screen, run);
+  }
+  if (order.size() > kMostRuns) {
+    screen.Blank();
+    screen.Item(0, "", fmt::format("and {} runs more", order.size() - kMostRuns));
+  }
+  return screen.Take();
+}
+
+std::string AlarmText(const Alarm& alarm, const TextOptions& options) {
+  Screen screen(options);
+  const std::string lead =
+      fmt::format("{} {} ", ClockOf(alarm.time), alarm.cleared ? "cleared" : model::Name(alarm.severity));
+  const std::string where = alarm.run.empty() ? std::string() : fmt::format(" [{}]", OneLine(alarm.run));
+  screen.Item(0, lead, fmt::format("{}: {}{}", alarm.id, OneLine(alarm.message), where),
+              alarm.cleared ? Ink::kGreen : InkOf(alarm.severity));
+  return screen.Take();
+}
+
+std::string AlarmJson(const Alarm& alarm) {
+  JsonWriter json(JsonWriter::Layout::kDense);
+  const auto write = [&](std::string_view key, std::string_view text) {
+    json.Key(key);
+    json.Text(text);
+  };
+  json.Open();
+  write("schema", "vigil.alarm/1");
+  write("time", alarm.time);
+  write("state", alarm.cleared ? "cleared" : "raised");
+  write("run", alarm.run);
+  write("id", alarm.id);
+  write("severity", model::Name(alarm.severity));
+  json.Key("first_step");
+  json.StepOrNull(alarm.first_step);
+  write("message", alarm.message);
+  json.Close();
+  return json.Take() + "\n";
+}
+
+}  // namespace vigil::report

@@ -1,0 +1,46 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "report/report.h"
+#include "samples.h"
+
+namespace vigil::report {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(RenderLive, ShowsWhereTheRunIsAndWhatIsWrong) {
+  const std::string text = RenderLive(samples::One(samples::DivergedRun()), {});
+  EXPECT_THAT(text, HasSubstr("step "));
+  EXPECT_THAT(text, HasSubstr("\n  loss "));
+  EXPECT_THAT(text, HasSubstr("\n  grad_norm "));
+  EXPECT_THAT(text, HasSubstr("error"));
+}
+
+TEST(RenderLive, FitsTheWidthAndSpeaksAscii) {
+  TextOptions options;
+  options.width = 50;
+  options.unicode = false;
+  const std::string text = RenderLive(samples::One(samples::DivergedRun()), options);
+  for (const char c : text) EXPECT_GE(c, '\n') << "a byte outside of ASCII";
+  std::size_t column = 0;
+  for (const char c : text) {
+    column = c == '\n' ? 0 : column + 1;
+    EXPECT_LE(column, 50U);
+  }
+}
+
+TEST(RenderLive, HasNothingToSayOfNoRuns) { EXPECT_EQ(RenderLive({}, {}), ""); }
+
+TEST(Alarms, AreALineOfTextOrJson) {
+  const Alarm alarm = {"2026-11-15T03:12:45", "",   "loss/spike", model::Severity::kWarning, 7,
+                       "the \"loss\" jumped", false};
+  EXPECT_EQ(AlarmText(alarm, {}), "03:12:45 warning loss/spike: the \"loss\" jumped\n");
+  EXPECT_EQ(
+      AlarmJson(alarm),
+      "{\"schema\":\"vigil.alarm/1\",\"time\":\"2026-11-15T03:12:45\",\"state\":\"raised\",\"run\":\"\","
+      "\"id\":\"loss/spike\",\"severity\":\"warning\",\"first_step\":7,\"message\":\"the \\\"loss\\\" jumped\"}\n");
+}
+
+}  // namespace
+}  // namespace vigil::report
