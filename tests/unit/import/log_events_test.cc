@@ -174,6 +174,8 @@ const Message kMessages[] = {
     {"log/index-out-of-range",
      "unknown:0: unknown: block: [0,0,0], thread: [31,0,0] Assertion `index out of bounds: 0 <= tmp4 < 16000` failed."},
     {"log/index-out-of-range", "IndexError: index out of range in self"},
+    {"log/rank-killed", "rank 1 was killed by signal 9"},
+    {"log/collective-timeout", "rank 0: all-reduce timed out after 10 s: rank 1 did not arrive"},
     {"log/device-assert", "RuntimeError: CUDA error: device-side assert triggered"},
     {"log/cublas-failure",
      "RuntimeError: CUDA error: CUBLAS_STATUS_NOT_INITIALIZED when calling `cublasCreate(handle)`"},
