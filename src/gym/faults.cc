@@ -45,8 +45,9 @@ constexpr Fault kFaults[] = {
      "times the work", false, 2},
     {"dead-rank", "the last rank is killed", "hang/dead-rank,memory/host-oom,log/killed-signal",
      "rank-died,out-of-host-memory", 9, "signal number", false, 2},
-    {"hang-rank", "the last rank never comes to the all-reduce", "hang/stalled,hang/missing-rank,hang/dead-rank",
-     "code-path-divergence,rank-died", 1, "(none)", false, 2},
+    {"hang-rank", "the last rank never comes to the all-reduce",
+     "hang/stalled,hang/missing-rank,hang/dead-rank,log/collective-timeout", "code-path-divergence,rank-died", 1,
+     "(none)", false, 2},
     {"bit-flip", "one bit of one weight changes",
      "loss/spike,loss/divergence,loss/non-finite,grad/spike,grad/explosion,grad/non-finite,numerics/rank-desync,"
      "numerics/silent-corruption",

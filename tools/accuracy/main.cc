@@ -25,17 +25,19 @@ std::string CorpusFolder(const std::string& root) {
 
 std::vector<Outcome> JudgeAll(const std::vector<Case>& cases, const std::string& folder) {
   std::vector<Outcome> outcomes;
+  outcomes.reserve(cases.size());
   for (const Case& labelled : cases) outcomes.push_back(Judge(labelled, Examine(folder + "/" + labelled.path)));
   return outcomes;
 }
 
-Result<std::string> ComputeFixtures(const std::string& folder) {
+// The runs that FOLDER/LABELS.tsv lists, as `tables` shows them.
+Result<std::string> ComputeRuns(const std::string& folder, std::string (*tables)(const std::vector<Outcome>&)) {
   const std::string list = folder + "/LABELS.tsv";
   const auto text = platform::ReadWholeFile(list, kMostListBytes);
   if (!text) return Fail(text.error().message);
   const auto cases = ParseFixtureLabels(*text, list);
   if (!cases) return Fail(cases.error().message);
-  return "\n" + FixtureTables(JudgeAll(*cases, folder));
+  return "\n" + tables(JudgeAll(*cases, folder));
 }
 
 Result<std::string> ComputeCorpus(const std::string& root, const std::string& folder) {
@@ -57,7 +59,7 @@ int Complain(const std::string& message) {
 }
 
 int Check(const std::string& old_page, const std::string& new_page) {
-  for (const char* part : {"fixtures", "corpus"}) {
+  for (const char* part : {"fixtures", "gym", "corpus"}) {
     if (PartOf(old_page, part) == PartOf(new_page, part)) continue;
     fmt::print("accuracy: the part '{}' of doc/accuracy.md is not what is computed now; `make accuracy` rewrites it\n",
                part);
@@ -69,7 +71,7 @@ int Check(const std::string& old_page, const std::string& new_page) {
 }
 
 int PrintRuns(const std::string& folder) {
-  const auto tables = ComputeFixtures(folder);
+  const auto tables = ComputeRuns(folder, FixtureTables);
   if (!tables) return Complain(tables.error().message);
   fmt::print("{}", *tables);
   return 0;
@@ -83,9 +85,11 @@ int Main(bool check) {
   const std::string root = VIGIL_SOURCE_DIR;
   const std::string page_path = root + "/doc/accuracy.md";
   const std::string old_page = platform::ReadWholeFile(page_path, kMostListBytes).value_or("");
-  const auto fixtures = ComputeFixtures(root + "/tests/fixtures");
+  const auto fixtures = ComputeRuns(root + "/tests/fixtures", FixtureTables);
   if (!fixtures) return Complain(fixtures.error().message);
-  std::string page = ReplacePart(EmptyPage(), "fixtures", *fixtures);
+  const auto gym = ComputeRuns(root + "/tests/fixtures/gym", GymTables);
+  if (!gym) return Complain(gym.error().message);
+  std::string page = ReplacePart(ReplacePart(EmptyPage(), "fixtures", *fixtures), "gym", *gym);
   const std::string corpus_folder = CorpusFolder(root);
   const bool corpus_there = platform::Stat(corpus_folder + "/MANIFEST.tsv").has_value();
   if (corpus_there) {

@@ -176,6 +176,13 @@ std::string FixtureTables(const std::vector<Outcome>& outcomes) {
   return text;
 }
 
+std::string GymTables(const std::vector<Outcome>& outcomes) {
+  std::string text = Headline({{"vigil gym", TallyOf(outcomes, Unread::kMissed)}});
+  text += "### By fault and strength\n\n";
+  text += Breakdown("fault", outcomes, [](const Outcome& outcome) { return outcome.labelled.label; });
+  return text + "### Every wrong answer on a run of the gym\n\n" + WrongAnswers(outcomes);
+}
+
 std::string CorpusTables(const std::vector<Outcome>& outcomes, const std::map<std::string, std::string>& readings) {
   const Tally all = TallyOf(outcomes, Unread::kApart);
   std::string text = Header({"files", "not read yet", "right finding", "missed", "false alarms", "healthy steps",
@@ -225,6 +232,15 @@ The runs in `tests/fixtures`, made by `gym`.
 
 )" + Begin("fixtures") +
          End("fixtures") + R"(
+
+## Runs of vigil's own trainer
+
+The runs in `tests/fixtures/gym`, made by `vigil gym` through `tools/gym_fixtures.py`: three seeds of each fault at one to three
+strengths, and sound runs. No threshold was chosen on them. They are counted apart because one small model on one text is not what
+people train.
+
+)" + Begin("gym") +
+         End("gym") + R"(
 
 ## Other people's files
 

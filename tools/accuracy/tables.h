@@ -12,6 +12,8 @@ namespace vigil::accuracy {
 // Headline, per fault, per trainer and per format over the runs kept for scoring; the runs that thresholds were chosen
 // on apart; every wrong answer.
 std::string FixtureTables(const std::vector<Outcome>& outcomes);
+// Headline, per fault and strength, and every wrong answer over runs of `vigil gym`.
+std::string GymTables(const std::vector<Outcome>& outcomes);
 // Per kind and label over other people's files, and every disagreement with our reading of it.
 std::string CorpusTables(const std::vector<Outcome>& outcomes, const std::map<std::string, std::string>& readings);
 

@@ -155,6 +155,7 @@ TEST(Tables, NameTheFilesThatAReaderLeft) {
 }
 
 TEST(Pages, AreReplacedPartByPart) {
+  EXPECT_EQ(PartOf(ReplacePart(EmptyPage(), "gym", "gym\n"), "gym"), "gym\n");
   const std::string page = ReplacePart(EmptyPage(), "fixtures", "new\n");
   EXPECT_EQ(PartOf(page, "fixtures"), "new\n");
   EXPECT_EQ(PartOf(page, "corpus"), PartOf(EmptyPage(), "corpus"));
