@@ -6,6 +6,7 @@
 
 #include "detect/detect.h"
 #include "diagnose/diagnose.h"
+#include "report/report.h"
 
 namespace vigil::app {
 namespace {
@@ -32,6 +33,7 @@ model::RunReport DiagnoseRun(model::Run run, const catalogue::Settings& settings
   report.diagnoses = diagnose::Diagnose(run, report.findings, settings);
   report.coverage = diagnose::Cover(run);
   report.run = std::move(run);
+  report::SayWhatIsCounted(report);
   return report;
 }
 

@@ -6,6 +6,7 @@
 
 #include "import/import.h"
 #include "import/join/place.h"
+#include "import/not_yet.h"
 #include "import/read.h"
 #include "platform/platform.h"
 
@@ -49,6 +50,8 @@ class Search {
     for (const platform::Entry& entry : entries) {
       if (entry.kind == platform::EntryKind::kOther) {
         imported_.ignored.push_back({entry.path, "no regular file"});
+      } else if (const std::string_view later = WhyNotYet(entry.path, {}); !later.empty()) {
+        imported_.unread.push_back({entry.path, std::string(later)});
       } else if (const std::string_view reason = WhyIgnored(entry.path); !reason.empty()) {
         imported_.ignored.push_back({entry.path, std::string(reason)});
       } else {
@@ -76,7 +79,12 @@ void ReadFound(const std::string& path, std::vector<model::Run>& parts, Imported
     return;
   }
   if (opened->format == nullptr) {
-    imported.ignored.push_back({path, "content of no kind that vigil reads"});
+    const std::string_view later = WhyNotYet(path, opened->head);
+    if (later.empty()) {
+      imported.ignored.push_back({path, "content of no kind that vigil reads"});
+    } else {
+      imported.unread.push_back({path, std::string(later)});
+    }
     return;
   }
   auto part = ReadOpened(std::move(*opened));

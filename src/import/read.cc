@@ -6,6 +6,8 @@
 #include <cstring>
 #include <memory>
 
+#include "import/not_yet.h"
+
 namespace vigil::import {
 namespace {
 
@@ -140,6 +142,8 @@ Result<model::Run> ReadFile(const std::string& path) {
   auto opened = OpenAndRecognise(path);
   if (!opened) return Fail(opened.error().message);
   if (opened->format != nullptr) return ReadOpened(std::move(*opened));
+  if (const std::string_view later = WhyNotYet(path, opened->head); !later.empty())
+    return Fail(fmt::format("{}: {}", path, later));
   const bool zeros = opened->head.find_first_not_of('\0') == std::string::npos;
   return Fail(fmt::format("{}: {}", path,
                           zeros ? "begins with nothing but zero bytes (never written, or lost in a crash)"

@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "report/chart.h"
+#include "report/counted.h"
 #include "report/json.h"
 #include "report/page.inc"
 #include "report/plot.h"
@@ -145,11 +146,11 @@ void AddFurther(Page& page, const model::RunReport& run) {
   }
 }
 
-void AddFinding(Page& page, const model::Finding& finding, std::size_t number) {
+void AddFinding(Page& page, const model::Finding& finding, std::size_t number, std::string_view counted) {
   page.Add("<tr><td>{}</td><td class=\"tight tone-{}\"><span class=\"pill\">{}</span></td>", number,
            model::Name(finding.severity), model::Name(finding.severity));
   page.Add("<td class=\"tight\"><code>{}</code></td><td class=\"tight\">{}</td><td>{}", EscapeHtml(finding.id),
-           StepText(finding.first_step, finding.last_step), EscapeHtml(finding.message));
+           CountedAs(StepText(finding.first_step, finding.last_step), counted), EscapeHtml(finding.message));
   if (const std::string labels = LabelText(finding.labels); !labels.empty())
     page.Add(" <span class=\"soft\">[{}]</span>", EscapeHtml(labels));
   if (!finding.evidence.empty()) {
@@ -165,7 +166,7 @@ void AddFindings(Page& page, const model::RunReport& run) {
   if (run.findings.empty()) return;
   page.Add("<h3>Findings</h3>\n<div class=\"card scroll\"><table>");
   page.Add("<tr><th></th><th>severity</th><th>id</th><th>steps</th><th>what was seen</th></tr>");
-  for (std::size_t i = 0; i < run.findings.size(); ++i) AddFinding(page, run.findings[i], i + 1);
+  for (std::size_t i = 0; i < run.findings.size(); ++i) AddFinding(page, run.findings[i], i + 1, CountWord(run.run));
   page.Add("</table></div>\n");
 }
 

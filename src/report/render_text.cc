@@ -4,6 +4,7 @@
 #include <array>
 
 #include "base/base.h"
+#include "report/counted.h"
 #include "report/plot.h"
 #include "report/report.h"
 #include "report/screen.h"
@@ -108,9 +109,10 @@ void DrawEvidence(Screen& screen, std::size_t indent, std::string_view lead, con
   screen.Item(indent, lead, place.empty() ? text : fmt::format("{} ({})", text, place));
 }
 
-void DrawFinding(Screen& screen, const model::Finding& finding, std::size_t number, bool verbose) {
+void DrawFinding(Screen& screen, const model::Finding& finding, std::size_t number, std::string_view counted,
+                 bool verbose) {
   const std::string lead = fmt::format("{:>2} {:<8}", number, model::Name(finding.severity));
-  const std::string steps = StepText(finding.first_step, finding.last_step);
+  const std::string steps = CountedAs(StepText(finding.first_step, finding.last_step), counted);
   const std::string id = screen.Clean(finding.id);
   screen.Item(2, lead, steps.empty() ? id : fmt::format("{}, {}", id, steps), InkOf(finding.severity));
   const std::size_t indent = 2 + lead.size();
@@ -123,7 +125,7 @@ void DrawFindings(Screen& screen, const model::RunReport& run, bool verbose) {
   if (run.findings.empty()) return;
   screen.Heading("findings");
   const std::size_t shown = verbose ? run.findings.size() : std::min(run.findings.size(), kFindingsShown);
-  for (std::size_t i = 0; i < shown; ++i) DrawFinding(screen, run.findings[i], i + 1, verbose);
+  for (std::size_t i = 0; i < shown; ++i) DrawFinding(screen, run.findings[i], i + 1, CountWord(run.run), verbose);
   if (shown < run.findings.size())
     screen.Item(2, "", fmt::format("and {} more (--verbose shows them)", run.findings.size() - shown));
 }

@@ -19,6 +19,9 @@ struct TextOptions {
   bool verbose = false;  // every finding, all evidence, coverage, sources
 };
 
+// Findings and causes speak of steps. Where the run's values are counted in epochs or merely numbered, says so instead.
+void SayWhatIsCounted(model::RunReport& report);
+
 // The first five lines of a run are enough to act on: what happened at which step, the cause, the decisive evidence,
 // the one setting to change, where to restart.
 std::string RenderText(const model::Report& report, const TextOptions& options);

@@ -9,6 +9,7 @@
 
 #include "base/base.h"
 #include "catalogue/catalogue.h"
+#include "report/counted.h"
 
 namespace vigil::report {
 namespace {
@@ -92,14 +93,16 @@ bool WasJudged(const model::RunReport& run) {
 std::string UnjudgedHeadline(const model::RunReport& run) {
   const StepSpan span = SpanOf(run.run);
   if (span.logged == 0) return "no metrics were read, so nothing can be said about the training";
-  if (span.logged == 1) return fmt::format("only one point was logged (step {}): too few to judge", span.first);
+  if (span.logged == 1)
+    return fmt::format("only one point was logged ({} {}): too few to judge", CountWord(run.run), span.first);
   return "too little of a loss or reward was logged to judge the training";
 }
 
 std::string HealthyHeadline(const model::Run& run) {
   const StepSpan span = SpanOf(run);
   const std::string progress = ProgressText(run);
-  const std::string steps = fmt::format("no problems found in {}", StepText(span.first, span.last));
+  const std::string steps =
+      fmt::format("no problems found in {}", CountedAs(StepText(span.first, span.last), CountWord(run)));
   return progress.empty() ? steps : fmt::format("{} ({})", steps, progress);
 }
 

@@ -44,6 +44,19 @@ Schedule GuessSchedule(const Epochs& epochs, std::int64_t reached, std::int64_t 
   return schedule;
 }
 
+// Steps that an epoch has: of the training that ended, or as planned. 0 when unknown.
+double StepsPerEpoch(double ended_epoch, std::int64_t ended_steps, const RowContext& context) {
+  if (ended_epoch > 0 && ended_steps > 0) return static_cast<double>(ended_steps) / ended_epoch;
+  return context.epochs > 0 ? static_cast<double>(context.total_steps) / context.epochs : 0;
+}
+
+double Median(std::vector<double>& values) {
+  if (values.empty()) return 0;
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
 }  // namespace
 
 bool TrainingBar::Observe(const ProgressBar& bar) {
@@ -110,6 +123,7 @@ bool DictRows::AreBetweenBars(std::size_t begin, std::size_t end) const {
     if (rows_[i].kind != RowKind::kTraining) continue;
     const std::int64_t position = PositionOf(rows_[i]);
     if (position < 0) return false;
+    if (i + 1 == end && rows_[i].cleared && rows_[i].bar_after < rows_[i].bar_before) break;
     if (previous >= 0) {
       ++pairs;
       if (position <= previous) ++stuck;
@@ -122,6 +136,36 @@ bool DictRows::AreBetweenBars(std::size_t begin, std::size_t end) const {
 const DictRows::End* DictRows::FindEnd(std::uint32_t session) const {
   const auto at = std::find_if(ends_.begin(), ends_.end(), [&](const End& end) { return end.session == session; });
   return at == ends_.end() ? nullptr : &*at;
+}
+
+// Epochs are printed with two to four digits, so a step read off them is rough; rows that come at regular steps stand
+// at the multiple of their interval that is nearest.
+bool DictRows::CountByEpochs(std::size_t begin, std::size_t end, const RowContext& context, Steps& steps) const {
+  const End* const finish = FindEnd(rows_[begin].session);
+  const double per_epoch =
+      finish == nullptr ? StepsPerEpoch(0, 0, context) : StepsPerEpoch(finish->epoch, finish->steps, context);
+  if (per_epoch < 1) return false;
+  std::vector<double> gaps;
+  double before = 0;
+  for (std::size_t i = begin; i < end; ++i) {
+    if (rows_[i].kind != RowKind::kTraining) continue;
+    if (rows_[i].epoch < before) return false;
+    if (rows_[i].epoch > before && before > 0) gaps.push_back((rows_[i].epoch - before) * per_epoch);
+    before = rows_[i].epoch;
+  }
+  if (before <= 0 || gaps.empty()) return false;
+  const double interval =
+      context.logging_steps > 0 ? static_cast<double>(context.logging_steps) : std::max(1.0, std::round(Median(gaps)));
+  std::int64_t latest = 0;
+  for (std::size_t i = begin; i < end; ++i) {
+    const double step = std::max(0.0, rows_[i].epoch) * per_epoch;
+    const bool training = rows_[i].kind == RowKind::kTraining;
+    // The first step, logged before the regular ones, and evaluations stand where they stand.
+    const double nearest = training && step >= interval / 2 ? std::round(step / interval) * interval : std::round(step);
+    latest = std::max({latest, std::int64_t{1}, static_cast<std::int64_t>(std::llround(nearest))});
+    steps.push_back(latest);
+  }
+  return true;
 }
 
 void DictRows::CountRows(std::size_t begin, std::size_t end, const RowContext& context, Steps& steps) {
@@ -140,6 +184,7 @@ void DictRows::CountRows(std::size_t begin, std::size_t end, const RowContext& c
   }
   const Schedule schedule = GuessSchedule(epochs, std::max<std::int64_t>(reached, 0), context.logging_steps);
   const bool by_rows = schedule.interval <= 0;
+  if (by_rows && CountByEpochs(begin, end, context, steps)) return;
   counted_as_rows_ = counted_as_rows_ || by_rows;
   const std::int64_t interval = by_rows ? 1 : schedule.interval;
   std::int64_t index = schedule.skipped - (schedule.first_step ? 1 : 0);
@@ -163,9 +208,34 @@ void DictRows::ResolveSession(std::size_t begin, std::size_t end, const RowConte
   if (!AreBetweenBars(begin, end)) return CountRows(begin, end, context, steps);
   std::int64_t latest = 0;
   for (std::size_t i = begin; i < end; ++i) {
-    latest = std::max(latest, PositionOf(rows_[i]));
+    latest = std::max({latest, PositionOf(rows_[i]), WithoutABarBehind(i, begin, steps)});
     steps.push_back(latest);
   }
+}
+
+// The step of a row behind which the log was cut, or another training began, before the bar was drawn again: the
+// display before it lags, so the row's epoch, or the interval of the rows before it, tells. `steps` are theirs.
+std::int64_t DictRows::WithoutABarBehind(std::size_t row, std::size_t begin, const Steps& steps) const {
+  const Row& lost = rows_[row];
+  if (!lost.cleared || lost.kind != RowKind::kTraining || lost.bar_after >= lost.bar_before) return -1;
+  const std::size_t first = steps.size() - (row - begin);
+  std::int64_t last = -1;
+  std::int64_t before = -1;
+  double epoch = 0;
+  for (std::size_t i = begin; i < row; ++i) {
+    if (rows_[i].kind != RowKind::kTraining) continue;
+    before = last;
+    last = steps[first + (i - begin)];
+    epoch = rows_[i].epoch;
+  }
+  if (last <= 0) return -1;
+  const std::int64_t interval = before < 0 ? last : last - before;
+  if (epoch <= 0 || lost.epoch <= epoch) return last + std::max<std::int64_t>(1, interval);
+  const auto rough = static_cast<double>(last) * lost.epoch / epoch;
+  // Within the rounding of the epoch the interval is the better guess.
+  if (std::abs(rough - static_cast<double>(last + interval)) <= 0.5 * static_cast<double>(interval) + 1)
+    return last + std::max<std::int64_t>(1, interval);
+  return rough < 9e15 ? std::max(last + 1, static_cast<std::int64_t>(std::llround(rough))) : last + 1;
 }
 
 std::vector<std::int64_t> DictRows::Resolve(const RowContext& context) {

@@ -40,6 +40,7 @@ enum class RowKind : std::uint8_t { kTraining, kEvaluation };
 struct RowContext {
   std::int64_t total_steps = 0;    // planned or made, 0 when unknown
   std::int64_t logging_steps = 0;  // stated in the log, 0 when unknown
+  double epochs = 0;               // planned, 0 when unknown
 };
 
 // The rows of a log in the order of its lines, and the steps they get.
@@ -77,6 +78,8 @@ class DictRows {
 
   static std::int64_t PositionOf(const Row& row);
   bool AreBetweenBars(std::size_t begin, std::size_t end) const;
+  bool CountByEpochs(std::size_t begin, std::size_t end, const RowContext& context, Steps& steps) const;
+  std::int64_t WithoutABarBehind(std::size_t row, std::size_t begin, const Steps& steps) const;
   void ResolveSession(std::size_t begin, std::size_t end, const RowContext& context, Steps& steps);
   void CountRows(std::size_t begin, std::size_t end, const RowContext& context, Steps& steps);
   const End* FindEnd(std::uint32_t session) const;

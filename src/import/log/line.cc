@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/base.h"
+#include "import/log/encoding.h"
 
 namespace vigil::import::log {
 namespace {
@@ -95,19 +96,6 @@ bool DropPrefix(CleanLine& line) {
   }
 }
 
-void AppendUtf8(unsigned code, std::string& out) {
-  if (code < 0x80) {
-    out += static_cast<char>(code);
-  } else if (code < 0x800) {
-    out += static_cast<char>(0xC0U | (code >> 6U));
-    out += static_cast<char>(0x80U | (code & 0x3FU));
-  } else {
-    out += static_cast<char>(0xE0U | (code >> 12U));
-    out += static_cast<char>(0x80U | ((code >> 6U) & 0x3FU));
-    out += static_cast<char>(0x80U | (code & 0x3FU));
-  }
-}
-
 unsigned HexValue(char c) {
   if (c >= '0' && c <= '9') return static_cast<unsigned>(c - '0');
   if (c >= 'a' && c <= 'f') return static_cast<unsigned>(c - 'a') + 10U;
@@ -152,6 +140,8 @@ std::int64_t ReadDigits(std::string_view text, std::size_t& used) {
 
 CleanLine LineCleaner::Clean(std::string_view segment) {
   CleanLine line;
+  // A file that was emptied while its writer went on begins with a hole of zeros.
+  while (!segment.empty() && segment[0] == '\0') segment.remove_prefix(1);
   line.text = segment;
   if (HasControl(segment)) {
     RemoveControl(segment, scratch_);

@@ -100,7 +100,30 @@ std::size_t LogReader::PassLongLine(std::string_view rest) {
   return end + 1;
 }
 
+// False while too little is there to tell.
+bool LogReader::FindEncoding(std::string_view bytes, bool last) {
+  if (encoding_) return true;
+  if (bytes.size() < kMarkAndCharacter && !last) return false;
+  encoding_ = EncodingOf(bytes);
+  mark_ = MarkLength(bytes);
+  return true;
+}
+
 std::size_t LogReader::Consume(std::string_view bytes, bool last) {
+  if (!FindEncoding(bytes, last)) return 0;
+  const std::size_t mark = std::min(mark_, bytes.size());
+  mark_ = 0;
+  bytes.remove_prefix(mark);
+  return mark + (*encoding_ == Encoding::kBytes ? ConsumeText(bytes, last) : ConsumeUtf16(bytes, last));
+}
+
+std::size_t LogReader::ConsumeUtf16(std::string_view bytes, bool last) {
+  const std::size_t taken = DecodeUtf16(bytes, *encoding_, last, decoded_);
+  decoded_.erase(0, ConsumeText(decoded_, last));
+  return taken;
+}
+
+std::size_t LogReader::ConsumeText(std::string_view bytes, bool last) {
   std::size_t begin = 0;
   while (begin < bytes.size()) {
     const std::string_view rest = bytes.substr(begin);

@@ -10,6 +10,7 @@
 #include "import/import.h"
 #include "import/log/arguments.h"
 #include "import/log/dict_rows.h"
+#include "import/log/encoding.h"
 #include "import/log/event_log.h"
 #include "import/log/failure_table.h"
 #include "import/log/hints.h"
@@ -42,6 +43,9 @@ class LogReader final : public Reader {
     std::vector<SignatureMatcher::PatternId> patterns;
   };
 
+  bool FindEncoding(std::string_view bytes, bool last);
+  std::size_t ConsumeUtf16(std::string_view bytes, bool last);
+  std::size_t ConsumeText(std::string_view bytes, bool last);
   std::size_t WholeLines(std::string_view rest);
   std::size_t PassLongLine(std::string_view rest);
   void ProcessBlock(std::string_view block);
@@ -78,6 +82,10 @@ class LogReader final : public Reader {
   std::vector<Hint> block_hints_;
   std::vector<Hint> wrapped_hints_;
   std::vector<SignatureMatcher::PatternId> all_patterns_;
+
+  std::optional<Encoding> encoding_;  // empty before the first bytes
+  std::size_t mark_ = 0;              // bytes of a mark at the front that are still to be passed
+  std::string decoded_;               // UTF-8 of what came in UTF-16, from the last whole line on
 
   bool use_hints_ = true;
   bool skipping_ = false;           // within the rest of a line that was too long

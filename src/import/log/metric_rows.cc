@@ -280,6 +280,7 @@ void MetricRows::ResolveDictRows() {
   RowContext context;
   context.total_steps = std::max<std::int64_t>(total_steps_, std::llround(part.FactNumber("max_steps").value_or(0)));
   context.logging_steps = std::llround(std::floor(part.FactNumber("logging_steps").value_or(0)));
+  context.epochs = part.FactNumber("epochs").value_or(0);
   const std::vector<std::int64_t> steps = dict_rows_.Resolve(context);
   const auto resolve = [&](std::int64_t& step) {
     if (step >= kUnresolved) step = steps[static_cast<std::size_t>(step - kUnresolved)];
@@ -292,7 +293,7 @@ void MetricRows::ResolveDictRows() {
   }
   for (model::Event& event : part.events) resolve(event.step);
   resolve(last_step_);
-  if (dict_rows_.counted_as_rows()) builder_.AddNote("the lines name no steps: lines are counted instead");
+  if (dict_rows_.counted_as_rows()) builder_.AddNote("the lines name no steps: logged points are counted instead");
 }
 
 void MetricRows::Finish(const TrainingBar& bar) {

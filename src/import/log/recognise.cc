@@ -2,6 +2,7 @@
 #include <array>
 
 #include "base/base.h"
+#include "import/log/encoding.h"
 #include "import/log/log.h"
 #include "import/log/log_reader.h"
 
@@ -16,10 +17,10 @@ constexpr std::size_t kHeadBytes = std::size_t{64} << 10U;
 
 // Programs, documents and settings quote metric lines and errors without having had them.
 bool IsNamedAsSomethingElse(std::string_view path) {
-  constexpr std::array<std::string_view, 26> kEndings = {
-      ".jsonl", ".ndjson", ".py",  ".md",  ".rst", ".ipynb", ".yaml", ".yml",  ".toml",
-      ".json",  ".html",   ".htm", ".js",  ".ts",  ".css",   ".c",    ".cc",   ".cpp",
-      ".h",     ".cu",     ".sh",  ".tex", ".cfg", ".ini",   ".svg",  ".patch"};
+  constexpr std::array<std::string_view, 28> kEndings = {
+      ".jsonl", ".ndjson", ".py",  ".md",  ".rst", ".ipynb", ".yaml", ".yml", ".toml", ".json",
+      ".html",  ".htm",    ".js",  ".ts",  ".css", ".c",     ".cc",   ".cpp", ".h",    ".cu",
+      ".sh",    ".tex",    ".cfg", ".ini", ".svg", ".patch", ".tsv",  ".diff"};
   const std::string lower = ToLower(path);
   return std::any_of(kEndings.begin(), kEndings.end(),
                      [&](std::string_view ending) { return lower.ends_with(ending); });
@@ -34,15 +35,29 @@ bool IsNamedAsLog(std::string_view path) {
                      [&](std::string_view word) { return name.find(word) != std::string::npos; });
 }
 
-// Text holds no NUL and few control characters; broken UTF-8 is no reason against it.
+// Text holds few control characters. Broken UTF-8 is no reason against it, nor is a zero here and there, nor a hole of
+// zeros at the front (a file that was emptied while its writer went on).
 bool LooksLikeText(std::string_view head) {
-  std::size_t odd = 0;
-  for (const char c : head) {
-    if (c == '\0') return false;
-    if (static_cast<unsigned char>(c) < 0x20 && std::string_view("\n\r\t\b\x1b\f").find(c) == std::string_view::npos)
-      ++odd;
+  if (log::EncodingOf(head) != log::Encoding::kBytes) return true;
+  head.remove_prefix(std::min(head.find_first_not_of('\0'), head.size()));
+  const auto odd = std::count_if(head.begin(), head.end(), [](char c) {
+    return static_cast<unsigned char>(c) < 0x20 && std::string_view("\n\r\t\b\x1b\f").find(c) == std::string_view::npos;
+  });
+  return !head.empty() && static_cast<std::size_t>(odd) * 100 <= head.size();
+}
+
+// A listing: rows of the same number of cells, and no metric in any of them.
+bool IsListing(std::string_view head) {
+  std::size_t rows = 0;
+  std::size_t alike = 0;
+  std::ptrdiff_t cells = 0;
+  for (const std::string_view line : Split(head, '\n')) {
+    if (Trim(line).empty()) continue;
+    const auto tabs = std::count(line.begin(), line.end(), '\t');
+    if (rows++ == 0) cells = tabs;
+    if (tabs == cells) ++alike;
   }
-  return !head.empty() && odd * 100 <= head.size();
+  return cells >= 2 && rows >= 3 && alike * 10 >= rows * 9;
 }
 
 // Rows of JSON throughout are for the readers of JSON, who know which of them are metrics.
@@ -65,6 +80,7 @@ int RecogniseLogText(const Probe& probe) {
   reader.Consume(head, true);
   const model::Run& part = builder.part();
   if (!part.series.empty()) return kMetrics;
+  if (!IsNamedAsLog(probe.path) && IsListing(head)) return 0;
   if (!part.events.empty()) return kEvents;
   return IsNamedAsLog(probe.path) ? kNamedAsLog : 0;
 }

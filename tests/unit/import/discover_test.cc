@@ -83,6 +83,23 @@ TEST_F(ImportPathsTest, SaysWhyAFileThatWasNamedIsNotRead) {
   EXPECT_THAT(imported.ignored, IsEmpty());
 }
 
+TEST_F(ImportPathsTest, SaysOfTracesAndDumpsThatTheyAreNotSupportedYet) {
+  Write("run/metrics.jsonl", kLines);
+  Write("run/host.pt.trace.json", R"({"schemaVersion": 1, "traceEvents": [{"ph": "X", "name": "step", "dur": 5}]})");
+  Write("run/host.pt.trace.json.gz", "\x1f\x8b packed");
+  Write("run/nccl_dump_3", std::string("\x80\x02}(X\x07\0\0\0version pg_config", 28));
+  Write("run/oom_snapshot.pickle", "\x80\x04 device_traces segments");
+  Write("run/optimizer.pickle", "\x80\x04 weights");
+  const Imported imported = ImportPaths({Folder()});
+  EXPECT_THAT(imported.runs, SizeIs(1));
+  EXPECT_THAT(NamesOf(imported.unread),
+              testing::UnorderedElementsAre("run/host.pt.trace.json", "run/host.pt.trace.json.gz", "run/nccl_dump_3",
+                                            "run/oom_snapshot.pickle"));
+  EXPECT_THAT(imported.unread, Each(Field(&model::Unread::reason, HasSubstr("not supported yet"))));
+  EXPECT_THAT(ImportPaths({Folder() + "/run/nccl_dump_3"}).unread,
+              ElementsAre(Field(&model::Unread::reason, HasSubstr("flight-recorder"))));
+}
+
 TEST_F(ImportPathsTest, ReadsAFileThatWasNamedWhateverItIsCalled) {
   EXPECT_THAT(ImportPaths({Write("metrics.bin", kLines)}).runs, SizeIs(1));
 }

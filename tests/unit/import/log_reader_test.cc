@@ -123,11 +123,74 @@ TEST(RecogniseLog, IsSureByWhatTheTextTells) {
 }
 
 TEST(RecogniseLog, RefusesBinariesAndSources) {
-  EXPECT_EQ(Sureness("a.log", std::string_view("step 1 loss 2\0\n", 15)), 0);
+  EXPECT_EQ(Sureness("a.log", std::string_view("step 1 loss 2\0\0\n", 16)), 0);
   EXPECT_EQ(Sureness("a.log", ""), 0);
   EXPECT_EQ(Sureness("a.log", "\x01\x02\x03\x04\x05\x06 loss\n"), 0);
   EXPECT_EQ(Sureness("train.py", "print('step 1 loss 2.5')\nstep 1 loss 2.5\n"), 0);
   EXPECT_EQ(Sureness("README.md", "step 1 loss 2.5\n"), 0);
+}
+
+TEST(RecogniseLog, RefusesAListingThatQuotesErrors) {
+  constexpr std::string_view kListing =
+      "snapshot\ta.pickle\tmemory/oom\tCUDA out of memory. Tried to allocate 2.00 GiB\n"
+      "snapshot\tb.pickle\tnone\t934912 bytes\ntrace\tc.json\tnone\t22.8 ms/step\n";
+  EXPECT_EQ(Sureness("LABELS.tsv", kListing), 0);
+  EXPECT_EQ(Sureness("labels.txt", kListing), 0);
+  EXPECT_GT(Sureness("labels.txt", "CUDA out of memory. Tried to allocate 2.00 GiB\n"), 0);
+}
+
+TEST(RecogniseLog, TakesTextWithAZeroHereAndThereOrAHoleInFront) {
+  const std::string log = "step 1 loss 2.5\nstep 2 loss 2.25\n" + std::string(200, 'x') + "\n";
+  EXPECT_GT(Sureness("a.txt", log + std::string(1, '\0') + "\n"), 0);
+  const std::string holed = std::string(5000, '\0') + log;
+  EXPECT_GT(Sureness("a.txt", holed), 0);
+  EXPECT_THAT(StepsOf(ReadLog(holed), "loss"), ElementsAre(1, 2));
+  EXPECT_EQ(Sureness("a.txt", std::string(5000, '\0')), 0);
+}
+
+std::string Utf16(std::u16string_view text, bool little) {
+  std::string bytes;
+  for (const char16_t unit : text) {
+    const auto low = static_cast<char>(unit & 0xFFU);
+    const auto high = static_cast<char>(unit >> 8U);
+    bytes += little ? low : high;
+    bytes += little ? high : low;
+  }
+  return bytes;
+}
+
+TEST(LogEncoding, ReadsUtf16InPiecesOfAnySize) {
+  constexpr std::u16string_view kText = u"\uFEFFstep 1 | loss 2.5 | \u2714 \U0001F389\r\nstep 2 | loss 2.25\r\n";
+  for (const bool little : {true, false}) {
+    const std::string bytes = Utf16(kText, little);
+    EXPECT_GT(Sureness("a.txt", bytes), 0);
+    for (const std::size_t piece : {std::size_t{0}, std::size_t{1}, std::size_t{7}}) {
+      const model::Run run = ReadLog(bytes, piece);
+      EXPECT_EQ(PointsOf(run, "loss"), (Points{{1, 2.5}, {2, 2.25}})) << piece;
+      EXPECT_THAT(FindRaw(run, "loss")->lines, ElementsAre(1, 2));
+    }
+  }
+}
+
+TEST(LogEncoding, DecodesPairsAndReplacesHalves) {
+  std::string text;
+  const std::string whole = Utf16(u"a\u00E9\u2502\U0001F389", true);
+  EXPECT_EQ(DecodeUtf16(whole, Encoding::kUtf16Little, true, text), whole.size());
+  EXPECT_EQ(text, "a\xC3\xA9\xE2\x94\x82\xF0\x9F\x8E\x89");
+  text.clear();
+  const std::string halves(
+      "\x00\xDC"
+      "b\x00\x00\xD8",
+      6);
+  EXPECT_EQ(DecodeUtf16(halves, Encoding::kUtf16Little, false, text), 4U) << "the other half may follow";
+  EXPECT_EQ(DecodeUtf16(halves.substr(4), Encoding::kUtf16Little, true, text), 2U);
+  EXPECT_EQ(text,
+            "\xEF\xBF\xBD"
+            "b\xEF\xBF\xBD");
+}
+
+TEST(LogEncoding, PassesTheMarkOfUtf8) {
+  EXPECT_EQ(PointsOf(ReadLog("\xEF\xBB\xBFstep 1 loss 2.5\n"), "loss"), (Points{{1, 2.5}}));
 }
 
 }  // namespace

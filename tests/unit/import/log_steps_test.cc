@@ -109,6 +109,40 @@ TEST(DictSteps, AreLineNumbersWhenNothingElseIsKnown) {
   EXPECT_THAT(run.sources[0].note, testing::HasSubstr("name no steps"));
 }
 
+TEST(DictSteps, AreReadOffTheEpochsWherePlanAndStepsAreStated) {
+  // 873 steps in 3 epochs, logged every 20; epochs are printed with two digits.
+  std::string text = "  Num Epochs = 3\n  Total optimization steps = 873\n";
+  for (int step = 20; step <= 200; step += 20) text += Row(2, std::round(step / 2.91) / 100) + "\n";
+  text += "{'eval_loss': 1.5, 'epoch': 0.69}\n";
+  const model::Run run = ReadLog(text);
+  EXPECT_THAT(StepsOf(run, "loss"), ElementsAre(20, 40, 60, 80, 100, 120, 140, 160, 180, 200));
+  EXPECT_THAT(StepsOf(run, "eval_loss"), ElementsAre(201));
+  EXPECT_EQ(FindRaw(run, "loss")->axis, model::Axis::kStep);
+  EXPECT_EQ(run.sources[0].note, "");
+}
+
+TEST(DictSteps, DoNotFallBackWhereTheLogIsCutBehindALine) {
+  // The display still shows 22 when step 30 is logged, and the bar that would say 30 is lost.
+  const std::string start = Bar(0, 100) + Written(Row(3, 0.1), 10, 100) + Bar(12, 100) + Written(Row(2, 0.2), 20, 100);
+  const std::string wiped = "\r                        \r";
+  for (const std::string& end : {std::string(), std::string("\n"), std::string("\nKeyboardInterrupt\n")}) {
+    const model::Run run = ReadLog(start + Bar(22, 100) + wiped + Row(1, 0.3) + end);
+    EXPECT_THAT(StepsOf(run, "loss"), ElementsAre(10, 20, 30));
+    EXPECT_THAT(FindRaw(run, "loss")->segment_starts, ElementsAre(0));
+  }
+  // Without a bar that moved at all since the line before.
+  const model::Run stuck = ReadLog(start + wiped + Row(1, 0.3) + "\n");
+  EXPECT_THAT(StepsOf(stuck, "loss"), ElementsAre(10, 20, 30));
+  EXPECT_THAT(FindRaw(stuck, "loss")->segment_starts, ElementsAre(0));
+}
+
+TEST(DictSteps, BehindWhichAnotherTrainingBeganAreThoseOfTheFirst) {
+  const model::Run run = ReadLog(Bar(0, 100) + Written(Row(3, 0.1), 10, 100) + Written(Row(2, 0.2), 20, 100) +
+                                 Bar(22, 100) + "\r                        \r" + Row(1, 0.3) + "\nKilled\n" +
+                                 Bar(0, 100) + Written(Row(3, 0.1), 10, 100));
+  EXPECT_THAT(StepsOf(run, "loss"), ElementsAre(10, 20, 30, 10));
+}
+
 TEST(DictSteps, BeginAnewWithAnotherStart) {
   const model::Run run = ReadLog(Bar(0, 100) + Written(Row(3, 0.1), 10, 100) + Written(Row(2, 0.2), 20, 100) +
                                  "\nKeyboardInterrupt\n" + Bar(0, 100) + Written(Row(3, 0.1), 10, 100));
