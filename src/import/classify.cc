@@ -142,12 +142,30 @@ void SetHfConventions(model::Run& run) {
   }
 }
 
+// These log what torch.nn.utils.clip_grad_norm_ returns: the norm as it was before clipping.
+bool LogsNormBeforeClipping(std::string_view framework) {
+  constexpr std::array<std::string_view, 6> kOnes = {"torchtitan", "megatron",     "olmo",
+                                                     "nanochat",   "kempnerforge", "llm-foundry"};
+  return std::find(kOnes.begin(), kOnes.end(), framework) != kOnes.end();
+}
+
+bool IsBuiltOnHfTrainer(std::string_view framework) {
+  constexpr std::array<std::string_view, 5> kOnes = {"hf-trainer", "trl", "axolotl", "llama-factory", "ms-swift"};
+  return std::find(kOnes.begin(), kOnes.end(), framework) != kOnes.end();
+}
+
 }  // namespace
 
 void Classify(model::Run& run) {
   run.framework = FrameworkOf(run);
   if (run.regime.confidence == 0) run.regime = RegimeOf(run);
-  if (run.framework == "hf-trainer" || run.framework == "trl") SetHfConventions(run);
+  if (IsBuiltOnHfTrainer(run.framework)) SetHfConventions(run);
+  if (LogsNormBeforeClipping(run.framework)) {
+    for (model::Series& series : run.series) {
+      if (series.signal == "grad_norm" && series.clipping == model::Clipping::kUnknown)
+        series.clipping = model::Clipping::kBefore;
+    }
+  }
   constexpr double kMostSteps = 1e15;
   const auto planned = run.FactNumber("max_steps");
   if (run.planned_steps == 0 && planned && *planned >= 1 && *planned < kMostSteps)

@@ -23,7 +23,8 @@ enum HintBits : std::uint32_t {
   kHintFailures = 1U << 7U,  // a launcher's table of failed processes
   kHintNotice = 1U << 8U,    // loss scale, checkpoint, resume
   kHintWrapped = 1U << 9U,   // a notebook runner's JSON around the text
-  kHintAll = (1U << 10U) - 1,
+  kHintTable = 1U << 10U,    // a box of names and numbers
+  kHintAll = (1U << 11U) - 1,
 };
 
 struct Hint {

@@ -11,6 +11,7 @@ namespace {
 
 constexpr char kEscape = '\x1b';
 constexpr std::size_t kLongestPrefix = 80;
+constexpr std::size_t kLongestPreface = 160;  // time, level, file, process and rank before a message
 
 // Length of the terminal escape sequence at the front of `text` (which begins with ESC).
 std::size_t EscapeLength(std::string_view text) {
@@ -84,11 +85,43 @@ bool DropSrunPrefix(CleanLine& line) {
   return true;
 }
 
+// "[1,3]<stdout>:" of mpirun --tag-output: job and rank.
+bool DropMpiPrefix(CleanLine& line) {
+  std::size_t job = 0;
+  if (ReadDigits(line.text.substr(1), job) < 0 || !line.text.substr(1 + job).starts_with(',')) return false;
+  std::size_t digits = 0;
+  const std::int64_t rank = ReadDigits(line.text.substr(2 + job), digits);
+  const std::string_view rest = line.text.substr(2 + job + digits);
+  if (rank < 0 || digits > 6 || !rest.starts_with("]<std")) return false;
+  const std::size_t end = rest.find(">:");
+  if (end == std::string_view::npos || end > 10) return false;
+  line.rank = static_cast<std::int32_t>(rank);
+  line.text = rest.substr(end + 2);
+  DropOneSpace(line.text);
+  return true;
+}
+
+// "[Rank 3]", "[RANK:3]", "[rank3]", "(rank 3)" among the words of a logger; -1 when there is none.
+std::int32_t BracketedRank(std::string_view text) {
+  text = text.substr(0, kLongestPreface);
+  for (std::size_t at = text.find_first_of("[("); at != std::string_view::npos; at = text.find_first_of("[(", at + 1)) {
+    constexpr std::string_view kWord = "rank";
+    if (!StartsWithIgnoringCase(text.substr(at + 1), kWord)) continue;
+    std::string_view rest = text.substr(at + 1 + kWord.size());
+    while (!rest.empty() && std::string_view(" :=").find(rest[0]) != std::string_view::npos) rest.remove_prefix(1);
+    std::size_t digits = 0;
+    const std::int64_t rank = ReadDigits(rest, digits);
+    const bool closed = digits < rest.size() && (rest[digits] == ']' || rest[digits] == ')');
+    if (rank >= 0 && digits <= 6 && closed) return static_cast<std::int32_t>(rank);
+  }
+  return -1;
+}
+
 bool DropPrefix(CleanLine& line) {
   if (line.text.empty()) return false;
   switch (line.text[0]) {
     case '[':
-      return DropTorchrunPrefix(line);
+      return DropTorchrunPrefix(line) || DropMpiPrefix(line);
     case '(':
       return DropRayPrefix(line);
     default:
@@ -150,6 +183,7 @@ CleanLine LineCleaner::Clean(std::string_view segment) {
   // Ray before torchrun, torchrun twice: launchers wrap launchers, but not endlessly.
   for (int i = 0; i < 4 && DropPrefix(line); ++i) {
   }
+  if (line.rank < 0) line.rank = BracketedRank(line.text);
   return line;
 }
 

@@ -12,7 +12,8 @@ struct CleanLine {
   std::int32_t rank = -1;  // from the prefix, -1 when it names none
 };
 
-// Removes terminal escapes and launcher prefixes: "[rank3]:", "[default1]:", "(TaskRunner pid=12)", "3: " of srun -l.
+// Removes terminal escapes and launcher prefixes: "[rank3]:", "[default1]:", "(TaskRunner pid=12)", "3: " of srun -l,
+// "[1,3]<stdout>:" of mpirun. A rank in brackets further on ("[Rank 3]") is told too, but stays.
 // The result refers to the segment or to the cleaner, until the next call.
 class LineCleaner {
  public:

@@ -107,6 +107,8 @@ std::optional<LineShape> LineShape::Of(std::string_view text, const MetricLine& 
   shape.evaluation_ = line.evaluation;
   shape.step_within_epoch_ = line.step_within_epoch;
   shape.step_opens_line_ = line.step_opens_line;
+  shape.step_is_global_ = line.step_is_global;
+  shape.is_summary_ = line.is_summary;
   if (!shape.Build(text, line, SlotsOf(line, series))) return std::nullopt;
   return shape;
 }
@@ -197,6 +199,8 @@ bool LineShape::Read(std::string_view text, MetricLine& line, std::vector<Value>
   line.evaluation = evaluation_;
   line.step_within_epoch = step_within_epoch_;
   line.step_opens_line = step_opens_line_;
+  line.step_is_global = step_is_global_;
+  line.is_summary = is_summary_;
   return true;
 }
 

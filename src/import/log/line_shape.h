@@ -53,6 +53,8 @@ class LineShape {
   bool evaluation_ = false;
   bool step_within_epoch_ = false;
   bool step_opens_line_ = false;
+  bool step_is_global_ = false;
+  bool is_summary_ = false;
 };
 
 }  // namespace vigil::import::log

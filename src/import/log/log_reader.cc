@@ -193,6 +193,7 @@ void LogReader::CollectHints(const std::vector<Hint>& hints, std::size_t& next, 
 }
 
 void LogReader::ProcessBlock(std::string_view block) {
+  trainer_.Observe(block, block_offset_);
   block_hints_.clear();
   if (use_hints_) scanner_.Scan(block, block_hints_);
   ProcessSegments(block, block_hints_, false);
@@ -240,6 +241,10 @@ void LogReader::ProcessSegment(std::string_view segment) {
 
 void LogReader::HandleText(CleanLine line) {
   const std::uint32_t bits = hints_.bits;
+  if ((metrics_.in_table() || (bits & kHintTable) != 0) && metrics_.TakeTable(line.text, line.rank, line_)) {
+    events_.ObserveStep(metrics_.last_step(), offset_);
+    return;
+  }
   if ((bits & kHintBar) != 0) {
     if (const auto bar = ParseProgressBar(line.text)) {
       HandleBar(*bar);
@@ -261,12 +266,17 @@ void LogReader::HandleText(CleanLine line) {
     cleared_ = false;
     if (taken) return;
   }
-  if ((metrics_.is_open() || (bits & kHintMetric) != 0) && metrics_.TakeLine(line, cut_, line_)) {
-    events_.ObserveStep(metrics_.last_step(), offset_);
-    return;
-  }
+  if ((metrics_.is_open() || (bits & kHintMetric) != 0) && HandleMetric(line)) return;
   if ((bits & kHintNotice) != 0) HandleNotice(line);
   if ((bits & kHintSignature) != 0) HandleSignature(line, nullptr);
+}
+
+// A header of a table looks like nothing else that is understood, so it is tried behind the lines of loops.
+bool LogReader::HandleMetric(const CleanLine& line) {
+  const bool taken = metrics_.TakeLine(line, cut_, line_) || metrics_.TakeLoneScore(line, cut_, line_) ||
+                     metrics_.TakeTable(line.text, line.rank, line_) || metrics_.TakeRepeated(line, cut_, line_);
+  if (taken) events_.ObserveStep(metrics_.last_step(), offset_);
+  return taken;
 }
 
 void LogReader::HandleBar(const ProgressBar& bar) {
@@ -343,6 +353,8 @@ void LogReader::HandleSignature(const CleanLine& line, const Exception* exceptio
 
 void LogReader::Finish() {
   metrics_.Finish(bar_);
+  model::Run& part = builder_.part();
+  if (part.framework.empty()) part.framework = std::string(trainer_.Name(part));
   events_.Finish(metrics_.last_step());
   if (highest_rank_ >= 0) builder_.part().ranks = std::max(builder_.part().ranks, highest_rank_ + 1);
   if (long_lines_ != 0) {

@@ -18,6 +18,7 @@
 #include "import/log/metric_rows.h"
 #include "import/log/progress_bar.h"
 #include "import/log/traceback.h"
+#include "import/log/trainer.h"
 
 namespace vigil::import::log {
 
@@ -57,6 +58,7 @@ class LogReader final : public Reader {
   bool WantsEveryLine() const;
 
   void HandleText(CleanLine line);
+  bool HandleMetric(const CleanLine& line);
   void HandleBar(const ProgressBar& bar);
   bool HandleTraceback(const CleanLine& line);
   bool HandleDict(const CleanLine& line);
@@ -70,6 +72,7 @@ class LogReader final : public Reader {
   PartBuilder& builder_;
   HintScanner scanner_;
   LineCleaner cleaner_;
+  TrainerMarks trainer_;
   TrainingBar bar_;
   MetricRows metrics_;
   ArgumentReader arguments_;

@@ -14,9 +14,11 @@ constexpr std::size_t kLongestName = 64;
 constexpr std::size_t kLongestAside = 32;  // "(+0.12z)", "(64.99%)", "(2.35 avg)"
 
 // The last word before a number that makes it the step. One and two letters count only before ':' or '='.
-constexpr std::array<std::string_view, 12> kStepWords = {
-    "step",       "iter",     "iteration", "global_step",   "current_steps",  "it",
-    "train_step", "opt_step", "s",         "training_step", "optimizer_step", "update"};
+constexpr std::array<std::string_view, 15> kStepWords = {
+    "step", "iter",          "iteration",      "global_step", "current_steps", "it",    "train_step", "opt_step",
+    "s",    "training_step", "optimizer_step", "update",      "batch",         "steps", "num_updates"};
+// Words that count through all epochs, wherever in the line they stand.
+constexpr std::array<std::string_view, 2> kGlobalStepWords = {"num_updates", "global_step"};
 constexpr std::array<std::string_view, 10> kEvaluationWords = {
     "val", "valid", "validate", "validation", "validating", "eval", "evaluate", "evaluation", "test", "testing"};
 
@@ -153,10 +155,11 @@ std::size_t FieldReader::ReadThousands(std::size_t begin, std::size_t end, doubl
   return end;
 }
 
-// "/ 250000" behind a count.
+// "/ 250000" or " / 250000" behind a count.
 std::size_t FieldReader::ReadTotal(std::size_t end, std::int64_t& total) const {
-  if (At(end) != '/') return end;
-  std::size_t at = end + 1;
+  const bool apart = At(end) == ' ' && At(end + 1) == '/';
+  if (At(end) != '/' && !apart) return end;
+  std::size_t at = end + (apart ? 2 : 1);
   while (at < text_.size() && text_[at] == ' ') ++at;
   std::size_t digits = 0;
   total = std::max<std::int64_t>(0, ReadDigits(text_.substr(at), digits));
@@ -272,12 +275,33 @@ bool IsEpochName(const Field& field) { return EqualsIgnoringCase(LastWord(field.
 
 bool IsCount(double value) { return value >= 0 && value < 9e15 && value == std::floor(value); }
 
-bool BeginsAsEvaluation(std::string_view text) {
-  std::size_t begin = 0;
-  while (begin < text.size() && !IsLetter(text[begin])) ++begin;
-  std::size_t end = begin;
-  while (end < text.size() && IsLetter(text[end])) ++end;
-  return end - begin >= 3 && end - begin <= 10 && IsOneOf(text.substr(begin, end - begin), kEvaluationWords);
+// Words that belong to a path, a file or another name do not count: "trainer/validate.py:12", "test_run".
+bool IsWordOfItsOwn(std::string_view text, std::size_t begin, std::size_t end) {
+  constexpr std::string_view kJoins = "/._-";
+  const bool joined_before = begin > 0 && kJoins.find(text[begin - 1]) != std::string_view::npos;
+  const bool joined_behind =
+      end + 1 < text.size() && kJoins.find(text[end]) != std::string_view::npos && text[end + 1] != ' ';
+  return !joined_before && !joined_behind;
+}
+
+// Whether one of the last words before the step says that an evaluation is told: "INFO - validate step: 100",
+// "| valid | epoch 001 |", "[eval] iter 5". `before` is the line up to the step or epoch.
+bool SpeaksOfEvaluation(std::string_view before) {
+  constexpr int kWordsToSee = 4;
+  constexpr std::size_t kCharactersToSee = 80;
+  if (before.size() > kCharactersToSee) before.remove_prefix(before.size() - kCharactersToSee);
+  std::size_t end = before.size();
+  for (int words = 0; words < kWordsToSee; ++words) {
+    while (end > 0 && !IsLetter(before[end - 1])) --end;
+    std::size_t begin = end;
+    while (begin > 0 && IsLetter(before[begin - 1])) --begin;
+    if (begin == end) return false;
+    const bool fits = end - begin >= 3 && end - begin <= 10;
+    if (fits && IsOneOf(before.substr(begin, end - begin), kEvaluationWords) && IsWordOfItsOwn(before, begin, end))
+      return true;
+    end = begin;
+  }
+  return false;
 }
 
 // "lr(1e-4): 0.1" is 1e-5 under the name lr.
@@ -296,20 +320,33 @@ NamedNumber NumberOf(const Field& field) {
 // A bare count, "it", "s" and "update" count things other than steps too: only a loss beside them makes the line one.
 bool IsSureOfStep(const Field& field) {
   const std::string_view word = LastWord(field.name);
-  return word.size() > 2 && !EqualsIgnoringCase(word, "update");
+  return word.size() > 2 && !EqualsIgnoringCase(word, "update") && !EqualsIgnoringCase(word, "batch") &&
+         !EqualsIgnoringCase(word, "steps");
+}
+
+// A step that counts through all epochs is better than a count within one, and than a count of batches.
+bool IsBetterStep(const Field& field, const MetricLine& line, bool sure) {
+  if (line.step < 0 || field.trailing || !IsCount(field.value)) return false;
+  if (IsOneOf(LastWord(field.name), kGlobalStepWords)) return !line.step_is_global;
+  return !sure && !line.step_is_global && EqualsIgnoringCase(LastWord(field.name), "step");
 }
 
 bool SpeaksOfLoss(std::string_view text) {
+  if (text.starts_with("[batch=")) return true;  // the losses stand in the lines below
   return ContainsIgnoringCase(text, "loss") || ContainsIgnoringCase(text, "trl:") || ContainsIgnoringCase(text, "tel:");
 }
 
 void TakeStep(const Field& field, MetricLine& line) {
+  line.step_is_global = IsOneOf(LastWord(field.name), kGlobalStepWords);
+  line.is_summary = line.step < 0 && line.step_is_global && line.epoch >= 0 && !line.numbers.empty();
+  // What stands before the step is mostly the logger's own: file names, process ids.
+  if (line.step < 0 && !line.is_summary) {
+    for (NamedNumber& number : line.numbers) number.weak = true;
+  }
   line.step = static_cast<std::int64_t>(field.value);
   line.total_steps = field.total;
   line.step_at = field.at;
   line.step_thousands = field.thousands;
-  // What stands before the step is mostly the logger's own: file names, process ids.
-  for (NamedNumber& number : line.numbers) number.weak = true;
 }
 
 }  // namespace
@@ -320,23 +357,30 @@ bool ParseMetricLine(std::string_view text, bool cut, MetricLine& line) {
   line.total_steps = 0;
   line.step_within_epoch = false;
   line.step_opens_line = false;
+  line.step_is_global = false;
+  line.is_summary = false;
   line.numbers.clear();
   FieldReader fields(text);
   Field field;
   bool is_first = true;
   bool after_epoch = false;
   bool sure = true;
+  std::size_t place = text.size();  // of the first step or epoch
   while (fields.Next(field)) {
     if (field.at_end && cut) break;
     const bool bare_count = field.name.empty() && field.total > 0 && (is_first || after_epoch);
-    if (line.step < 0 && IsCount(field.value) && (bare_count || (!field.trailing && IsStepName(field)))) {
-      line.step_within_epoch = bare_count && after_epoch;
-      line.step_opens_line = bare_count && is_first;
+    const bool is_step =
+        line.step < 0 && IsCount(field.value) && (bare_count || (!field.trailing && IsStepName(field)));
+    if (is_step || IsBetterStep(field, line, sure)) {
+      line.step_within_epoch = is_step && bare_count && after_epoch;
+      line.step_opens_line = is_step && bare_count && is_first;
       sure = IsSureOfStep(field) || line.epoch >= 0;
       TakeStep(field, line);
+      place = std::min(place, std::size_t{field.at});
     } else if (line.epoch < 0 && !field.trailing && field.value >= 0 && IsEpochName(field)) {
       line.epoch = field.value;
       line.epoch_at = field.at;
+      place = std::min(place, std::size_t{field.at});
       after_epoch = true;
       is_first = false;
       continue;
@@ -347,7 +391,7 @@ bool ParseMetricLine(std::string_view text, bool cut, MetricLine& line) {
     is_first = false;
   }
   if ((line.step < 0 && line.epoch < 0) || (!sure && !SpeaksOfLoss(text))) return false;
-  line.evaluation = BeginsAsEvaluation(text);
+  line.evaluation = SpeaksOfEvaluation(text.substr(0, place));
   return true;
 }
 

@@ -29,8 +29,9 @@ double NumberOr(const NamedNumbers& numbers, std::string_view name, double other
 }
 
 std::int64_t ExplicitStep(const NamedNumbers& numbers) {
-  constexpr std::array<std::string_view, 6> kNames = {"step", "global_step",   "iteration",
-                                                      "iter", "current_steps", "train/global_step"};
+  constexpr std::array<std::string_view, 9> kNames = {
+      "step",          "global_step",          "iteration",   "iter",      "train/global_step",
+      "current_steps", "training/global_step", "num_updates", "train_step"};
   for (const std::string_view name : kNames) {
     const double step = NumberOr(numbers, name, -1);
     if (step >= 0 && step <= kLargestStep) return static_cast<std::int64_t>(step);
@@ -50,6 +51,18 @@ RowKind KindOfRow(const NamedNumbers& numbers) {
     return number.name.starts_with("eval") || number.name.starts_with("test_");
   });
   return evaluates ? RowKind::kEvaluation : RowKind::kTraining;
+}
+
+// "1.2B", "26,668", "3.5e-4", "81.2%".
+std::optional<double> ReadScaled(std::string_view text) {
+  if (const auto plain = ParseNumber(text)) return plain;
+  if (text.size() < 2) return std::nullopt;
+  constexpr std::string_view kSuffixes = "kKMBTPE%";
+  constexpr std::array<double, 8> kScales = {1e3, 1e3, 1e6, 1e9, 1e12, 1e15, 1e18, 1};
+  const std::size_t at = kSuffixes.find(text.back());
+  if (at == std::string_view::npos) return std::nullopt;
+  const auto value = ParseNumber(text.substr(0, text.size() - 1));
+  return value ? std::optional<double>(*value * kScales[at]) : std::nullopt;
 }
 
 void RebuildSegments(model::Series& series) {
@@ -117,7 +130,7 @@ void MetricRows::AddMissingLoss(const NamedNumbers& numbers, const Place& place)
 // Steps that begin anew in every epoch are counted through: "Epoch 2, step 10", "Epoch [2][40/500]", Keras' bars.
 std::int64_t MetricRows::StepWithinEpochs(const MetricLine& line) {
   const double epoch = line.epoch >= 0 ? line.epoch : header_epoch_;
-  if (epoch < 0) return line.step;
+  if (epoch < 0 || line.step_is_global) return line.step;
   if (first_epoch_ < 0) first_epoch_ = epoch == 0 ? 0 : 1;
   const bool counted_in_epoch = line.step_within_epoch || (line.step_opens_line && line.epoch < 0);
   if (counted_in_epoch && line.total_steps > 0) {
@@ -144,14 +157,72 @@ void MetricRows::PlaceLine(const MetricLine& line, Place& place) {
   if (line.total_steps > 0 && line.epoch < 0 && header_epoch_ < 0) total_steps_ = line.total_steps;
 }
 
+// "    optim/LR (group 0)=4.0E-05", "    Train loss/train/total: 11.03": one name and number a line. Names hold spaces,
+// brackets and colons, so the last separator counts.
 bool MetricRows::TakeBlockLine(const CleanLine& line, std::uint32_t line_number) {
   const bool belongs = line.text.starts_with(' ') || line.text.starts_with('\t');
-  if (!belongs || line.text.find('=') == std::string_view::npos) {
+  const std::string_view text = Trim(line.text);
+  const std::size_t equals = text.rfind('=');
+  const std::size_t colon = text.rfind(": ");
+  const std::size_t split = equals != std::string_view::npos ? equals : colon;
+  if (!belongs || split == std::string_view::npos) {
     block_step_ = -1;
     return false;
   }
-  ParseNamedNumbers(line.text, postfix_);
-  const Place place = {block_step_, line.rank, line_number};
+  std::string_view name = Trim(text.substr(0, split));
+  const bool evaluation = name.starts_with("Eval ");
+  if (evaluation || name.starts_with("Train ")) name = Trim(name.substr(evaluation ? 5 : 6));
+  const auto value = ReadScaled(Trim(text.substr(split + (split == equals ? 1 : 2))));
+  if (!value || name.empty()) return true;
+  postfix_.clear();
+  postfix_.push_back({name, *value});
+  const Place place = {block_step_, line.rank, line_number, Origin::kLine, evaluation};
+  FindNames(postfix_, place);
+  AddPoints(postfix_, place);
+  return true;
+}
+
+bool MetricRows::TakeTable(std::string_view text, std::int32_t rank, std::uint32_t line_number) {
+  const TableReader::Place where = tables_.Consume(text, table_row_);
+  if (where != TableReader::Place::kRow) return where == TableReader::Place::kInside;
+  Place place = {table_row_.step, rank, line_number, Origin::kTable, table_row_.evaluation};
+  if (table_row_.step < 0) {
+    place.step = static_cast<std::int64_t>(table_row_.epoch);
+    place.axis = model::Axis::kEpoch;
+  } else if (table_row_.total > 0) {
+    total_steps_ = table_row_.total;
+  }
+  FindNames(table_row_.numbers, place);
+  AddPoints(table_row_.numbers, place);
+  last_step_ = place.step;
+  return true;
+}
+
+bool MetricRows::TakeRepeated(const CleanLine& line, bool cut, std::uint32_t line_number) {
+  if (cut) return false;
+  const bool parsed = ParseMetricLine(line.text, cut, metric_line_);
+  const auto& rows = repetition_.Take(line.text, parsed ? &metric_line_ : nullptr, line.rank, line_number);
+  for (const LearnedRow& row : rows) {
+    postfix_.clear();
+    for (const LearnedRow::Number& number : row.numbers) postfix_.push_back({number.name, number.value});
+    const Place place = {row.step, row.rank, row.line};
+    FindNames(postfix_, place);
+    AddPoints(postfix_, place);
+    last_step_ = row.step;
+  }
+  return !rows.empty();
+}
+
+bool MetricRows::TakeLoneScore(const CleanLine& line, bool cut, std::uint32_t line_number) {
+  if (cut || last_step_ < 0 || last_step_ >= kUnresolved || table_.empty()) return false;
+  const std::string_view text = Trim(line.text);
+  constexpr std::string_view kWords = "val loss";
+  if (!text.starts_with(kWords)) return false;
+  const auto value = ParseNumber(text.substr(std::min(text.size(), text.find_first_not_of(" :=", kWords.size()))));
+  if (!value) return false;
+  postfix_.clear();
+  postfix_.push_back({kWords, *value});
+  const Place place = {last_step_, line.rank, line_number};
   FindNames(postfix_, place);
   AddPoints(postfix_, place);
   return true;
@@ -159,9 +230,11 @@ bool MetricRows::TakeBlockLine(const CleanLine& line, std::uint32_t line_number)
 
 bool MetricRows::TakeLine(const CleanLine& line, bool cut, std::uint32_t line_number) {
   if (block_step_ >= 0 && TakeBlockLine(line, line_number)) return true;
+  if (OpenEvaluationBlock(line.text)) return true;
   if (!cut && TakeLineByShape(line, line_number)) return true;
   if (line.text.size() > kLongestMetricLine || !ParseMetricLine(line.text, cut, metric_line_)) return false;
-  Place place = {0, line.rank, line_number, Origin::kLine, metric_line_.evaluation};
+  const Origin origin = metric_line_.is_summary ? Origin::kSummary : Origin::kLine;
+  Place place = {0, line.rank, line_number, origin, metric_line_.evaluation};
   if (!FindNames(metric_line_.numbers, place)) {
     if (metric_line_.step < 0 && metric_line_.numbers.empty()) header_epoch_ = metric_line_.epoch;
     return OpenBlock(line.text);
@@ -197,13 +270,22 @@ void MetricRows::RememberShape(std::string_view text, std::int32_t rank) {
   shapes_.insert(shapes_.begin(), {std::move(*shape), rank});
 }
 
-// "... [step=2/739328,epoch=0]" and the numbers below, one a line.
+// "... [step=2/739328,epoch=0]" or "[batch=1/4800]:", and the numbers below, one a line.
 bool MetricRows::OpenBlock(std::string_view text) {
-  if (metric_line_.step < 0 || text.find("[step=") == std::string_view::npos || !Trim(text).ends_with(']'))
-    return false;
+  const std::string_view trimmed = Trim(text);
+  const bool opens = (text.find("[step=") != std::string_view::npos && trimmed.ends_with(']')) ||
+                     (trimmed.starts_with("[batch=") && trimmed.ends_with("]:"));
+  if (metric_line_.step < 0 || !opens) return false;
   block_step_ = metric_line_.step;
   last_step_ = block_step_;
   total_steps_ = metric_line_.total_steps;
+  return true;
+}
+
+// "[eval batch=50/50] Eval on eval data:" and the scores below, of the latest step.
+bool MetricRows::OpenEvaluationBlock(std::string_view text) {
+  if (!text.starts_with("[eval batch=") || last_step_ < 0 || last_step_ >= kUnresolved) return false;
+  if (text.ends_with(':')) block_step_ = last_step_;
   return true;
 }
 
@@ -218,7 +300,8 @@ bool MetricRows::TakePostfix(const ProgressBar& bar, std::int32_t rank, std::uin
   }
   bar_count_ = bar.count;
   bar_total_ = bar.total;
-  place.step = bar_start_ + bar.count;
+  const double stated = NumberOr(postfix_, "global_step", -1);
+  place.step = stated >= 0 && stated < kLargestStep ? static_cast<std::int64_t>(stated) : bar_start_ + bar.count;
   last_step_ = place.step;
   AddPoints(postfix_, place);
   return true;

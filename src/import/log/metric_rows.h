@@ -12,7 +12,9 @@
 #include "import/log/line_shape.h"
 #include "import/log/metric_line.h"
 #include "import/log/progress_bar.h"
+#include "import/log/repetition.h"
 #include "import/log/series_table.h"
+#include "import/log/table.h"
 
 namespace vigil::import::log {
 
@@ -23,6 +25,12 @@ class MetricRows {
 
   // A line of a plain loop. True when it was one: it names a step or an epoch and a metric the vocabulary knows.
   bool TakeLine(const CleanLine& line, bool cut, std::uint32_t line_number);
+  // A line of a table, or of the lines below a row of names. True when it was one.
+  bool TakeTable(std::string_view text, std::int32_t rank, std::uint32_t line_number);
+  // A line that nothing else understood: believed when its shape repeats. True when it was.
+  bool TakeRepeated(const CleanLine& line, bool cut, std::uint32_t line_number);
+  // "val loss 3.1" alone in a line, between lines that name their steps: it belongs to the latest one.
+  bool TakeLoneScore(const CleanLine& line, bool cut, std::uint32_t line_number);
   // Numbers behind a bar, at the step the bar tells.
   bool TakePostfix(const ProgressBar& bar, std::int32_t rank, std::uint32_t line_number);
   // A dictionary; its step is taken from the dictionary, from the text before it, or found out at the end.
@@ -38,7 +46,8 @@ class MetricRows {
   // The latest step that a line or bar told, -1 before any.
   std::int64_t last_step() const { return last_step_; }
   // Whether the lines that follow belong to a row that spans several.
-  bool is_open() const { return block_step_ >= 0; }
+  bool is_open() const { return block_step_ >= 0 || tables_.is_open(); }
+  bool in_table() const { return tables_.is_open(); }
   // Gives the rows that named no step theirs.
   void Finish(const TrainingBar& bar);
 
@@ -60,6 +69,7 @@ class MetricRows {
   void AddMissingLoss(const NamedNumbers& numbers, const Place& place);
   void ResolveDictRows();
   bool OpenBlock(std::string_view text);
+  bool OpenEvaluationBlock(std::string_view text);
   bool TakeBlockLine(const CleanLine& line, std::uint32_t line_number);
   void PlaceLine(const MetricLine& line, Place& place);
   std::int64_t StepWithinEpochs(const MetricLine& line);
@@ -75,6 +85,9 @@ class MetricRows {
   };
   std::vector<RankShape> shapes_;  // the latest first
   std::vector<LineShape::Value> values_;
+  TableReader tables_;
+  TableRow table_row_;
+  Repetition repetition_;
   bool by_shape_ = true;
   NamedNumbers postfix_;
   std::vector<std::uint32_t> found_;  // places in the table, as many as numbers

@@ -13,7 +13,7 @@
 namespace vigil::import::log {
 
 // Which kind of line a number came from. The same name in two kinds of lines is mostly two things.
-enum class Origin : std::uint8_t { kLine, kBar, kDictRow, kDictWithStep };
+enum class Origin : std::uint8_t { kLine, kBar, kDictRow, kDictWithStep, kSummary, kTable };
 
 class SeriesTable {
  public:
@@ -37,6 +37,7 @@ class SeriesTable {
   // The place of that name in the table, 0 when it has none. A name that the vocabulary does not know gets one only
   // when `keep_unknown` says that the line is worth it, and never more than some thousand do.
   std::uint32_t Find(std::string_view name, std::int32_t rank, Origin origin, bool keep_unknown);
+  bool empty() const { return entries_.size() == 1; }
   const Entry& entry(std::uint32_t index) const { return entries_[index]; }
   // Appends a point. A step told twice (ranks that print the same line) is kept once, unless steps went back between.
   void Add(std::uint32_t index, std::int64_t step, double value, std::uint32_t line, model::Axis axis);

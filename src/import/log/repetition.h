@@ -1,0 +1,49 @@
+// Lines of trainers that nobody named. A loop prints the same words around other numbers for every step; so a line
+// whose names the vocabulary does not know, or that is a sentence, is believed when it came several times with rising
+// steps.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "import/log/metric_line.h"
+
+namespace vigil::import::log {
+
+struct LearnedRow {
+  struct Number {
+    std::string name;
+    double value = 0;
+  };
+  std::int64_t step = -1;
+  std::uint32_t line = 0;
+  std::int32_t rank = -1;
+  std::vector<Number> numbers;
+};
+
+class Repetition {
+ public:
+  // A line that names a step, or counts something, beside other numbers. `parsed`: as ParseMetricLine took it apart,
+  // null when it could not. Returns the rows to believe now: none, this one, or this one and those before it.
+  const std::vector<LearnedRow>& Take(std::string_view text, const MetricLine* parsed, std::int32_t rank,
+                                      std::uint32_t line);
+
+ private:
+  struct Shape {
+    std::uint32_t seen = 0;
+    std::int64_t last_step = -1;
+    std::vector<LearnedRow> held_back;
+  };
+  bool ReadParsed(const MetricLine& parsed, LearnedRow& row) const;
+  bool ReadSentence(std::string_view text, LearnedRow& row);
+
+  std::unordered_map<std::string, Shape> shapes_;
+  std::vector<LearnedRow> believed_;
+  NamedNumbers numbers_;
+  std::string key_;
+};
+
+}  // namespace vigil::import::log
