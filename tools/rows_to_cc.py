@@ -63,6 +63,9 @@ class Writer:
     def words(self, value):
         return self.array("std::string_view", [quote(word) for word in value])
 
+    def scaled(self, value):
+        return self.array("ScaledName", ["{%s, %s}" % (quote(name), self.number(factor)) for name, factor in value.items()])
+
     def thresholds(self, value):
         rows = []
         for name, row in value.items():
@@ -84,7 +87,7 @@ class Writer:
 TABLES = [
     Table("signals.toml", "signal", "SignalRow", [
         ("id", "text", REQUIRED), ("title", "text", REQUIRED), ("unit", "text", ""), ("better", "better", "neither"),
-        ("label", "text", ""), ("aliases", "words", [])]),
+        ("label", "text", ""), ("aliases", "words", []), ("scaled", "scaled", {})]),
     Table("facts.toml", "fact", "FactRow", [
         ("id", "text", REQUIRED), ("title", "text", REQUIRED), ("aliases", "words", [])]),
     Table("findings.toml", "finding", "FindingRow", [
@@ -106,7 +109,7 @@ TABLES = [
     Table("signatures.toml", "signature", "SignatureRow", [
         ("id", "text", REQUIRED), ("title", "text", REQUIRED), ("family", "family", REQUIRED), ("severity", "severity", REQUIRED),
         ("patterns", "words", REQUIRED), ("role", "text", "root"), ("cause", "text", ""), ("finding", "text", ""),
-        ("explanation", "text", REQUIRED), ("fix", "text", REQUIRED), ("certainty", "number", 0.9)]),
+        ("explanation", "text", REQUIRED), ("fix", "text", REQUIRED), ("certainty", "number", 0.9), ("link", "text", "")]),
 ]
 
 

@@ -21,6 +21,12 @@ using Words = std::span<const std::string_view>;
 // Which way a signal improves.
 enum class Better : std::uint8_t { kNeither, kLower, kHigher };
 
+// A name under which a signal is logged in another unit, and the factor to the signal's own.
+struct ScaledName {
+  std::string_view name;
+  double factor;
+};
+
 // A canonical signal, and the names that frameworks give it. An alias may hold one `*`, which becomes the label named
 // by `label`: "rewards/*/mean" with label "reward". Aliases are matched after the case and separators are folded.
 struct SignalRow {
@@ -30,6 +36,7 @@ struct SignalRow {
   Better better;
   std::string_view label;
   Words aliases;
+  std::span<const ScaledName> scaled;
 };
 
 // A canonical setting of a run ("lr", "max_grad_norm") and its names in configs.
@@ -122,7 +129,8 @@ struct SignatureRow {
   std::string_view finding;  // an additional finding id it stands for ("memory/oom"), or empty
   std::string_view explanation;
   std::string_view fix;
-  double certainty;  // how often the message means that cause, 0..1, with nothing else known
+  double certainty;       // how often the message means that cause, 0..1, with nothing else known
+  std::string_view link;  // documentation of the error, or empty
 };
 
 std::span<const SignalRow> Signals();
@@ -144,11 +152,13 @@ const SignalRow* FindSignal(std::string_view id);
 // Every id that `vigil explain` knows, in the order of the tables.
 std::vector<std::string> AllIds();
 
-// What a source's name means: the canonical signal, the labels taken from the name, or nothing when it is unknown.
+// What a source's name means: the canonical signal, the labels taken from the name, the factor to its unit; nothing
+// when it is unknown.
 struct Meaning {
   std::string_view signal;
   std::string_view unit;
   model::Labels labels;
+  double scale = 1;  // values under this name times this are in `unit`
 };
 std::optional<Meaning> Interpret(std::string_view raw_name);
 // The canonical key of a config setting, empty when unknown.

@@ -20,8 +20,13 @@ struct Wildcard {
   const SignalRow* row;
 };
 
+struct Exact {
+  const SignalRow* row;
+  double scale;
+};
+
 struct Vocabulary {
-  std::unordered_map<std::string, const SignalRow*> exact;
+  std::unordered_map<std::string, Exact> exact;
   std::vector<Wildcard> wildcards;
   std::unordered_map<std::string, std::string_view> facts;
 };
@@ -29,12 +34,13 @@ struct Vocabulary {
 Vocabulary Build() {
   Vocabulary vocabulary;
   for (const SignalRow& row : Signals()) {
-    vocabulary.exact.emplace(Fold(row.id), &row);
+    vocabulary.exact.emplace(Fold(row.id), Exact{&row, 1});
+    for (const ScaledName& name : row.scaled) vocabulary.exact.emplace(Fold(name.name), Exact{&row, name.factor});
     for (const std::string_view alias : row.aliases) {
       const std::string folded = Fold(alias);
       const std::size_t star = folded.find('*');
       if (star == std::string::npos) {
-        vocabulary.exact.emplace(folded, &row);
+        vocabulary.exact.emplace(folded, Exact{&row, 1});
       } else {
         vocabulary.wildcards.push_back({folded.substr(0, star), folded.substr(star + 1), &row});
       }
@@ -59,7 +65,7 @@ std::optional<Meaning> Interpret(std::string_view raw_name) {
   const std::string name = Fold(raw_name);
   const Vocabulary& vocabulary = TheVocabulary();
   if (const auto at = vocabulary.exact.find(name); at != vocabulary.exact.end())
-    return Meaning{at->second->id, at->second->unit, {}};
+    return Meaning{at->second.row->id, at->second.row->unit, {}, at->second.scale};
   for (const Wildcard& wildcard : vocabulary.wildcards) {
     const std::size_t fixed = wildcard.before.size() + wildcard.after.size();
     if (name.size() <= fixed || !name.starts_with(wildcard.before) || !name.ends_with(wildcard.after)) continue;

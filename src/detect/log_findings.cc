@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <string>
 
 #include "base/base.h"
@@ -45,7 +46,6 @@ Role RoleOf(const catalogue::SignatureRow& row) {
 
 // The row of a process's exit code; code 1 and its kin only say that something failed.
 const catalogue::SignatureRow* RowOfExit(std::int64_t code) {
-  if (code == -9) return catalogue::FindSignature("log/host-oom-kill");
   if (code == -7) return catalogue::FindSignature("log/deepspeed-exit-7");
   if (code == -11) return catalogue::FindSignature("log/segfault");
   return catalogue::FindSignature(code < 0 ? "log/killed-signal" : kFallback);
@@ -187,9 +187,19 @@ std::string RankWords(const std::vector<std::int32_t>& ranks) {
   return fmt::format(" on {} ranks ({}, {}, ...)", ranks.size(), ranks[0], ranks[1]);
 }
 
+// Nothing but the kernel's log tells who sent it.
+bool IsSigkill(const Trouble& trouble) {
+  if (trouble.row->id != "log/killed-signal") return false;
+  constexpr std::array<std::string_view, 6> kSigns = {"-9",     "137",           "SIGKILL",
+                                                      "Killed", "got signal: 9", "9 death signal"};
+  return std::any_of(kSigns.begin(), kSigns.end(),
+                     [&](std::string_view sign) { return trouble.text.find(sign) != std::string::npos; });
+}
+
 std::string MessageOf(const model::Run& run, const Trouble& primary, const std::vector<std::int32_t>& ranks) {
   const Event& event = *primary.event;
-  std::string message(primary.row->title);
+  std::string message(IsSigkill(primary) ? "killed by SIGKILL: the OOM killer, the scheduler or a person (dmesg tells)"
+                                         : primary.row->title);
   message += RankWords(ranks);
   if (event.step >= 0) message += fmt::format(" at step {}", event.step);
   if (event.run_went_on) {

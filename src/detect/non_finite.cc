@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "detect/detectors.h"
 
@@ -72,7 +73,8 @@ std::string Told(std::string_view what, std::int64_t step, const BadPoints& bad,
 
 class NonFiniteLoss : public Detector {
  public:
-  explicit NonFiniteLoss(const Context& context) : recovered_points_(context.Threshold("recovered_points")) {}
+  explicit NonFiniteLoss(const Context& context)
+      : recovered_points_(context.Threshold("recovered_points")), replaced_(ReplacesNan(*context.run)) {}
 
   void Observe(const Sample& sample) override {
     if (sample.role == 1) {
@@ -86,13 +88,20 @@ class NonFiniteLoss : public Detector {
     // A filter in the logger writes 0 for what it could not average. A true loss of exactly 0 has a gradient.
     const bool zero = sample.value == 0.0;
     const bool has_gradient = grad_here && grad_.value > 0;
-    const bool hidden = zero && ((grad_here && grad_is_bad_) || (in_hidden_ && !has_gradient));
+    const bool by_gradient = zero && ((grad_here && grad_is_bad_) || (in_hidden_ && !has_gradient));
+    // Code that replaces NaN by 0 hides it even from the gradient; infinity becomes the largest number of its type.
+    const bool by_code = (replaced_ && zero && !has_gradient && bad_.good() > 0) || IsLargestOfItsType(sample.value);
+    const bool hidden = by_gradient || by_code;
     const bool visible = !std::isfinite(sample.value);
     if (hidden && !bad_.any()) {
-      hidden_first_ = true;
-      began_ = grad_turned_bad_;  // an averaging logger still shows the finite steps of that interval
+      hidden_ = zero ? Hidden::kZero : Hidden::kLargest;
+      // An averaging logger still shows the finite steps of that interval.
+      began_ = by_gradient ? grad_turned_bad_ : sample;
     }
-    if (visible && !bad_.any()) began_ = sample;
+    if (visible && !bad_.any()) {
+      began_ = sample;
+      hidden_ = model::IsNoValue(sample.value) ? Hidden::kLeftOut : Hidden::kNot;
+    }
     in_hidden_ = hidden;
     if (!visible && !hidden) last_good_ = sample;
     bad_.Add(sample, visible || hidden);
@@ -102,28 +111,70 @@ class NonFiniteLoss : public Detector {
     if (!bad_.any()) return;
     const bool recovered = bad_.Recovered(recovered_points_);
     const Sample& first = began_;
-    const std::string what =
-        hidden_first_ ? "loss is NaN but logged as 0" : fmt::format("loss is {}", FormatNumber(first.value));
+    const std::string what = WhatIsSeen(first);
     model::Finding finding = MakeFinding(first.step, bad_.last_step(), Told(what, first.step, bad_, recovered));
     if (recovered) finding.severity = model::Severity::kWarning;
-    AddEvidence(finding,
-                hidden_first_ ? fmt::format("gradient norm {} at step {}, and a loss of exactly 0 from step {}",
-                                            FormatNumber(first.value), first.step, bad_.first().step)
-                              : fmt::format("first non-finite loss at step {}", first.step),
-                first.step, first.value, first.line);
+    AddEvidence(finding, HowItIsSeen(first), first.step, first.value, first.line);
     if (bad_.good() > 0 && !recovered) {
       AddEvidence(finding,
                   fmt::format("last finite loss {} at step {}", FormatNumber(last_good_.value), last_good_.step),
                   last_good_.step, last_good_.value, last_good_.line);
     }
     AddOutage(finding, bad_);
-    AddMeasure(finding, "hidden", hidden_first_ ? 1 : 0);
+    AddMeasure(finding, "hidden", hidden_ != Hidden::kNot ? 1 : 0);
     AddMeasure(finding, "recovered", recovered ? 1 : 0);
     out.push_back(std::move(finding));
   }
 
  private:
+  enum class Hidden : std::uint8_t { kNot, kZero, kLargest, kLeftOut };
+
+  // What nan_to_num makes of infinity in fp32, bf16 and fp16. No loss is that by itself.
+  static bool IsLargestOfItsType(double value) {
+    constexpr double kFloat = 3.4028234663852886e38;
+    constexpr double kBfloat = 3.3895313892515355e38;
+    constexpr double kHalf = 65504;
+    return std::abs(value) == kHalf || std::abs(std::abs(value) / kFloat - 1) < 1e-6 ||
+           std::abs(std::abs(value) / kBfloat - 1) < 1e-6;
+  }
+
+  static bool ReplacesNan(const model::Run& run) {
+    return std::any_of(run.events.begin(), run.events.end(), [](const model::Event& event) {
+      return event.kind == model::EventKind::kNanHider && event.name == "nan_to_num";
+    });
+  }
+
+  std::string WhatIsSeen(const Sample& first) const {
+    switch (hidden_) {
+      case Hidden::kZero:
+        return "loss is NaN but logged as 0";
+      case Hidden::kLargest:
+        return fmt::format("loss is infinite but logged as {}", FormatNumber(first.value));
+      case Hidden::kLeftOut:
+        return "loss is NaN and left out of its line";
+      case Hidden::kNot:
+        break;
+    }
+    return fmt::format("loss is {}", FormatNumber(first.value));
+  }
+
+  std::string HowItIsSeen(const Sample& first) const {
+    if (hidden_ == Hidden::kZero && first.role == 1) {
+      return fmt::format("gradient norm {} at step {}, and a loss of exactly 0 from step {}", FormatNumber(first.value),
+                         first.step, bad_.first().step);
+    }
+    if (hidden_ == Hidden::kZero)
+      return fmt::format("a loss of exactly 0 from step {}, in a run whose code replaces NaN (nan_to_num)", first.step);
+    if (hidden_ == Hidden::kLargest)
+      return fmt::format("the largest number of its type at step {}: what nan_to_num makes of infinity", first.step);
+    if (hidden_ == Hidden::kLeftOut)
+      return fmt::format("the line of step {} has no loss, as some trainers and JSON writers do with NaN", first.step);
+    return fmt::format("first non-finite loss at step {}", first.step);
+  }
+
   double recovered_points_;
+  bool replaced_;
+  Hidden hidden_ = Hidden::kNot;
   BadPoints bad_;
   Sample grad_{1, model::kNoStep, 0, 0};
   Sample last_good_;
@@ -131,7 +182,6 @@ class NonFiniteLoss : public Detector {
   Sample began_;
   bool grad_is_bad_ = false;
   bool in_hidden_ = false;
-  bool hidden_first_ = false;
 };
 
 // ---- gradient norm

@@ -49,6 +49,7 @@ PartBuilder::SeriesId PartBuilder::OpenSeries(std::string_view raw_name, const m
     series.signal = std::string(meaning->signal);
     series.unit = std::string(meaning->unit);
     series.labels.insert(series.labels.end(), meaning->labels.begin(), meaning->labels.end());
+    if (meaning->scale != 1) scales_.emplace_back(id, meaning->scale);
   }
   std::sort(series.labels.begin(), series.labels.end());
   part_.series.push_back(std::move(series));
@@ -93,6 +94,11 @@ void PartBuilder::MakeRoom(std::uint64_t done, std::uint64_t total) {
 }
 
 model::Run PartBuilder::Finish() {
+  for (const auto& [id, scale] : scales_) {
+    for (double& value : part_.series[id].values) {
+      if (value == value) value *= scale;  // NaN keeps its payload
+    }
+  }
   if (part_.series.size() > kMaxSeries) {
     part_.series.resize(kMaxSeries);
     AddNote(fmt::format("metrics after the first {} left out", FormatCount(kMaxSeries)));

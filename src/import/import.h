@@ -50,7 +50,8 @@ class PartBuilder {
 
   model::Run& part() { return part_; }
   model::Series& series(SeriesId id) { return part_.series[id]; }
-  // The part as it is handed on: without series that stayed empty. The builder is spent.
+  // The part as it is handed on: without series that stayed empty, values in the units of their signals. The builder is
+  // spent.
   model::Run Finish();
   // The same as it stands now, while more may come.
   model::Run Snapshot() const;
@@ -69,6 +70,7 @@ class PartBuilder {
   model::Run part_;
   std::unordered_map<std::string, SeriesId, NameHash, std::equal_to<>> ids_;
   std::uint64_t impossible_steps_ = 0;
+  std::vector<std::pair<SeriesId, double>> scales_;  // of series whose name says another unit than the signal's
 };
 
 enum class Growth : std::uint8_t {

@@ -172,6 +172,7 @@ CataloguePage PageOf(const catalogue::SignatureRow& row) {
   AddText(page, "family", "Family", model::Name(row.family));
   AddText(page, "explanation", "What it means", row.explanation);
   AddText(page, "fix", "What to do", row.fix);
+  AddText(page, "link", "Read more", row.link);
   AddText(page, "role", "Role", RoleText(row.role));
   AddText(page, "cause", "Cause", row.cause);
   AddText(page, "finding", "Counts also as", row.finding);
@@ -186,7 +187,10 @@ CataloguePage PageOf(const catalogue::SignalRow& row) {
   AddText(page, "better", "Better", kBetter[static_cast<std::size_t>(row.better)]);
   if (!row.label.empty())
     AddText(page, "label", "Label", fmt::format("what stands for * in a name is kept as the label {}", row.label));
-  AddList(page, "aliases", "Names it is logged under", Listed(row.aliases));
+  std::vector<std::string> names = Listed(row.aliases);
+  for (const catalogue::ScaledName& name : row.scaled)
+    names.push_back(fmt::format("{} (times {})", name.name, FormatNumber(name.factor)));
+  AddList(page, "aliases", "Names it is logged under", std::move(names));
   std::vector<std::vector<Cell>> findings;
   for (const catalogue::FindingRow& finding : catalogue::Findings()) {
     if (Holds(finding.signals, row.id)) findings.push_back({Said(finding.id), Said(finding.title)});

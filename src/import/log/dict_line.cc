@@ -1,9 +1,11 @@
 #include "import/log/dict_line.h"
 
 #include <array>
+#include <cmath>
 
 #include "base/base.h"
 #include "import/log/line.h"
+#include "model/model.h"
 
 namespace vigil::import::log {
 namespace {
@@ -49,6 +51,8 @@ std::size_t SkipValue(std::string_view text, std::size_t at) {
   return kNone;
 }
 
+bool IsNull(std::string_view text) { return text.starts_with("null") || text.starts_with("None"); }
+
 // Reads the value at text[at] and returns where it ends.
 std::size_t ReadValue(std::string_view text, std::size_t at, std::string_view name, NamedNumbers& numbers) {
   std::size_t used = 0;
@@ -67,13 +71,22 @@ std::size_t ReadValue(std::string_view text, std::size_t at, std::string_view na
       return end;
     }
   }
+  if (IsNull(text.substr(at)) && numbers.size() < kMostNumbers) {
+    NamedNumber number = {name, model::kNoValue};
+    number.missing = true;
+    numbers.push_back(number);
+  }
   return SkipValue(text, at);
 }
 
 }  // namespace
 
 std::optional<double> ReadNumber(std::string_view text, std::size_t& used) {
-  if (const auto plain = ParseNumberPrefix(text, used)) return plain;
+  if (const auto plain = ParseNumberPrefix(text, used)) {
+    // A bar that puts ".0" behind what has no decimals writes "nan.0".
+    if (!std::isfinite(*plain) && text.substr(used).starts_with(".0")) used += 2;
+    return plain;
+  }
   constexpr std::array<std::string_view, 6> kWrappers = {"np.float64(", "np.float32(", "np.float16(",
                                                          "np.int64(",   "tensor(",     "array("};
   for (const std::string_view wrapper : kWrappers) {

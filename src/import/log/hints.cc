@@ -52,14 +52,18 @@ constexpr std::array kWords = {
     Word{"checkpoint", kHintNotice},
     Word{"resum", kHintNotice},
     Word{"continuing training", kHintNotice},
+    Word{"nan_to_num", kHintNotice},
+    Word{"nan_inf_filter", kHintNotice},
 };
 
 // Words that many signatures share and healthy logs rarely hold. The engine is made quickly, and searches fastest, with
 // less than a hundred literals.
-constexpr std::array<std::string_view, 22> kSharedWords = {
-    "error",     "failed",     "kill",        "out of ",       "timed out", "timeout",    "unable to", "cannot",
-    "expected ", "exits with", "signal",      "cancelled",     "mismatch",  "generation", "_status_",  "nvidia driver",
-    "abort",     "terminate",  "connection ", "not installed", "exception", "interrupt"};
+constexpr std::array<std::string_view, 35> kSharedWords = {
+    "error",     "failed",        "kill",       "out of ",      "timed out",   "timeout",       "unable to",
+    "cannot",    "expected ",     "exits with", "signal",       "cancelled",   "mismatch",      "generation",
+    "_status_",  "nvidia driver", "abort",      "terminat",     "connection ", "not installed", "exception",
+    "interrupt", "nccl warn",     "nvlink",     "not found",    "couldn't",    "can't",         "invalid ",
+    "does not",  "no such ",      "srun: ",     "memory limit", "exit",        "divisible",     "doesn't"};
 
 constexpr std::size_t kShortestLiteral = 4;
 
@@ -84,9 +88,13 @@ std::vector<Literal> CollectLiterals() {
   for (const SignatureMatcher::PatternId pattern : order) {
     const std::string_view text = matcher.LiteralOf(pattern);
     if (text.size() < kShortestLiteral) continue;
-    const auto inside =
-        std::find_if(literals.begin() + static_cast<std::ptrdiff_t>(first_shared), literals.end(),
-                     [&](const Literal& literal) { return text.find(literal.text) != std::string_view::npos; });
+    // Any text that every match holds will do, and one that others share is best.
+    const std::vector<std::string> runs = LiteralRuns(matcher.ExpressionOf(pattern));
+    const auto inside = std::find_if(
+        literals.begin() + static_cast<std::ptrdiff_t>(first_shared), literals.end(), [&](const Literal& literal) {
+          return std::any_of(runs.begin(), runs.end(),
+                             [&](const std::string& run) { return run.find(literal.text) != std::string::npos; });
+        });
     Literal& literal = inside == literals.end() ? literals.emplace_back(Literal{std::string(text), 0, {}}) : *inside;
     literal.bits |= kHintSignature;
     literal.patterns.push_back(pattern);

@@ -94,7 +94,7 @@ bool DropMpiPrefix(CleanLine& line) {
   const std::string_view rest = line.text.substr(2 + job + digits);
   if (rank < 0 || digits > 6 || !rest.starts_with("]<std")) return false;
   const std::size_t end = rest.find(">:");
-  if (end == std::string_view::npos || end > 10) return false;
+  if (end > 10) return false;
   line.rank = static_cast<std::int32_t>(rank);
   line.text = rest.substr(end + 2);
   DropOneSpace(line.text);

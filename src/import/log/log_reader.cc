@@ -58,6 +58,12 @@ bool LooksLikeSource(std::string_view text) {
                      [&](std::string_view opening) { return text.starts_with(opening); });
 }
 
+// Python's own warnings ("UserWarning: ...") quote errors, and nothing failed.
+bool IsPythonWarning(std::string_view text) {
+  const std::size_t at = text.find("Warning: ");
+  return at != std::string_view::npos && at > 0 && IsLetter(text[at - 1]);
+}
+
 // The number behind `words` in the text.
 std::optional<double> NumberAfter(std::string_view text, std::string_view words) {
   const std::size_t at = text.find(words);
@@ -325,8 +331,21 @@ void LogReader::HandleLossScale(const CleanLine& line) {
   if (const auto scale = NumberAfter(line.text, " to ")) metrics_.TakeLossScale(model::kNoValue, *scale, line_);
 }
 
+// Code or settings in the log that turn a NaN into something else before it is logged.
+void LogReader::HandleNanHider(const CleanLine& line) {
+  if (hides_nan_) return;
+  const bool code = line.text.find("nan_to_num(") != std::string_view::npos && !Trim(line.text).starts_with('#');
+  const bool setting = line.text.find("nan_inf_filter=True") != std::string_view::npos ||
+                       line.text.find("nan_inf_filter: true") != std::string_view::npos;
+  if (!code && !setting) return;
+  hides_nan_ = true;
+  events_.AddNotice(model::EventKind::kNanHider, code ? "nan_to_num" : "logging_nan_inf_filter", line.text,
+                    Here(line.rank));
+}
+
 void LogReader::HandleNotice(const CleanLine& line) {
   HandleLossScale(line);
+  HandleNanHider(line);
   if (LooksLikeSource(line.text)) return;
   const std::string_view text = line.text;
   if (ContainsIgnoringCase(text, "saving model checkpoint") || ContainsIgnoringCase(text, "saving checkpoint") ||
@@ -348,7 +367,8 @@ void LogReader::HandleFailureTable(const CleanLine& line) {
 void LogReader::HandleSignature(const CleanLine& line, const Exception* exception) {
   if (hints_.patterns.empty() || LooksLikeSource(line.text)) return;
   const catalogue::SignatureRow* row = SignatureMatcher::Shared().Match(line.text, hints_.patterns);
-  if (row != nullptr) events_.AddSignature(row->id, line.text, exception, Here(line.rank));
+  if (row == nullptr || (IsPythonWarning(line.text) && row->severity != model::Severity::kInfo)) return;
+  events_.AddSignature(row->id, line.text, exception, Here(line.rank));
 }
 
 void LogReader::Finish() {

@@ -63,6 +63,7 @@ class LogReader final : public Reader {
   bool HandleTraceback(const CleanLine& line);
   bool HandleDict(const CleanLine& line);
   void HandleNotice(const CleanLine& line);
+  void HandleNanHider(const CleanLine& line);
   void HandleLossScale(const CleanLine& line);
   void HandleFailureTable(const CleanLine& line);
   void HandleSignature(const CleanLine& line, const Exception* exception);
@@ -94,6 +95,7 @@ class LogReader final : public Reader {
   bool skipping_ = false;           // within the rest of a line that was too long
   bool cut_ = false;                // the segment at hand has no end of line behind it
   bool cleared_ = false;            // the bar was wiped just before
+  bool hides_nan_ = false;          // something that hides NaN was told of
   bool finished_ = false;           // the summary at the end was the last row
   std::size_t searched_ = 0;        // bytes at the front of the unconsumed ones that hold no end of line
   std::uint64_t block_offset_ = 0;  // bytes before the block at hand

@@ -47,7 +47,20 @@ struct Field {
   bool thousands = false;
   std::uint32_t at = 0;
   double unit_scale = 1;
+  double seconds = 0;
 };
+
+// A unit of time in seconds, 0 for every other unit.
+double SecondsOf(std::string_view unit) {
+  struct Unit {
+    std::string_view name;
+    double seconds;
+  };
+  constexpr std::array<Unit, 8> kUnits = {
+      {{"ms", 1e-3}, {"s", 1}, {"sec", 1}, {"secs", 1}, {"us", 1e-6}, {"min", 60}, {"m", 60}, {"h", 3600}}};
+  const auto at = std::find_if(kUnits.begin(), kUnits.end(), [&](const Unit& known) { return known.name == unit; });
+  return at == kUnits.end() ? 0 : at->seconds;
+}
 
 // Cuts a text into fields, left to right: a name, and the number it stands before.
 class FieldReader {
@@ -245,6 +258,7 @@ bool FieldReader::ReadField(Field& field) {
   end = ReadTotal(end, field.total);
   if (field.before == '(' && (field.total == 0 || At(end) != ')')) return false;
   const std::size_t unit_end = ReadUnit(end, field.unit_scale);
+  field.seconds = unit_end == end ? 0 : SecondsOf(text_.substr(end, unit_end - end));
   field.value *= field.unit_scale;
   if (unit_end != end && IsPartOfWord(unit_end)) return false;
   end = SkipAside(unit_end);
@@ -307,6 +321,7 @@ bool SpeaksOfEvaluation(std::string_view before) {
 // "lr(1e-4): 0.1" is 1e-5 under the name lr.
 NamedNumber NumberOf(const Field& field) {
   NamedNumber number = {field.name, field.value, field.trailing, field.thousands, field.at, field.unit_scale};
+  number.seconds = field.seconds;
   const std::size_t open = field.name.ends_with(')') ? field.name.rfind('(') : std::string_view::npos;
   if (open == std::string_view::npos || open == 0) return number;
   const auto scale = ParseNumber(field.name.substr(open + 1, field.name.size() - open - 2));

@@ -99,10 +99,23 @@ bool MetricRows::FindNames(const NamedNumbers& numbers, const Place& place) {
   return first_metric != 0;
 }
 
+// "dt: 123.45ms" under a name whose unit is the second.
+void MetricRows::BringToSeconds(NamedNumbers& numbers) const {
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    if (numbers[i].seconds == 0 || found_[i] == 0 || !table_.entry(found_[i]).in_seconds) continue;
+    numbers[i].value *= numbers[i].seconds;
+    numbers[i].name_scale *= numbers[i].seconds;
+  }
+}
+
 void MetricRows::AddPoints(const NamedNumbers& numbers, const Place& place) {
   bool has_loss = false;
   for (std::size_t i = 0; i < numbers.size(); ++i) {
     std::uint32_t index = found_[i];
+    if (numbers[i].missing) {
+      AddNull(index, place);
+      continue;
+    }
     if (index == 0 && !numbers[i].weak)
       index = table_.Find(NameOf(numbers[i].name, place.evaluation), place.rank, place.origin, true);
     if (index == 0 || (numbers[i].weak && !table_.entry(index).known)) {
@@ -119,12 +132,32 @@ void MetricRows::AddPoints(const NamedNumbers& numbers, const Place& place) {
   if (!has_loss && !place.evaluation) AddMissingLoss(numbers, place);
 }
 
-// Megatron leaves a loss out of its line when it is NaN. A line of skipped steps has none either, for a better reason.
+// JSON has no NaN, so some loggers write null for it. Only where the same name had a number before: a value that was
+// never there is merely not measured.
+void MetricRows::AddNull(std::uint32_t index, const Place& place) {
+  if (index == 0 || !table_.entry(index).is_open || !table_.entry(index).is_loss) return;
+  table_.Add(index, place.step, model::kNoValue, place.line, place.axis);
+}
+
+// Megatron leaves a loss out of its line when it is NaN. A line of steps that the loss scaler skipped has none either,
+// for a better reason, unless it says that they were NaN. In other trainers a gradient norm that is not finite tells.
 void MetricRows::AddMissingLoss(const NamedNumbers& numbers, const Place& place) {
   const bool complete = FindNumber(numbers, "number of nan iterations") != nullptr;
-  if (!complete || NumberOr(numbers, "number of skipped iterations", 1) != 0) return;
+  const bool skipped = NumberOr(numbers, "number of skipped iterations", 1) != 0;
+  const bool said = NumberOr(numbers, "number of nan iterations", 0) > 0;
+  const bool megatron = complete && (!skipped || said);
+  const std::uint32_t known = table_.Find(loss_name_, place.rank, place.origin, false);
+  const bool had_one = known != 0 && table_.entry(known).is_open;
+  if (!megatron && !(had_one && HasBadGradient(numbers))) return;
   const std::uint32_t index = table_.Find(loss_name_, place.rank, place.origin, true);
   if (index != 0) table_.Add(index, place.step, model::kNoValue, place.line, place.axis);
+}
+
+bool MetricRows::HasBadGradient(const NamedNumbers& numbers) const {
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    if (found_[i] != 0 && table_.entry(found_[i]).is_grad_norm && !std::isfinite(numbers[i].value)) return true;
+  }
+  return false;
 }
 
 // Steps that begin anew in every epoch are counted through: "Epoch 2, step 10", "Epoch [2][40/500]", Keras' bars.
@@ -235,11 +268,16 @@ bool MetricRows::TakeLine(const CleanLine& line, bool cut, std::uint32_t line_nu
   if (line.text.size() > kLongestMetricLine || !ParseMetricLine(line.text, cut, metric_line_)) return false;
   const Origin origin = metric_line_.is_summary ? Origin::kSummary : Origin::kLine;
   Place place = {0, line.rank, line_number, origin, metric_line_.evaluation};
+  for (NamedNumber& number : metric_line_.numbers) {
+    // A time in milliseconds is that of one step; one in seconds mostly that since the start.
+    if (number.seconds == 1e-3 && EqualsIgnoringCase(number.name, "time")) number.name = "time (ms)";
+  }
   if (!FindNames(metric_line_.numbers, place)) {
     if (metric_line_.step < 0 && metric_line_.numbers.empty()) header_epoch_ = metric_line_.epoch;
     return OpenBlock(line.text);
   }
   PlaceLine(metric_line_, place);
+  BringToSeconds(metric_line_.numbers);
   AddPoints(metric_line_.numbers, place);
   last_step_ = place.step;
   if (by_shape_ && !cut) RememberShape(line.text, line.rank);

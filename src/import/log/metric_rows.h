@@ -62,11 +62,14 @@ class MetricRows {
   };
   // Looks the names up; true when one of them is a metric that the vocabulary knows.
   bool FindNames(const NamedNumbers& numbers, const Place& place);
+  void BringToSeconds(NamedNumbers& numbers) const;
   // Appends the numbers whose names were looked up last.
   void AddPoints(const NamedNumbers& numbers, const Place& place);
   bool TakeLineByShape(const CleanLine& line, std::uint32_t line_number);
   void RememberShape(std::string_view text, std::int32_t rank);
   void AddMissingLoss(const NamedNumbers& numbers, const Place& place);
+  void AddNull(std::uint32_t index, const Place& place);
+  bool HasBadGradient(const NamedNumbers& numbers) const;
   void ResolveDictRows();
   bool OpenBlock(std::string_view text);
   bool OpenEvaluationBlock(std::string_view text);

@@ -17,6 +17,8 @@ struct NamedNumber {
   std::uint32_t at = 0;    // where its digits begin in the line
   double unit_scale = 1;   // 5k: 1000
   double name_scale = 1;   // lr(1e-4): 1e-4
+  double seconds = 0;      // 12.3ms: 1e-3; 0 where the value has no unit of time
+  bool missing = false;    // null or None: perhaps a NaN that the writer's format cannot spell
 };
 
 // Numbers of one line, at most kMostNumbers of them.

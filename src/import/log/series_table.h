@@ -27,6 +27,8 @@ class SeriesTable {
     bool known = false;
     bool is_metric = false;  // known, and says how training goes (not the epoch)
     bool is_loss = false;    // the training loss
+    bool is_grad_norm = false;
+    bool in_seconds = false;
     bool is_open = false;
     PartBuilder::SeriesId series = 0;
     std::int64_t last_step = -1;

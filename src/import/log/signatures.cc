@@ -29,13 +29,11 @@ std::size_t GroupLength(std::string_view text, std::size_t open) {
 
 bool IsOptional(char quantifier) { return quantifier == '?' || quantifier == '*' || quantifier == '{'; }
 
-}  // namespace
-
-std::string LongestLiteral(std::string_view expression) {
-  std::string best;
+std::vector<std::string> AllRuns(std::string_view expression) {
+  std::vector<std::string> runs;
   std::string run;
   const auto close_run = [&] {
-    if (run.size() > best.size()) best = run;
+    if (!run.empty()) runs.push_back(ToLower(run));
     run.clear();
   };
   if (expression.starts_with("(?i)")) expression.remove_prefix(4);
@@ -65,7 +63,24 @@ std::string LongestLiteral(std::string_view expression) {
     }
   }
   close_run();
-  return ToLower(best);
+  return runs;
+}
+
+}  // namespace
+
+std::vector<std::string> LiteralRuns(std::string_view expression) {
+  constexpr std::size_t kShortest = 4;
+  std::vector<std::string> runs = AllRuns(expression);
+  std::erase_if(runs, [](const std::string& run) { return run.size() < kShortest; });
+  return runs;
+}
+
+std::string LongestLiteral(std::string_view expression) {
+  std::string best;
+  for (std::string& run : AllRuns(expression)) {
+    if (run.size() > best.size()) best = std::move(run);
+  }
+  return best;
 }
 
 const SignatureMatcher& SignatureMatcher::Shared() {
@@ -98,11 +113,12 @@ const re2::RE2& SignatureMatcher::Expression(PatternId pattern) const {
 const catalogue::SignatureRow* SignatureMatcher::Match(std::string_view text,
                                                        const std::vector<PatternId>& candidates) const {
   const catalogue::SignatureRow* first = nullptr;
+  const std::string lower = ToLower(text);
   for (const PatternId candidate : candidates) {
     const catalogue::SignatureRow* row = patterns_[candidate].row;
     if (first != nullptr && row >= first) continue;
     // The hint may be only a part of the literal: a plain search spares most expressions.
-    if (!ContainsIgnoringCase(text, patterns_[candidate].literal)) continue;
+    if (lower.find(patterns_[candidate].literal) == std::string::npos) continue;
     const re2::RE2& expression = Expression(candidate);
     if (expression.ok() && re2::RE2::PartialMatch(re2::StringPiece(text.data(), text.size()), expression)) first = row;
   }

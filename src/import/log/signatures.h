@@ -27,6 +27,7 @@ class SignatureMatcher {
   std::size_t pattern_count() const { return patterns_.size(); }
   // Lower-case text that every match of the pattern contains, whatever its case.
   std::string_view LiteralOf(PatternId pattern) const { return patterns_[pattern].literal; }
+  std::string_view ExpressionOf(PatternId pattern) const { return patterns_[pattern].expression; }
   // The first row (in the order of the catalogue) of which one of the patterns matches, null when none does.
   const catalogue::SignatureRow* Match(std::string_view text, const std::vector<PatternId>& candidates) const;
 
@@ -51,6 +52,8 @@ class SignatureMatcher {
   std::unique_ptr<std::once_flag[]> compiled_;
 };
 
+// The runs of at least four plain characters that every match of the expression contains, in lower case.
+std::vector<std::string> LiteralRuns(std::string_view expression);
 // The longest run of plain characters that every match of the expression contains, in lower case. Empty when there is
 // none: choices, classes and optional parts are no plain characters.
 std::string LongestLiteral(std::string_view expression);

@@ -39,9 +39,9 @@ struct Form {
 };
 constexpr std::array<Form, 8> kForms = {{
     {"nanochat", {"lrm", "dt", "tok/sec"}},
-    {"nanogpt", {"loss", "time", "mfu"}},
+    {"nanogpt", {"loss", "time (ms)", "mfu"}},
     {"llm.c", {"trl", "norm", "lr"}},
-    {"llm.c", {"loss", "norm", "bf16 MFU"}},
+    {"llm.c", {"loss", "norm", "ms"}},
     {"llm-foundry", {"loss/train/total", "time/batch", "loss/train/total"}},
     {"axolotl", {"tokens/train_per_sec_per_gpu", "memory/max_active (GiB)", "loss"}},
     {"openrlhf", {"act_loss", "gen_len", "return"}},

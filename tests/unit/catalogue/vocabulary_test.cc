@@ -52,6 +52,12 @@ TEST(Vocabulary, NoNameStandsForTwoSignals) {
     for (const std::string_view alias : row.aliases) {
       if (alias.find('*') != std::string_view::npos) continue;
       EXPECT_EQ(SignalOf(alias), row.id) << alias;
+      EXPECT_EQ(Interpret(alias)->scale, 1) << alias;
+    }
+    for (const ScaledName& scaled : row.scaled) {
+      EXPECT_EQ(SignalOf(scaled.name), row.id) << scaled.name;
+      EXPECT_EQ(Interpret(scaled.name)->scale, scaled.factor) << scaled.name;
+      EXPECT_FALSE(row.unit.empty() && row.id != "entropy") << row.id << " has no unit to scale to";
     }
   }
 }
