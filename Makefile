@@ -1,9 +1,10 @@
 # The commands of the project; `make help` lists them. The work is done by CMake presets and by the scripts in tools/.
 .DEFAULT_GOAL := all
-.PHONY: all demo test dev tsan lint format bench fuzz accuracy golden clean help install-build install-lint
+.PHONY: all install demo test dev tsan lint format bench fuzz accuracy golden clean help install-build install-lint
 
 JOBS ?= $(shell nproc)
 FUZZ_SECONDS ?= 60
+PREFIX ?= /usr/local
 
 all: build/release/vigil ## build the release program to build/release/vigil
 	@echo "built build/release/vigil"
@@ -11,6 +12,10 @@ all: build/release/vigil ## build the release program to build/release/vigil
 .PHONY: build/release/vigil
 build/release/vigil: install-build
 	@tools/build.sh release vigil
+
+install: install-build ## install the program, libvigil and its headers below PREFIX (/usr/local)
+	@tools/build.sh release vigil vigil_capi
+	@cmake --install build/release --prefix $(PREFIX)
 
 demo: build/release/vigil ## diagnose three runs that ship with the project, in the terminal and as HTML
 	@tools/demo.sh

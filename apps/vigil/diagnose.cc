@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "command.h"
+#include "journal/journal.h"
 #include "model/model.h"
 #include "pipeline.h"
 #include "platform/platform.h"
@@ -65,11 +66,19 @@ std::string Rendered(const DiagnoseOptions& options, const model::Report& report
   return report::RenderText(report, text);
 }
 
+// What killed processes of these runs left in shared memory belongs into their journals.
+void DrainJournals(const std::vector<std::string>& paths) {
+  journal::DrainOptions drain;
+  for (const std::string& path : paths) drain.places.push_back(platform::AbsolutePath(path));
+  for (const std::string& problem : journal::DrainLeftovers(drain).problems) Complain(problem);
+}
+
 int RunDiagnose(const DiagnoseOptions& options) {
   if (std::find(options.paths.begin(), options.paths.end(), "") != options.paths.end())
     return Refuse("diagnose: an empty path was given (an unset variable?)");
   const auto settings = LoadSettings(options.limits);
   if (!settings) return Refuse(settings.error().message);
+  DrainJournals(options.paths);
   Outcome outcome;
   {
     ProgressBar bar(!options.quiet);

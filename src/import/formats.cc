@@ -3,6 +3,7 @@
 #include "import/config_json/config_json.h"
 #include "import/csv/csv.h"
 #include "import/import.h"
+#include "import/journal/journal.h"
 #include "import/jsonl/jsonl.h"
 #include "import/log/log.h"
 #include "import/metric_json/metric_json.h"
@@ -16,6 +17,7 @@ namespace {
 // Every source format that vigil reads: id, title, how it is recognised, how it is read. A new reader is a folder
 // beside this file and a row here. Where two are equally sure, the first one wins.
 constexpr std::array kFormats = {
+    Format{"journal", "journal of vigil", RecogniseJournal, OpenJournal},
     Format{"tfevents", "TensorBoard event file", RecogniseTfevents, OpenTfevents},
     Format{"wandb", "W&B transaction log", RecogniseWandb, OpenWandb},
     Format{"trainer-state", "Hugging Face trainer state", RecogniseTrainerState, OpenTrainerState},

@@ -8,6 +8,7 @@
 #include "import/join/compare.h"
 #include "import/join/merge.h"
 #include "import/join/place.h"
+#include "import/journal/journal.h"
 
 namespace vigil::import {
 namespace {
@@ -30,6 +31,7 @@ using Units = std::vector<Unit>;
 
 constexpr std::string_view kState = "trainer-state";
 constexpr std::string_view kEvents = "tfevents";
+constexpr std::string_view kJournal = "journal";
 
 Unit MakeUnit(model::Run part, std::size_t order) {
   Unit unit;
@@ -97,6 +99,22 @@ void JoinEventFiles(std::vector<Unit*>& members) {
     members[0]->order = std::min(members[0]->order, members[i]->order);
   }
   members[0]->curves = TellingCurves(members[0]->run);
+}
+
+std::string FactOf(const Unit& unit, std::string_view key) {
+  const model::Fact* const fact = unit.run.FindFact(key);
+  return fact == nullptr ? std::string() : fact->value;
+}
+
+// A rank that starts again, in the same run, writes the next journal; the parts follow one another.
+void JoinJournalParts(std::vector<Unit*>& members) {
+  if (members.front()->format != kJournal || members.size() < 2) return;
+  const auto part = [](const Unit* unit) { return ParseInteger(FactOf(*unit, kJournalPart)).value_or(0); };
+  std::stable_sort(members.begin(), members.end(), [&](const Unit* a, const Unit* b) { return part(a) < part(b); });
+  for (std::size_t i = 1; i < members.size(); ++i) {
+    AppendRun(members[0]->run, std::move(members[i]->run));
+    Absorb(*members[0], *members[i]);
+  }
 }
 
 // Logs of several ranks: what a rank tells that the first does not carries its number.
@@ -394,6 +412,14 @@ std::vector<model::Run> JoinParts(std::vector<model::Run> parts) {
   };
   const auto by_home_and_format = [](const Unit& unit) { return std::tuple(unit.home, unit.format); };
   ForGroups(units, by_event_folder, JoinEventFiles);
+  ForGroups(
+      units,
+      [](const Unit& unit) {
+        const bool journal = unit.format == kJournal;
+        return std::tuple(unit.folder, journal, journal ? FactOf(unit, kJournalRun) : unit.file,
+                          journal ? FactOf(unit, kJournalRank) : std::string());
+      },
+      JoinJournalParts);
   ForGroups(
       units, [](const Unit& unit) { return std::tuple(unit.folder, unit.format, RankIn(unit.file).rest); }, JoinRanks);
   ForGroups(units, by_home_and_format, JoinStates);

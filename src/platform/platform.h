@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/base.h"
+#include "platform/recording.h"
 
 namespace vigil::platform {
 

@@ -215,8 +215,13 @@ int PrecisionOf(std::string_view format) {
     std::string_view format;
     int digits;
   };
-  constexpr std::array<Precision, 6> kKnown = {
-      {{"trainer-state", 17}, {"wandb", 16}, {"jsonl", 16}, {"metric-json", 15}, {"csv", 14}, {"tfevents", 7}}};
+  constexpr std::array<Precision, 7> kKnown = {{{"journal", 18},
+                                                {"trainer-state", 17},
+                                                {"wandb", 16},
+                                                {"jsonl", 16},
+                                                {"metric-json", 15},
+                                                {"csv", 14},
+                                                {"tfevents", 7}}};
   for (const Precision& known : kKnown) {
     if (known.format == format) return known.digits;
   }

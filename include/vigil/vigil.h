@@ -1,0 +1,197 @@
+/*
+ * vigil: records a training run from inside the training process. C99; the C++ face is vigil.hpp.
+ *
+ * A run is recorded into a journal, one file for each rank, which `vigil diagnose FOLDER` reads at any time. Promises:
+ *   - any thread may call anything; vigil_series_add and the other calls made every step take some nanoseconds,
+ * allocate nothing, and make no system call;
+ *   - nothing throws, prints, aborts, takes a lock that is held for long, or waits for a disk, except where said;
+ *   - what a call returned VIGIL_OK for survives kill -9 of the process;
+ *   - when the disk is full or gone the training goes on, the newest records are kept, and the journal says what is
+ * missing;
+ *   - misuse gives a code: handles that are zero, closed, forged or inherited through fork() are recognised.
+ *
+ * Every function returns VIGIL_OK or one of the codes below. It is safe to ignore them: calls on a run that could not
+ * be opened do nothing.
+ */
+#ifndef VIGIL_VIGIL_H
+#define VIGIL_VIGIL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define VIGIL_API __attribute__((visibility("default")))
+#else
+#define VIGIL_API
+#endif
+
+/* Codes are never given another meaning; later versions may add some. */
+enum {
+  VIGIL_OK = 0,
+  VIGIL_INVALID = 1,  /* an argument that makes no sense, or no handle at all */
+  VIGIL_CLOSED = 2,   /* the handle's run was closed */
+  VIGIL_FORKED = 3,   /* the handle belongs to the parent process: open a run in the child */
+  VIGIL_LIMIT = 4,    /* too many runs (8), series (1,000,000) or bytes */
+  VIGIL_IO = 5,       /* the journal could not be created: vigil_last_error() says why */
+  VIGIL_BUSY = 6,     /* dropped: called in a signal handler that interrupted a record call, or by too many threads */
+  VIGIL_TIMEOUT = 7,  /* not done in time */
+  VIGIL_NO_MEMORY = 8 /* memory or threads are out */
+};
+
+VIGIL_API const char* vigil_version(void);
+/* What a code means, in words. Never null. */
+VIGIL_API const char* vigil_error_text(int code);
+/* Why the last vigil_run_open or vigil_guard_open of this thread failed; empty when it did not. Valid until the next.
+ */
+VIGIL_API const char* vigil_last_error(void);
+
+/* ---- handles: values to copy and pass around. All zero is no handle. */
+
+typedef struct vigil_run {
+  uint64_t id;
+} vigil_run;
+typedef struct vigil_series {
+  uint64_t id;
+} vigil_series;
+typedef struct vigil_tensor {
+  uint64_t id;
+} vigil_tensor;
+
+/* ---- runs */
+
+typedef struct vigil_run_options {
+  uint32_t size; /* sizeof(vigil_run_options): lets later versions add fields */
+  int32_t rank;
+  int32_t world_size;
+  uint32_t flush_interval_ms; /* how often the journal's file is written */
+  uint32_t lane_kib;     /* shared memory for each recording thread; 32 bytes hold one scalar until it is written */
+  uint32_t private_ring; /* not 0: no shared memory; a killed process loses the last flush interval */
+  const char* folder;    /* of the run; made when it is not there */
+  const char* run_id;    /* equal for all ranks and restarts; null: what is in one folder is one run */
+  const char* name;      /* for people; may be null */
+} vigil_run_options;
+
+#define VIGIL_RUN_OPTIONS_INIT {sizeof(vigil_run_options), 0, 1, 250, 2048, 0, NULL, NULL, NULL}
+
+/* Opens the journal and starts one thread, named vigil-record, with all signals blocked. */
+VIGIL_API int vigil_run_open(const vigil_run_options* options, vigil_run* run);
+/* Writes what is left and ends the thread; waits for the disk, some seconds at most. `status` is how the run ended: 0
+ * is well. A process that exits without it has its journal closed too, without a status. */
+VIGIL_API int vigil_run_close(vigil_run run, int64_t status);
+/* Waits until what was recorded before is in the file, at most timeout_ms. For other hosts' eyes; not needed otherwise.
+ */
+VIGIL_API int vigil_run_flush(vigil_run run, uint32_t timeout_ms);
+
+typedef struct vigil_run_status {
+  uint32_t size; /* sizeof(vigil_run_status), set by the caller */
+  int32_t error; /* errno while the journal cannot be written, else 0 */
+  uint64_t written_bytes;
+  uint64_t records;
+  uint64_t lost_records; /* overwritten before they could be written, or dropped */
+  uint32_t survives_kill;
+  uint32_t reserved;
+} vigil_run_status;
+VIGIL_API int vigil_run_get_status(vigil_run run, vigil_run_status* status);
+
+/* ---- series of numbers */
+
+enum { VIGIL_AXIS_STEP = 0, VIGIL_AXIS_TOKENS = 1, VIGIL_AXIS_SAMPLES = 2, VIGIL_AXIS_EPOCH = 3, VIGIL_AXIS_TIME = 4 };
+enum { VIGIL_VALUE_UNKNOWN = 0, VIGIL_VALUE_INSTANT = 1, VIGIL_VALUE_MEAN = 2 };
+enum { VIGIL_CLIP_UNKNOWN = 0, VIGIL_CLIP_BEFORE = 1, VIGIL_CLIP_AFTER = 2 };
+
+typedef struct vigil_label {
+  const char* key; /* rank, layer, reward, dataset, task, phase */
+  const char* value;
+} vigil_label;
+
+typedef struct vigil_series_options {
+  uint32_t size;    /* sizeof(vigil_series_options) */
+  int32_t axis;     /* what it is counted against */
+  int32_t value;    /* whether a value stands for its step or is the mean since the one before */
+  int32_t clipping; /* of gradient norms: taken before or after clipping */
+  const char* unit;
+  const vigil_label* labels;
+  uint32_t label_count;
+  uint32_t reserved;
+} vigil_series_options;
+
+#define VIGIL_SERIES_OPTIONS_INIT {sizeof(vigil_series_options), 0, 0, 0, NULL, NULL, 0, 0}
+
+/* Opens a series, once: the same name and labels give the same handle. Allocates. `options` may be null. */
+VIGIL_API int vigil_series_open(vigil_run run, const char* name, const vigil_series_options* options,
+                                vigil_series* series);
+/* Records a value, any bits of it. */
+VIGIL_API int vigil_series_add(vigil_series series, int64_t step, double value);
+
+/* ---- steps and their phases: durations become the series step_time_s and phase_time_s{phase} */
+
+enum { VIGIL_PHASE_DATA = 0, VIGIL_PHASE_FORWARD = 1, VIGIL_PHASE_BACKWARD = 2, VIGIL_PHASE_OPTIMIZER = 3 };
+
+VIGIL_API int vigil_step_begin(vigil_run run, int64_t step);
+VIGIL_API int vigil_step_end(vigil_run run);
+/* A phase may begin and end several times in a step; the times add up. */
+VIGIL_API int vigil_phase_begin(vigil_run run, int phase);
+VIGIL_API int vigil_phase_end(vigil_run run, int phase);
+
+/* ---- statistics of tensors, one row a step: series <what>/norm, <what>/min, ... with the label layer */
+
+typedef struct vigil_tensor_stats {
+  double norm;
+  double min;
+  double max;
+  double mean;
+  double deviation;
+  uint64_t elements;
+  uint64_t non_finite;
+  uint64_t zeros;
+} vigil_tensor_stats;
+
+/* `what` is gradient, parameter, activation, update, or a name of yours. */
+VIGIL_API int vigil_tensor_open(vigil_run run, const char* what, const char* layer, vigil_tensor* tensor);
+VIGIL_API int vigil_tensor_add(vigil_tensor tensor, int64_t step, const vigil_tensor_stats* stats);
+
+/* ---- words: copied, cut at 64 KiB; these calls allocate */
+
+enum { VIGIL_INFO = 0, VIGIL_WARNING = 1, VIGIL_ERROR = 2, VIGIL_FATAL = 3 };
+enum {
+  VIGIL_EVENT_MESSAGE = 0,
+  VIGIL_EVENT_EXCEPTION = 1,
+  VIGIL_EVENT_CHECKPOINT = 2,
+  VIGIL_EVENT_RESUME = 3,
+  VIGIL_EVENT_EPOCH = 4
+};
+
+typedef struct vigil_event {
+  uint32_t size; /* sizeof(vigil_event) */
+  int32_t kind;
+  int32_t severity;
+  uint32_t reserved;
+  int64_t step;     /* -1: of no step */
+  const char* name; /* type of the exception, path of the checkpoint; may be null */
+  const char* text;
+  const char* json; /* details for programs; may be null */
+} vigil_event;
+
+#define VIGIL_EVENT_INIT {sizeof(vigil_event), 0, 0, 0, -1, NULL, NULL, NULL}
+
+VIGIL_API int vigil_event_add(vigil_run run, const vigil_event* event);
+/* A setting of the run: lr, warmup_steps, model, ... */
+VIGIL_API int vigil_config_set(vigil_run run, const char* key, const char* value);
+/* A file that the run left, by its path (relative to the run's folder, or absolute). */
+VIGIL_API int vigil_artifact_add(vigil_run run, int64_t step, const char* kind, const char* path);
+
+/* ---- data: a fingerprint of the batch of a step, so that a spike can be tied to it */
+
+VIGIL_API int vigil_batch_add(vigil_run run, int64_t step, uint64_t fingerprint);
+/* A fingerprint of bytes (token ids, say): the same on every machine and in every version. */
+VIGIL_API uint64_t vigil_fingerprint(const void* data, size_t size_bytes);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

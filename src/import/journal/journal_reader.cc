@@ -1,0 +1,195 @@
+#include <fmt/format.h>
+
+#include <map>
+#include <unordered_map>
+
+#include "import/journal/journal.h"
+#include "journal/journal.h"
+
+namespace vigil::import {
+namespace {
+
+model::EventKind KindOf(journal::EventKind kind) {
+  switch (kind) {
+    case journal::EventKind::kException:
+      return model::EventKind::kException;
+    case journal::EventKind::kCheckpoint:
+      return model::EventKind::kCheckpoint;
+    case journal::EventKind::kResume:
+      return model::EventKind::kResume;
+    case journal::EventKind::kEpoch:
+      return model::EventKind::kEpoch;
+    case journal::EventKind::kExit:
+      return model::EventKind::kExit;
+    case journal::EventKind::kMessage:
+    case journal::EventKind::kDecision:
+    case journal::EventKind::kGap:
+      break;
+  }
+  return model::EventKind::kMessage;
+}
+
+class JournalReader : public Reader, private journal::Visitor {
+ public:
+  explicit JournalReader(PartBuilder& builder) : builder_(builder), decoder_(*this) {}
+
+  std::size_t Consume(std::string_view bytes, bool last) override {
+    const std::size_t used = decoder_.Consume(bytes, last);
+    if (last) Conclude();
+    return used;
+  }
+  bool IsOver() const override { return decoder_.refused(); }
+
+ private:
+  // Points of a series whose definition was lost, until it comes again.
+  struct Nameless {
+    std::vector<std::int64_t> steps;
+    std::vector<double> values;
+    std::vector<double> times;
+  };
+
+  double UnixSeconds(std::uint64_t time_ms) const {
+    if (!has_clock_) return model::kNoValue;
+    return unix_at_zero_s_ + static_cast<double>(time_ms) * 1e-3;
+  }
+
+  void OnBegin(const journal::Begin& begin) override {
+    if (begun_) return;
+    begun_ = true;
+    rank_ = begin.rank;
+    builder_.part().name = begin.name;
+    builder_.part().ranks = std::max(1, begin.world);
+    builder_.AddFact(kJournalRun, begin.run);
+    builder_.AddFact(kJournalRank, std::to_string(begin.rank));
+    builder_.AddFact(kJournalPart, std::to_string(begin.part));
+    if (begin.world > 1) builder_.AddFact("world_size", std::to_string(begin.world));
+    for (const auto& [key, value] : begin.others) builder_.AddFact(key, value);
+  }
+
+  void OnDefinition(const journal::Definition& definition) override {
+    if (series_.contains(definition.id)) return;
+    const PartBuilder::SeriesId id = builder_.OpenSeries(definition.name, definition.labels);
+    series_.emplace(definition.id, id);
+    model::Series& series = builder_.series(id);
+    if (!definition.unit.empty()) series.unit = definition.unit;
+    series.axis = definition.axis;
+    series.aggregation = definition.aggregation;
+    series.clipping = definition.clipping;
+    if (const auto waiting = nameless_.find(definition.id); waiting != nameless_.end()) {
+      AddAll(id, waiting->second);
+      nameless_.erase(waiting);
+    }
+  }
+
+  void AddAll(PartBuilder::SeriesId id, const Nameless& points) {
+    for (std::size_t i = 0; i < points.steps.size(); ++i)
+      builder_.Add(id, points.steps[i], points.values[i], points.times[i]);
+  }
+
+  void OnSamples(std::uint32_t series, std::span<const std::int64_t> steps, std::span<const std::uint64_t> times_ms,
+                 std::span<const double> values) override {
+    const auto known = series_.find(series);
+    if (known == series_.end()) {
+      Nameless& points = nameless_[series];
+      points.steps.insert(points.steps.end(), steps.begin(), steps.end());
+      points.values.insert(points.values.end(), values.begin(), values.end());
+      for (const std::uint64_t time : times_ms) points.times.push_back(UnixSeconds(time));
+      return;
+    }
+    for (std::size_t i = 0; i < steps.size(); ++i)
+      builder_.Add(known->second, steps[i], values[i], UnixSeconds(times_ms[i]));
+  }
+
+  void OnEvent(const journal::Event& event) override {
+    model::Event made;
+    made.kind = KindOf(event.kind);
+    made.name = event.name;
+    made.text = event.text.empty() ? event.json : event.text;
+    made.step = event.step < 0 ? model::kNoStep : event.step;
+    made.time = UnixSeconds(event.time_ms);
+    made.rank = rank_;
+    if (event.kind == journal::EventKind::kGap) builder_.AddNote(Printable(event.text));
+    builder_.AddEvent(std::move(made));
+  }
+
+  void OnSetting(const journal::Setting& setting) override { builder_.AddFact(setting.key, setting.value); }
+
+  void OnBatch(const journal::Batch& batch) override {
+    builder_.part().batches.steps.push_back(batch.step);
+    builder_.part().batches.hashes.push_back(batch.fingerprint);
+  }
+
+  void OnArtifact(const journal::Artifact& artifact) override {
+    const std::int64_t step = artifact.step < 0 ? model::kNoStep : artifact.step;
+    builder_.part().artifacts.push_back({artifact.kind, artifact.path, step});
+  }
+
+  void OnLoss(const journal::Loss& loss) override { lost_records_ += loss.records; }
+
+  void OnClock(const journal::ClockPair& clock) override {
+    has_clock_ = true;
+    unix_at_zero_s_ = static_cast<double>(clock.unix_ns) * 1e-9 - static_cast<double>(clock.monotonic_ns) * 1e-9;
+  }
+
+  void OnEnd(const journal::End& end) override {
+    ended_ = true;
+    if (end.status == journal::kUnknownEnd) {
+      builder_.AddNote("the process ended without closing its journal");
+      return;
+    }
+    model::Event event;
+    event.kind = model::EventKind::kExit;
+    event.name = end.status == 0 ? "finished" : std::to_string(end.status);
+    event.text = fmt::format("the run ended with status {}", end.status);
+    event.time = UnixSeconds(end.time_ms);
+    event.rank = rank_;
+    builder_.AddEvent(std::move(event));
+  }
+
+  void OnDamage(std::uint64_t offset, std::uint64_t resumed, std::uint64_t missing_blocks,
+                std::string_view reason) override {
+    if (damages_++ == 0) first_damage_ = fmt::format("byte {}: {}, read on at byte {}", offset, reason, resumed);
+    missing_blocks_ += missing_blocks;
+  }
+
+  void OnCut(std::uint64_t offset) override { cut_at_ = offset; }
+  void OnRefused(std::string_view reason) override { builder_.ReportDamage(reason); }
+
+  void Conclude() {
+    for (const auto& [series, points] : nameless_)
+      AddAll(builder_.OpenSeries(fmt::format("series-{}", series)), points);
+    nameless_.clear();
+    if (damages_ > 1) first_damage_ += fmt::format(", {} damaged places in all", damages_);
+    if (missing_blocks_ > 0) first_damage_ += fmt::format(", {} blocks missing", missing_blocks_);
+    if (damages_ > 0) builder_.ReportDamage(first_damage_);
+    if (lost_records_ > 0)
+      builder_.AddNote(
+          fmt::format("{} records were overwritten before they could be written", FormatCount(lost_records_)));
+    if (cut_at_)
+      builder_.AddNote(
+          fmt::format("byte {}: the last block is cut, as in a run that was killed or still runs", *cut_at_));
+    if (!ended_ && !cut_at_ && !decoder_.refused()) builder_.AddNote("no end: the run was killed, or still runs");
+  }
+
+  PartBuilder& builder_;
+  journal::Decoder decoder_;
+  std::unordered_map<std::uint32_t, PartBuilder::SeriesId> series_;
+  std::map<std::uint32_t, Nameless> nameless_;
+  std::int32_t rank_ = -1;
+  bool begun_ = false;
+  bool ended_ = false;
+  bool has_clock_ = false;
+  double unix_at_zero_s_ = 0;
+  std::uint64_t lost_records_ = 0;
+  std::uint64_t damages_ = 0;
+  std::uint64_t missing_blocks_ = 0;
+  std::string first_damage_;
+  std::optional<std::uint64_t> cut_at_;
+};
+
+}  // namespace
+
+int RecogniseJournal(const Probe& probe) { return probe.head.starts_with(journal::kMagic) ? 100 : 0; }
+std::unique_ptr<Reader> OpenJournal(PartBuilder& builder) { return std::make_unique<JournalReader>(builder); }
+
+}  // namespace vigil::import

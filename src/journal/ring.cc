@@ -1,0 +1,271 @@
+#include "journal/ring.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+
+namespace vigil::journal {
+namespace {
+
+constexpr std::uint64_t kRingMagic = 0x31474e5249474956U;  // "VIGIRNG1"
+constexpr std::uint32_t kLayout = 1;
+constexpr std::uint64_t kTextLaneBytes = std::uint64_t{512} << 10U;
+constexpr std::uint64_t kDefinitionBytes = std::uint64_t{16} << 20U;
+constexpr std::uint64_t kDefinitionStep = std::uint64_t{64} << 10U;
+constexpr std::uint64_t kHeaderBytes = std::uint64_t{32} << 10U;
+constexpr std::uint64_t kSmallestLaneBytes = std::uint64_t{32} << 10U;
+constexpr std::uint64_t kLargestLaneBytes = std::uint64_t{64} << 20U;
+constexpr std::uint64_t kChunkHeadWords = 2;
+
+std::uint64_t RoundUp(std::uint64_t value, std::uint64_t step) { return (value + step - 1) / step * step; }
+
+std::uint64_t SizeFor(std::uint64_t lane_bytes) {
+  return kHeaderBytes + kDefinitionBytes + kTextLaneBytes + (kLanes - 1) * lane_bytes;
+}
+
+}  // namespace
+
+struct Ring::Header {
+  std::uint64_t magic = 0;
+  std::uint32_t layout = 0;
+  std::uint32_t lanes = 0;
+  std::uint64_t lane_bytes = 0;
+  std::array<std::uint64_t, 2> id = {};
+  Word committed;
+  Word definitions_end;
+  Word definitions_reserved;
+  Word text_bytes;  // of the two texts below, set when both are there
+  std::array<char, 4096> path = {};
+  std::array<char, 4096> begin = {};
+  std::array<LaneControl, kLanes> lanes_control;
+};
+
+// ---- writing
+
+std::uint64_t LaneWriter::OpenChunk(std::uint64_t at, std::uint64_t count) {
+  const std::uint64_t chunk = RoundUp(at, kChunkWords);
+  const std::uint64_t begin = chunk + kChunkHeadWords;
+  control_->reserved.store(begin + count, std::memory_order_relaxed);
+  std::atomic_thread_fence(std::memory_order_release);
+  if (at != chunk) Put(at, RecordHead(RecordKind::kPad, chunk - at, 0));
+  Put(chunk, chunk);
+  Put(chunk + 1, control_->records.load(std::memory_order_relaxed));
+  return begin;
+}
+
+void LaneWriter::AddText(Section section, std::string_view entry) {
+  constexpr std::size_t kMostBytes = (kChunkWords - kChunkHeadWords - 1) * sizeof(std::uint64_t);
+  auto place = kTextFirst;
+  do {
+    const std::string_view piece = entry.substr(0, kMostBytes);
+    entry.remove_prefix(piece.size());
+    const std::uint64_t words = 1 + RoundUp(piece.size(), 8) / 8;
+    const std::uint64_t at = Open(words);
+    const auto flags =
+        static_cast<std::uint8_t>(static_cast<std::uint8_t>(section) | place | (entry.empty() ? 0 : kTextMore));
+    place = 0;
+    Put(at, RecordHead(RecordKind::kText, words, static_cast<std::uint32_t>(piece.size()), flags));
+    for (std::uint64_t i = 1; i < words; ++i) {
+      std::uint64_t word = 0;
+      const std::string_view bytes = piece.substr((i - 1) * 8, 8);
+      std::memcpy(&word, bytes.data(), bytes.size());
+      Put(at + i, word);
+    }
+    Publish(at + words);
+  } while (!entry.empty());
+}
+
+// ---- the memory
+
+Ring::Header& Ring::header() const { return *std::launder(reinterpret_cast<Header*>(memory_.data())); }
+LaneControl& Ring::control(std::uint32_t lane) const { return header().lanes_control[lane]; }
+
+std::uint64_t Ring::Capacity(std::uint32_t lane) const {
+  return (lane == kTextLane ? kTextLaneBytes : header().lane_bytes) / sizeof(Word);
+}
+
+std::uint64_t Ring::LaneOffset(std::uint32_t lane) const {
+  const std::uint64_t first = kHeaderBytes + kDefinitionBytes;
+  return lane == kTextLane ? first : first + kTextLaneBytes + (lane - 1) * header().lane_bytes;
+}
+
+Word* Ring::LaneWords(std::uint32_t lane) const { return reinterpret_cast<Word*>(memory_.data() + LaneOffset(lane)); }
+
+std::string Ring::NamePrefix() { return fmt::format("vigil-{}-", platform::UserId()); }
+std::string Ring::NewName() { return fmt::format("{}{:016x}", NamePrefix(), platform::RandomNumber()); }
+std::string Ring::id() const { return fmt::format("{:016x}{:016x}", header().id[0], header().id[1]); }
+
+Result<Ring> Ring::Create(const RingOptions& options) {
+  const std::uint64_t lane_bytes =
+      std::bit_floor(std::clamp(options.lane_bytes, kSmallestLaneBytes, kLargestLaneBytes));
+  const std::uint64_t size = SizeFor(lane_bytes);
+  if (options.shared) {
+    if (auto memory = platform::SharedMemory::Create(size)) {
+      if (auto ring = Prepare(std::move(*memory), lane_bytes)) return ring;
+    }
+  }
+  auto memory = platform::SharedMemory::CreatePrivate(size);
+  if (!memory) return Fail(memory.error().message);
+  return Prepare(std::move(*memory), lane_bytes);
+}
+
+Result<Ring> Ring::Prepare(platform::SharedMemory memory, std::uint64_t lane_bytes) {
+  static_assert(sizeof(Header) <= kHeaderBytes);
+  static_assert(Word::is_always_lock_free);
+  if (!memory.Reserve(0, kHeaderBytes + kDefinitionStep)) return Fail("no room for a ring");
+  Ring ring(std::move(memory));
+  auto* const header = new (ring.memory_.data()) Header;
+  header->layout = kLayout;
+  header->lanes = kLanes;
+  header->lane_bytes = lane_bytes;
+  header->id = {platform::RandomNumber(), platform::RandomNumber()};
+  header->definitions_reserved = kDefinitionStep;
+  // The shared lane and that of texts are there from the start: later nothing may be left.
+  if (!ring.ReserveLane(kTextLane) || !ring.ReserveLane(kSharedLane)) return Fail("no room for a ring");
+  return ring;
+}
+
+bool Ring::IsSound() const {
+  if (memory_.size_bytes() < kHeaderBytes) return false;
+  const Header& it = header();
+  if (it.magic != kRingMagic || it.layout != kLayout || it.lanes != kLanes) return false;
+  if (it.lane_bytes < kSmallestLaneBytes || it.lane_bytes > kLargestLaneBytes || !std::has_single_bit(it.lane_bytes))
+    return false;
+  return memory_.size_bytes() == SizeFor(it.lane_bytes) && it.definitions_end <= kDefinitionBytes;
+}
+
+Result<Ring> Ring::Adopt(const std::string& name) {
+  auto memory = platform::SharedMemory::Adopt(name);
+  if (!memory) return Fail(memory.error().message);
+  Ring ring(std::move(*memory));
+  // Its owner died while it was made: nothing was recorded.
+  if (ring.memory_.size_bytes() >= kHeaderBytes && ring.header().magic == 0) ring.Remove();
+  if (!ring.IsSound()) return Fail(fmt::format("{}: is a ring of another version, or damaged", name));
+  return ring;
+}
+
+std::optional<std::string> Ring::PeekJournalPath(const std::string& name) {
+  alignas(Header) std::array<std::byte, sizeof(Header)> copy = {};
+  if (!platform::SharedMemory::Peek(name, copy)) return std::nullopt;
+  const auto* const header = std::launder(reinterpret_cast<const Header*>(copy.data()));
+  if (header->magic == 0) return std::string();
+  if (header->magic != kRingMagic || header->layout != kLayout) return std::nullopt;
+  const std::uint64_t size = header->text_bytes.load() >> 32U;
+  return std::string(header->path.data(), static_cast<std::size_t>(std::min<std::uint64_t>(size, header->path.size())));
+}
+
+bool Ring::ReserveLane(std::uint32_t lane) { return memory_.Reserve(LaneOffset(lane), Capacity(lane) * sizeof(Word)); }
+
+LaneWriter Ring::Writer(std::uint32_t lane) { return {&control(lane), LaneWords(lane), Capacity(lane)}; }
+
+// ---- definitions: a length of four bytes, the entry
+
+bool Ring::AddDefinition(std::string_view entry) {
+  Header& it = header();
+  const std::uint64_t end = it.definitions_end.load(std::memory_order_relaxed);
+  const std::uint64_t next = end + sizeof(std::uint32_t) + entry.size();
+  if (next > kDefinitionBytes) return false;
+  const std::uint64_t reserved = it.definitions_reserved.load(std::memory_order_relaxed);
+  if (next > reserved) {
+    const std::uint64_t wanted = std::min(kDefinitionBytes, RoundUp(next, kDefinitionStep));
+    if (!memory_.Reserve(kHeaderBytes + reserved, wanted - reserved)) return false;
+    it.definitions_reserved.store(wanted, std::memory_order_relaxed);
+  }
+  std::byte* const at = memory_.data() + kHeaderBytes + end;
+  const auto length = static_cast<std::uint32_t>(entry.size());
+  std::memcpy(at, &length, sizeof(length));
+  std::memcpy(at + sizeof(length), entry.data(), entry.size());
+  it.definitions_end.store(next, std::memory_order_release);
+  return true;
+}
+
+std::uint64_t Ring::ReadDefinitions(std::uint64_t from, std::vector<std::string_view>& entries) const {
+  const std::uint64_t end = header().definitions_end.load(std::memory_order_acquire);
+  const char* const area = reinterpret_cast<const char*>(memory_.data()) + kHeaderBytes;
+  while (from + sizeof(std::uint32_t) <= end) {
+    std::uint32_t length = 0;
+    std::memcpy(&length, area + from, sizeof(length));
+    if (length > end - from - sizeof(length)) return end;
+    entries.emplace_back(area + from + sizeof(length), length);
+    from += sizeof(length) + length;
+  }
+  return from;
+}
+
+// ---- collecting
+
+Collected Ring::Collect(const Position& from, std::vector<std::uint64_t>& scratch) const {
+  const LaneControl& lane = control(from.lane);
+  const Word* const words = LaneWords(from.lane);
+  const std::uint64_t capacity = Capacity(from.lane);
+  Collected collected;
+  collected.end = from;
+  const std::uint64_t head = lane.head.load(std::memory_order_acquire);
+  if (head <= from.position) return collected;
+  const auto oldest = [&](std::uint64_t reserved) {
+    const std::uint64_t kept = reserved > capacity ? reserved - capacity : 0;
+    return kept <= from.position ? from.position : RoundUp(kept, kChunkWords);
+  };
+  const std::uint64_t first = oldest(lane.reserved.load(std::memory_order_relaxed));
+  if (first >= head) return collected;
+  scratch.resize(head - first);
+  for (std::uint64_t at = first; at < head; ++at)
+    scratch[at - first] = words[at & (capacity - 1)].load(std::memory_order_relaxed);
+  std::atomic_thread_fence(std::memory_order_acquire);
+  // What was overwritten while we copied is not what it was.
+  const std::uint64_t sound = oldest(lane.reserved.load(std::memory_order_relaxed));
+  if (sound >= head) return collected;
+  collected.words = std::span(scratch).subspan(sound - first);
+  collected.end.position = head;
+  if (sound != from.position && collected.words.size() >= kChunkHeadWords && collected.words[0] == sound)
+    collected.lost_records = collected.words[1] - from.records;
+  return collected;
+}
+
+std::uint64_t Ring::FillPercent(std::uint32_t lane) const {
+  const LaneControl& it = control(lane);
+  const std::uint64_t head = it.head.load(std::memory_order_relaxed);
+  return (head - it.tail.load(std::memory_order_relaxed)) * 100 / Capacity(lane);
+}
+
+Position Ring::Tail(std::uint32_t lane) const {
+  const LaneControl& it = control(lane);
+  return {lane, it.tail.load(std::memory_order_relaxed), it.tail_records.load(std::memory_order_relaxed)};
+}
+
+void Ring::SetTail(const Position& position) {
+  LaneControl& it = control(position.lane);
+  it.tail_records.store(position.records, std::memory_order_relaxed);
+  it.tail.store(position.position, std::memory_order_relaxed);
+}
+
+// ---- the journal it belongs to
+
+bool Ring::SetJournal(std::string_view path, std::string_view begin) {
+  Header& it = header();
+  if (path.size() > it.path.size() || begin.size() > it.begin.size()) return false;
+  std::memcpy(it.path.data(), path.data(), path.size());
+  std::memcpy(it.begin.data(), begin.data(), begin.size());
+  it.text_bytes.store(path.size() << 32U | begin.size(), std::memory_order_relaxed);
+  // From now on it can be adopted.
+  std::atomic_thread_fence(std::memory_order_release);
+  it.magic = kRingMagic;
+  return true;
+}
+
+std::string Ring::journal_path() const {
+  const std::uint64_t size = header().text_bytes.load() >> 32U;
+  return {header().path.data(), static_cast<std::size_t>(std::min<std::uint64_t>(size, header().path.size()))};
+}
+
+std::string Ring::journal_begin() const {
+  const std::uint64_t size = header().text_bytes.load() & 0xffffffffU;
+  return {header().begin.data(), static_cast<std::size_t>(std::min<std::uint64_t>(size, header().begin.size()))};
+}
+
+void Ring::SetCommitted(std::uint64_t offset) { header().committed.store(offset, std::memory_order_relaxed); }
+std::uint64_t Ring::committed() const { return header().committed.load(std::memory_order_relaxed); }
+
+}  // namespace vigil::journal

@@ -1,0 +1,81 @@
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "platform/platform.h"
+
+namespace vigil::platform {
+
+std::string SystemReason(int problem) { return std::generic_category().message(problem); }
+
+AppendFile::AppendFile(AppendFile&& other) noexcept
+    : descriptor_(std::exchange(other.descriptor_, -1)), path_(std::move(other.path_)) {}
+
+AppendFile& AppendFile::operator=(AppendFile&& other) noexcept {
+  std::swap(descriptor_, other.descriptor_);
+  std::swap(path_, other.path_);
+  return *this;
+}
+
+AppendFile::~AppendFile() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+Result<AppendFile> AppendFile::Create(const std::string& path, bool& exists) {
+  const int descriptor = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0644);
+  exists = descriptor < 0 && errno == EEXIST;
+  if (descriptor < 0) return Fail(fmt::format("{}: cannot be created: {}", path, SystemReason(errno)));
+  return AppendFile(descriptor, path);
+}
+
+Result<AppendFile> AppendFile::OpenExisting(const std::string& path) {
+  const int descriptor = ::open(path.c_str(), O_RDWR | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+  if (descriptor < 0) return Fail(fmt::format("{}: cannot be opened for writing: {}", path, SystemReason(errno)));
+  AppendFile file(descriptor, path);
+  struct stat info = {};
+  if (::fstat(descriptor, &info) != 0 || !S_ISREG(info.st_mode))
+    return Fail(fmt::format("{}: is no regular file", path));
+  return file;
+}
+
+std::size_t AppendFile::Write(std::string_view bytes, int& problem) const {
+  problem = 0;
+  for (;;) {
+    const ssize_t count = ::write(descriptor_, bytes.data(), bytes.size());
+    if (count > 0) return static_cast<std::size_t>(count);
+    if (count < 0 && errno == EINTR) continue;
+    problem = count < 0 ? errno : ENOSPC;
+    return 0;
+  }
+}
+
+std::size_t AppendFile::ReadAt(std::uint64_t offset, char* into, std::size_t capacity) const {
+  const ssize_t count = ::pread(descriptor_, into, capacity, static_cast<off_t>(offset));
+  return count > 0 ? static_cast<std::size_t>(count) : 0;
+}
+
+std::uint64_t AppendFile::size_bytes() const {
+  struct stat info = {};
+  return ::fstat(descriptor_, &info) == 0 && info.st_size > 0 ? static_cast<std::uint64_t>(info.st_size) : 0;
+}
+
+bool AppendFile::is_gone() const {
+  struct stat info = {};
+  return ::fstat(descriptor_, &info) != 0 || info.st_nlink == 0;
+}
+
+std::string AbsolutePath(const std::string& path) {
+  std::error_code problem;
+  const auto absolute = std::filesystem::weakly_canonical(std::filesystem::absolute(path, problem), problem);
+  std::string text = problem ? path : absolute.string();
+  while (text.size() > 1 && text.ends_with('/')) text.pop_back();
+  return text;
+}
+
+}  // namespace vigil::platform

@@ -1,0 +1,149 @@
+// What recording in another's process needs of the system: files that grow, memory that outlives the process, clocks,
+// marks that forks wipe, a thread of its own. Part of the face of platform.
+#pragma once
+
+#include <time.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/base.h"
+
+namespace vigil::platform {
+
+// ---- files that grow
+
+// A regular file that is only ever appended to. Created by us, or one that we are the only writer of.
+class AppendFile {
+ public:
+  // Fails when the path exists: then it is another's. `exists` says whether that was the reason.
+  static Result<AppendFile> Create(const std::string& path, bool& exists);
+  static Result<AppendFile> OpenExisting(const std::string& path);
+  AppendFile(const AppendFile&) = delete;
+  AppendFile& operator=(const AppendFile&) = delete;
+  AppendFile(AppendFile&& other) noexcept;
+  AppendFile& operator=(AppendFile&& other) noexcept;
+  ~AppendFile();
+
+  // One write: the number of bytes that were taken, which may be fewer than given; `problem` is the errno when none
+  // was.
+  std::size_t Write(std::string_view bytes, int& problem) const;
+  // Up to `capacity` bytes at an offset; 0 at the end and on failure.
+  std::size_t ReadAt(std::uint64_t offset, char* into, std::size_t capacity) const;
+  std::uint64_t size_bytes() const;
+  bool is_gone() const;  // removed, or its file system is
+  const std::string& path() const { return path_; }
+
+ private:
+  AppendFile(int descriptor, std::string path) : descriptor_(descriptor), path_(std::move(path)) {}
+  int descriptor_ = -1;
+  std::string path_;
+};
+
+std::string AbsolutePath(const std::string& path);  // symbolic links resolved, as far as it exists
+// The reason of an errno, in words.
+std::string SystemReason(int problem);
+
+// ---- memory that outlives the process
+
+// A block in /dev/shm that only this user can open. Its creator holds a lock on it until it dies; children do not
+// inherit the lock. It has no name, and vanishes with the process, until it is published. What is used must be reserved
+// first: touching memory that the system cannot give would raise a signal.
+class SharedMemory {
+ public:
+  static constexpr const char* kFolder = "/dev/shm";
+
+  static Result<SharedMemory> Create(std::size_t size_bytes);
+  // One that another process left. Fails while its owner lives, and for files that are not this user's own.
+  static Result<SharedMemory> Adopt(const std::string& name);
+  // The first bytes of one that may be in use. Never of one that this process holds: that would let its lock go.
+  static bool Peek(const std::string& name, std::span<std::byte> into);
+  // Memory of this process alone, with the same interface.
+  static Result<SharedMemory> CreatePrivate(std::size_t size_bytes);
+  SharedMemory(const SharedMemory&) = delete;
+  SharedMemory& operator=(const SharedMemory&) = delete;
+  SharedMemory(SharedMemory&& other) noexcept;
+  SharedMemory& operator=(SharedMemory&& other) noexcept;
+  ~SharedMemory();  // unmaps and lets the lock go; the memory stays under its name
+
+  bool Reserve(std::size_t offset, std::size_t size_bytes) const;
+  bool Publish(const std::string& name);
+  void Remove();
+  std::byte* data() const { return data_; }
+  std::size_t size_bytes() const { return size_bytes_; }
+  const std::string& name() const { return name_; }  // empty: nobody else can find it
+
+ private:
+  SharedMemory(int descriptor, std::byte* data, std::size_t size_bytes, std::string name);
+  int descriptor_ = -1;
+  std::byte* data_ = nullptr;
+  std::size_t size_bytes_ = 0;
+  std::string name_;
+};
+
+// Names in the folder that begin with `prefix`; none when it cannot be read.
+std::vector<std::string> NamesIn(const std::string& folder, std::string_view prefix);
+
+// ---- clocks
+
+inline std::uint64_t ClockNs(clockid_t clock) {
+  timespec now = {};
+  ::clock_gettime(clock, &now);
+  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000U + static_cast<std::uint64_t>(now.tv_nsec);
+}
+// The clock of MonotonicNs at the last tick of the kernel (1 to 4 ms): never a system call, whatever the clock source.
+inline std::uint64_t CoarseMonotonicNs() { return ClockNs(CLOCK_MONOTONIC_COARSE); }
+inline std::int64_t UnixNs() { return static_cast<std::int64_t>(ClockNs(CLOCK_REALTIME)); }
+
+// ---- this machine, this process
+
+std::string HostName();
+std::string BootId();       // of the running kernel; empty when it cannot be told
+std::string ProgramName();  // of this process
+std::uint32_t UserId();
+std::int32_t ProcessId();
+std::uint64_t RandomNumber();
+
+// A number of this process that its forked children do not share: 0 in a child until the child asks ThisProcess().
+// Reading the word costs a load.
+const std::atomic<std::uint64_t>& ProcessMark();
+std::uint64_t ThisProcess();
+
+// After it, every other thread of the process has seen what the caller stored before, and the caller sees what they
+// stored before. False when the kernel cannot; then both sides need fences of their own.
+bool FenceAllThreads();
+
+// A thread of the library in another's process: named, all signals blocked. `Tick` is called every `period_ms` it
+// returned last, and at once after Wake.
+class Worker {
+ public:
+  Worker() = default;
+  Worker(const Worker&) = delete;
+  Worker& operator=(const Worker&) = delete;
+  Worker(Worker&&) = delete;
+  Worker& operator=(Worker&&) = delete;
+  ~Worker() { Stop(1000); }
+
+  // False when the system gives no thread. `tick` returns the milliseconds to the next call.
+  bool Start(const char* name, std::function<std::uint32_t()> tick);
+  void Wake();
+  // Ends the thread; true when it has ended within the time. The last tick may still run when not.
+  bool Stop(std::uint32_t timeout_ms);
+  // In a forked child: there is no thread to stop.
+  void Forget();
+  bool running() const { return state_ != nullptr; }
+
+ private:
+  struct State;
+  static void* Run(void* argument);
+  std::shared_ptr<State> state_;
+};
+
+}  // namespace vigil::platform

@@ -1,0 +1,139 @@
+#include <dirent.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "platform/platform.h"
+
+namespace vigil::platform {
+namespace {
+
+std::string PathOf(const std::string& name) { return std::string(SharedMemory::kFolder) + "/" + name; }
+
+// POSIX record locks belong to the process: a forked child does not hold them, and death lets them go. They hold across
+// containers that share /dev/shm, where process ids mean nothing.
+bool TryLock(int descriptor) {
+  struct flock lock = {};
+  lock.l_type = F_WRLCK;
+  lock.l_whence = SEEK_SET;
+  return ::fcntl(descriptor, F_SETLK, &lock) == 0;
+}
+
+std::byte* Map(int descriptor, std::size_t size_bytes) {
+  const int flags = descriptor >= 0 ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS;
+  void* const data = ::mmap(nullptr, size_bytes, PROT_READ | PROT_WRITE, flags, descriptor, 0);
+  return data == MAP_FAILED ? nullptr : static_cast<std::byte*>(data);
+}
+
+// Anybody may put files into /dev/shm: only a plain file of this user's own is taken.
+bool IsOurs(const struct stat& info) {
+  constexpr mode_t kOthers = 077;
+  return S_ISREG(info.st_mode) && info.st_uid == ::geteuid() && (info.st_mode & kOthers) == 0 && info.st_nlink == 1;
+}
+
+}  // namespace
+
+SharedMemory::SharedMemory(int descriptor, std::byte* data, std::size_t size_bytes, std::string name)
+    : descriptor_(descriptor), data_(data), size_bytes_(size_bytes), name_(std::move(name)) {}
+
+SharedMemory::SharedMemory(SharedMemory&& other) noexcept
+    : descriptor_(std::exchange(other.descriptor_, -1)),
+      data_(std::exchange(other.data_, nullptr)),
+      size_bytes_(other.size_bytes_),
+      name_(std::move(other.name_)) {}
+
+SharedMemory& SharedMemory::operator=(SharedMemory&& other) noexcept {
+  std::swap(descriptor_, other.descriptor_);
+  std::swap(data_, other.data_);
+  std::swap(size_bytes_, other.size_bytes_);
+  std::swap(name_, other.name_);
+  return *this;
+}
+
+SharedMemory::~SharedMemory() {
+  if (data_ != nullptr) ::munmap(data_, size_bytes_);
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+Result<SharedMemory> SharedMemory::Create(std::size_t size_bytes) {
+  const int descriptor = ::open(kFolder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+  if (descriptor < 0) return Fail(fmt::format("{}: no shared memory: {}", kFolder, SystemReason(errno)));
+  SharedMemory memory(descriptor, nullptr, size_bytes, {});
+  const bool sized = TryLock(descriptor) && ::ftruncate(descriptor, static_cast<off_t>(size_bytes)) == 0;
+  if (sized) memory.data_ = Map(descriptor, size_bytes);
+  if (memory.data_ == nullptr) return Fail(fmt::format("{}: cannot be mapped: {}", kFolder, SystemReason(errno)));
+  return memory;
+}
+
+bool SharedMemory::Publish(const std::string& name) {
+  const std::string nameless = fmt::format("/proc/self/fd/{}", descriptor_);
+  if (descriptor_ < 0 || ::linkat(AT_FDCWD, nameless.c_str(), AT_FDCWD, PathOf(name).c_str(), AT_SYMLINK_FOLLOW) != 0)
+    return false;
+  name_ = name;
+  return true;
+}
+
+Result<SharedMemory> SharedMemory::Adopt(const std::string& name) {
+  const std::string path = PathOf(name);
+  const int descriptor = ::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+  if (descriptor < 0) return Fail(fmt::format("{}: cannot be opened: {}", path, SystemReason(errno)));
+  SharedMemory memory(descriptor, nullptr, 0, name);
+  struct stat info = {};
+  if (::fstat(descriptor, &info) != 0 || !IsOurs(info))
+    return Fail(fmt::format("{}: is not a ring of this user", path));
+  if (!TryLock(descriptor)) return Fail(fmt::format("{}: is in use", path));
+  memory.size_bytes_ = static_cast<std::size_t>(info.st_size);
+  memory.data_ = memory.size_bytes_ == 0 ? nullptr : Map(descriptor, memory.size_bytes_);
+  if (memory.data_ == nullptr) return Fail(fmt::format("{}: cannot be mapped", path));
+  return memory;
+}
+
+bool SharedMemory::Peek(const std::string& name, std::span<std::byte> into) {
+  const int descriptor = ::open(PathOf(name).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+  if (descriptor < 0) return false;
+  struct stat info = {};
+  const bool whole = ::fstat(descriptor, &info) == 0 && IsOurs(info) &&
+                     ::pread(descriptor, into.data(), into.size(), 0) == static_cast<ssize_t>(into.size());
+  ::close(descriptor);
+  return whole;
+}
+
+Result<SharedMemory> SharedMemory::CreatePrivate(std::size_t size_bytes) {
+  std::byte* const data = Map(-1, size_bytes);
+  if (data == nullptr) return Fail(fmt::format("no memory for {}", FormatBytes(size_bytes)));
+  return SharedMemory(-1, data, size_bytes, {});
+}
+
+bool SharedMemory::Reserve(std::size_t offset, std::size_t size_bytes) const {
+  if (offset + size_bytes > size_bytes_) return false;
+  if (descriptor_ < 0) return true;
+  int problem = 0;
+  do {
+    problem = ::posix_fallocate(descriptor_, static_cast<off_t>(offset), static_cast<off_t>(size_bytes));
+  } while (problem == EINTR);
+  return problem == 0;
+}
+
+void SharedMemory::Remove() {
+  if (!name_.empty()) ::unlink(PathOf(name_).c_str());
+}
+
+std::vector<std::string> NamesIn(const std::string& folder, std::string_view prefix) {
+  std::vector<std::string> names;
+  const std::unique_ptr<DIR, int (*)(DIR*)> opened(::opendir(folder.c_str()), ::closedir);
+  while (opened) {
+    const dirent* const entry = ::readdir(opened.get());
+    if (entry == nullptr) break;
+    if (std::string_view(entry->d_name).starts_with(prefix)) names.emplace_back(entry->d_name);
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+}  // namespace vigil::platform

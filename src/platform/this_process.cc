@@ -1,0 +1,80 @@
+#include <linux/membarrier.h>
+#include <pthread.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <new>
+
+#include "platform/platform.h"
+
+namespace vigil::platform {
+namespace {
+
+struct Mark {
+  std::atomic<std::uint64_t> number = 0;
+};
+
+// Used where the page that forks wipe cannot be had.
+constinit Mark fallback_mark;
+
+Mark* MakeMark() {
+  const long page = ::sysconf(_SC_PAGESIZE);
+  const std::size_t size = page > 0 ? static_cast<std::size_t>(page) : 4096;
+  void* const memory = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory != MAP_FAILED && ::madvise(memory, size, MADV_WIPEONFORK) == 0) return new (memory) Mark;
+  if (memory != MAP_FAILED) ::munmap(memory, size);
+  ::pthread_atfork(nullptr, nullptr, [] { fallback_mark.number.store(0, std::memory_order_relaxed); });
+  return &fallback_mark;
+}
+
+Mark& TheMark() {
+  static Mark* const mark = MakeMark();
+  return *mark;
+}
+
+std::string FirstLine(const char* path) {
+  const auto text = ReadWholeFile(path, 4096);
+  if (!text) return {};
+  return std::string(Trim(std::string_view(*text).substr(0, text->find('\n'))));
+}
+
+int Membarrier(int command) { return static_cast<int>(::syscall(SYS_membarrier, command, 0, 0)); }
+
+}  // namespace
+
+std::string HostName() {
+  std::array<char, 256> name = {};
+  return ::gethostname(name.data(), name.size() - 1) == 0 ? std::string(name.data()) : std::string();
+}
+
+std::string BootId() { return FirstLine("/proc/sys/kernel/random/boot_id"); }
+std::string ProgramName() { return FirstLine("/proc/self/comm"); }
+std::uint32_t UserId() { return ::geteuid(); }
+std::int32_t ProcessId() { return ::getpid(); }
+
+std::uint64_t RandomNumber() {
+  std::uint64_t number = 0;
+  if (::getrandom(&number, sizeof(number), GRND_NONBLOCK) == sizeof(number)) return number;
+  // Early in boot, or an old kernel: unlikely to be met twice is enough.
+  return MonotonicNs() * 0x9e3779b97f4a7c15U ^ static_cast<std::uint64_t>(::getpid());
+}
+
+const std::atomic<std::uint64_t>& ProcessMark() { return TheMark().number; }
+
+std::uint64_t ThisProcess() {
+  std::atomic<std::uint64_t>& number = TheMark().number;
+  std::uint64_t expected = 0;
+  number.compare_exchange_strong(expected, RandomNumber() | 1U);
+  return number.load();
+}
+
+bool FenceAllThreads() {
+  static const bool registered = Membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) == 0;
+  return registered && Membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED) == 0;
+}
+
+}  // namespace vigil::platform

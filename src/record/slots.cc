@@ -1,0 +1,155 @@
+#include "record/slots.h"
+
+#include <pthread.h>
+
+#include <cstring>
+
+namespace vigil::record {
+namespace {
+
+// Never destroyed: threads may record until the process is gone.
+constinit std::array<Slot, kSlots> slots;
+constinit std::mutex table_mutex;
+
+// This thread's lanes, by slot. Zero at first, nothing to destroy: reading them costs no guard.
+struct ThreadLane {
+  std::uint32_t key = 0;
+  LaneState* lane = nullptr;
+};
+thread_local std::array<ThreadLane, kSlots> thread_lanes = {};
+
+// Gives the lanes back when the thread ends.
+struct LaneKeeper {
+  LaneKeeper() = default;
+  LaneKeeper(const LaneKeeper&) = delete;
+  LaneKeeper& operator=(const LaneKeeper&) = delete;
+  LaneKeeper(LaneKeeper&&) = delete;
+  LaneKeeper& operator=(LaneKeeper&&) = delete;
+  ~LaneKeeper() {
+    for (std::uint32_t i = 0; i < kSlots; ++i) {
+      ThreadLane& mine = thread_lanes[i];
+      if (mine.lane == nullptr || slots[i].key.load() != mine.key) continue;
+      const bool shared = mine.lane == &slots[i].lanes[journal::kSharedLane];
+      if (!shared) mine.lane->owned.store(false, std::memory_order_release);
+      mine = {};
+    }
+  }
+  bool used = false;
+};
+thread_local LaneKeeper keeper;
+
+void Pause() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#endif
+}
+
+}  // namespace
+
+std::mutex& TableMutex() {
+  static const bool forks_wait = [] {
+    return ::pthread_atfork([] { table_mutex.lock(); }, [] { table_mutex.unlock(); }, [] { table_mutex.unlock(); }) ==
+           0;
+  }();
+  static_cast<void>(forks_wait);
+  return table_mutex;
+}
+
+std::span<Slot> Slots() { return slots; }
+
+bool IsOwnRing(std::string_view name) {
+  const std::lock_guard lock(TableMutex());
+  for (const Slot& slot : slots) {
+    if (name == slot.ring_name.data()) return true;
+  }
+  return false;
+}
+
+Slot* SlotOf(std::uint64_t handle) {
+  const auto number = static_cast<std::uint32_t>(handle >> 56U);
+  return number == 0 || number > kSlots ? nullptr : &slots[number - 1];
+}
+
+Code Check(const Slot* slot, std::uint64_t handle) {
+  if (slot == nullptr) return Code::kInvalid;
+  if (slot->key.load(std::memory_order_acquire) != KeyOf(handle)) return Code::kClosed;
+  const auto* const mark = slot->mark.load(std::memory_order_relaxed);
+  const bool here = mark->load(std::memory_order_relaxed) == slot->process.load(std::memory_order_relaxed);
+  return here ? Code::kOk : Code::kForked;
+}
+
+Lease::Lease(Slot* slot, std::uint64_t handle) : code_(Check(slot, handle)) {
+  if (code_ != Code::kOk) return;
+  const std::uint32_t key = KeyOf(handle);
+  const ThreadLane& mine = thread_lanes[static_cast<std::size_t>(slot - slots.data())];
+  LaneState* const lane = mine.key == key ? mine.lane : ClaimLane(*slot, key);
+  if (lane == &slot->lanes[journal::kSharedLane]) {
+    EnterShared(*slot, *lane, key);
+  } else {
+    Enter(*slot, *lane, key);
+  }
+}
+
+Lease::Lease(Slot* slot, std::uint64_t handle, ForText) : code_(Check(slot, handle)) {
+  if (code_ == Code::kOk) EnterShared(*slot, slot->lanes[journal::kTextLane], KeyOf(handle));
+}
+
+void Lease::Enter(Slot& slot, LaneState& lane, std::uint32_t key) {
+  // Set already: a signal handler interrupted a record call of this very thread.
+  if (lane.busy.load(std::memory_order_relaxed) != 0) {
+    slot.dropped.fetch_add(1, std::memory_order_relaxed);
+    code_ = Code::kBusy;
+    return;
+  }
+  lane.busy.store(1, std::memory_order_relaxed);
+  // Whoever closes the run takes the key away, makes every thread pass a fence, and waits for those that are busy. So
+  // either we see the key gone, or we are waited for.
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  if (!slot.fences_for_all) std::atomic_thread_fence(std::memory_order_seq_cst);
+  if (slot.key.load(std::memory_order_acquire) != key) {
+    lane.busy.store(0, std::memory_order_release);
+    code_ = Code::kClosed;
+    return;
+  }
+  lane_ = &lane;
+}
+
+void Lease::EnterShared(Slot& slot, LaneState& lane, std::uint32_t key) {
+  constexpr int kTries = 20'000;  // some hundred microseconds: who is in there copies a few bytes
+  for (int i = 0; i < kTries; ++i) {
+    if (lane.busy.exchange(1) == 0) {
+      if (slot.key.load() == key) {
+        lane_ = &lane;
+        return;
+      }
+      lane.busy.store(0, std::memory_order_release);
+      code_ = Code::kClosed;
+      return;
+    }
+    Pause();
+  }
+  slot.dropped.fetch_add(1, std::memory_order_relaxed);
+  code_ = Code::kBusy;
+}
+
+LaneState* ClaimLane(Slot& slot, std::uint32_t key) {
+  ThreadLane& mine = thread_lanes[static_cast<std::size_t>(&slot - slots.data())];
+  LaneState* found = &slot.lanes[journal::kSharedLane];
+  // Not waited for: this may be a signal handler that interrupted the very thread that holds it. Next time, then.
+  const std::unique_lock lock(TableMutex(), std::try_to_lock);
+  if (!lock || slot.key.load() != key) return found;  // closed meanwhile: the lease will see it
+  for (std::uint32_t i = journal::kTextLane + 1; i < journal::kSharedLane; ++i) {
+    LaneState& lane = slot.lanes[i];
+    if (lane.owned.load(std::memory_order_acquire)) continue;
+    if (!slot.session->ring.ReserveLane(i)) break;
+    lane.writer = slot.session->ring.Writer(i);
+    lane.owned.store(true, std::memory_order_relaxed);
+    found = &lane;
+    break;
+  }
+  keeper.used = true;  // makes it, so that it is destroyed with the thread
+  mine = {key, found};
+  return found;
+}
+
+}  // namespace vigil::record

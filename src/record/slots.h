@@ -1,0 +1,115 @@
+// The runs that this process records, in a fixed table that is never freed, so that no handle can dangle; and the way a
+// thread gets to its lane. Private to record.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <condition_variable>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "record/record.h"
+
+namespace vigil::record {
+
+inline constexpr std::uint32_t kSlots = 8;
+inline constexpr std::uint32_t kMostSeries = 1'000'000;
+
+// A lane as the threads of this process see it.
+struct alignas(64) LaneState {
+  std::atomic<std::uint32_t> busy = 0;  // a record call is in it
+  std::atomic<bool> owned = false;      // by a thread
+  journal::LaneWriter writer;
+};
+
+// What the slow paths need. Owns itself until the run is closed, and lives as long as somebody waits for it.
+struct Session {
+  explicit Session(journal::Ring made) : ring(std::move(made)) {}
+
+  std::shared_ptr<Session> self;
+  journal::Ring ring;
+  std::unique_ptr<journal::Mover> mover;  // used by the worker; by Close when that has ended
+  std::map<std::string, std::uint32_t> series_ids;
+  std::mutex flush_mutex;
+  std::condition_variable flushed;
+  std::uint64_t flushes_wanted = 0;
+  std::uint64_t flushes_done = 0;
+  std::string folder;
+  bool drained = false;
+  platform::Worker worker;  // last: ends before the rest goes
+};
+
+struct alignas(64) Slot {
+  std::atomic<std::uint32_t> key = 0;  // upper half of the handles; 0 while closed
+  std::atomic<std::uint32_t> series_count = 0;
+  std::atomic<const std::atomic<std::uint64_t>*> mark = nullptr;
+  std::atomic<std::uint64_t> process = 0;
+  std::atomic<std::uint64_t> dropped = 0;
+  bool fences_for_all = false;  // closing can fence for the record calls
+  std::uint32_t generation = 0;
+  Session* session = nullptr;
+  std::array<char, 64> ring_name = {};
+  std::array<LaneState, journal::kLanes> lanes;
+
+  std::atomic<std::int64_t> step = 0;
+  std::atomic<std::uint64_t> step_begin_ns = 0;
+  std::array<std::atomic<std::uint64_t>, kPhases> phase_begin_ns = {};
+  std::array<std::atomic<std::uint64_t>, kPhases> phase_total_ns = {};
+};
+
+// Series that every run has.
+inline constexpr std::uint32_t kStepTimeSeries = 0;
+inline constexpr std::uint32_t kPhaseTimeSeries = 1;
+inline constexpr std::uint32_t kFirstFreeSeries = kPhaseTimeSeries + kPhases;
+
+inline constexpr std::uint32_t kNoSeries = 0xffffffffU;  // lower half of a run's handle
+
+// The slot that a handle names, null when it can be no handle.
+Slot* SlotOf(std::uint64_t handle);
+inline std::uint32_t KeyOf(std::uint64_t handle) { return static_cast<std::uint32_t>(handle >> 32U); }
+inline std::uint32_t IdOf(std::uint64_t handle) { return static_cast<std::uint32_t>(handle); }
+inline std::uint64_t MakeHandle(std::uint32_t key, std::uint32_t id) { return std::uint64_t{key} << 32U | id; }
+
+// Whether the handle is good in this process.
+Code Check(const Slot* slot, std::uint64_t handle);
+
+// A thread's stay in a lane, while which the run cannot be taken down.
+class Lease {
+ public:
+  Lease(Slot* slot, std::uint64_t handle);
+  // A stay in the lane of texts.
+  struct ForText {};
+  Lease(Slot* slot, std::uint64_t handle, ForText tag);
+  ~Lease() {
+    if (lane_ != nullptr) lane_->busy.store(0, std::memory_order_release);
+  }
+  Lease(const Lease&) = delete;
+  Lease& operator=(const Lease&) = delete;
+  Lease(Lease&&) = delete;
+  Lease& operator=(Lease&&) = delete;
+
+  Code code() const { return code_; }
+  journal::LaneWriter& writer() { return lane_->writer; }
+
+ private:
+  void Enter(Slot& slot, LaneState& lane, std::uint32_t key);
+  void EnterShared(Slot& slot, LaneState& lane, std::uint32_t key);
+
+  LaneState* lane_ = nullptr;
+  Code code_ = Code::kOk;
+};
+
+// The lane of this thread in that run, claimed on first use.
+LaneState* ClaimLane(Slot& slot, std::uint32_t key);
+
+// ---- the table
+
+// Guards opening and closing; held across forks.
+std::mutex& TableMutex();
+std::span<Slot> Slots();
+bool IsOwnRing(std::string_view name);
+
+}  // namespace vigil::record

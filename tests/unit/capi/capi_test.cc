@@ -1,0 +1,152 @@
+// The C ABI: what can be seen of the library is the list, misuse is a code, structs of older versions are taken.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <vigil/vigil.hpp>
+
+#include "base/base.h"
+#include "support/shell.h"
+
+namespace {
+
+using testing::ElementsAreArray;
+using testing::HasSubstr;
+using testing::Not;
+
+std::string ReadAll(const std::string& path) {
+  std::ifstream file(path);
+  std::stringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+std::vector<std::string> LinesOf(const std::string& text) {
+  std::vector<std::string> lines;
+  for (const std::string_view line : vigil::Split(text, '\n')) {
+    if (!line.empty()) lines.emplace_back(line);
+  }
+  return lines;
+}
+
+class CApi : public testing::Test {
+ protected:
+  CApi() {
+    std::string name = (std::filesystem::temp_directory_path() / "vigil_capi_XXXXXX").string();
+    folder_ = ::mkdtemp(name.data());
+  }
+  ~CApi() override { std::filesystem::remove_all(folder_); }
+
+  vigil_run Open() const {
+    vigil_run_options options = VIGIL_RUN_OPTIONS_INIT;
+    options.folder = folder_.c_str();
+    vigil_run run = {0};
+    EXPECT_EQ(vigil_run_open(&options, &run), VIGIL_OK) << vigil_last_error();
+    return run;
+  }
+  std::string folder_;
+};
+
+TEST(CApiSurface, TheLibraryShowsExactlyTheListedSymbols) {
+  const std::string command = fmt::format("nm -D --defined-only '{}' | awk '{{print $3}}' | sort", VIGIL_LIBRARY);
+  const auto shown = LinesOf(vigil::testing_support::RunShell(command).output);
+  const auto listed = LinesOf(ReadAll(std::string(VIGIL_SOURCE_DIR) + "/tests/unit/capi/symbols.txt"));
+  EXPECT_THAT(shown, ElementsAreArray(listed));
+}
+
+TEST(CApiSurface, TheLibraryNeedsNothingButTheCLibrary) {
+#ifdef VIGIL_SANITIZED
+  GTEST_SKIP() << "sanitizers bring libraries along";
+#endif
+  const std::string command = fmt::format("readelf -d '{}' | grep NEEDED", VIGIL_LIBRARY);
+  for (const std::string& line : LinesOf(vigil::testing_support::RunShell(command).output)) {
+    EXPECT_TRUE(line.find("[libc.") != std::string::npos || line.find("[libm.") != std::string::npos ||
+                line.find("[ld-linux") != std::string::npos || line.find("[libpthread.") != std::string::npos)
+        << line;
+  }
+}
+
+TEST(CApiSurface, EveryCodeHasWords) {
+  for (int code = VIGIL_OK; code <= VIGIL_NO_MEMORY; ++code)
+    EXPECT_THAT(vigil_error_text(code), Not(HasSubstr("no code")));
+  EXPECT_THAT(vigil_error_text(-1), HasSubstr("no code"));
+  EXPECT_THAT(vigil_error_text(1000), HasSubstr("no code"));
+}
+
+TEST_F(CApi, NullsAndNonsenseAreInvalid) {
+  vigil_run run = {7};
+  EXPECT_EQ(vigil_run_open(nullptr, &run), VIGIL_INVALID);
+  EXPECT_EQ(run.id, 0U);
+  vigil_run_options options = VIGIL_RUN_OPTIONS_INIT;
+  EXPECT_EQ(vigil_run_open(&options, &run), VIGIL_INVALID);
+  EXPECT_EQ(vigil_run_open(&options, nullptr), VIGIL_INVALID);
+  options.folder = folder_.c_str();
+  options.rank = -1;
+  EXPECT_EQ(vigil_run_open(&options, &run), VIGIL_INVALID);
+
+  run = Open();
+  vigil_series series = {7};
+  EXPECT_EQ(vigil_series_open(run, nullptr, nullptr, &series), VIGIL_INVALID);
+  EXPECT_EQ(vigil_series_open(run, "", nullptr, &series), VIGIL_INVALID);
+  EXPECT_EQ(vigil_series_open(run, "x", nullptr, nullptr), VIGIL_INVALID);
+  vigil_series_options wrong = VIGIL_SERIES_OPTIONS_INIT;
+  wrong.axis = 99;
+  EXPECT_EQ(vigil_series_open(run, "x", &wrong, &series), VIGIL_INVALID);
+  wrong = VIGIL_SERIES_OPTIONS_INIT;
+  wrong.label_count = 3;
+  EXPECT_EQ(vigil_series_open(run, "x", &wrong, &series), VIGIL_INVALID);
+  EXPECT_EQ(series.id, 0U);
+  EXPECT_EQ(vigil_series_add(series, 1, 1), VIGIL_INVALID);
+  vigil_tensor tensor = {0};
+  EXPECT_EQ(vigil_tensor_open(run, nullptr, "w", &tensor), VIGIL_INVALID);
+  EXPECT_EQ(vigil_tensor_open(run, "gradient", "w", nullptr), VIGIL_INVALID);
+  EXPECT_EQ(vigil_tensor_add(tensor, 1, nullptr), VIGIL_INVALID);
+  EXPECT_EQ(vigil_event_add(run, nullptr), VIGIL_INVALID);
+  vigil_event event = VIGIL_EVENT_INIT;
+  event.severity = 17;
+  EXPECT_EQ(vigil_event_add(run, &event), VIGIL_INVALID);
+  EXPECT_EQ(vigil_config_set(run, nullptr, "x"), VIGIL_INVALID);
+  EXPECT_EQ(vigil_config_set(run, "key", nullptr), VIGIL_OK);
+  EXPECT_EQ(vigil_artifact_add(run, 1, "kind", nullptr), VIGIL_INVALID);
+  EXPECT_EQ(vigil_run_get_status(run, nullptr), VIGIL_INVALID);
+  EXPECT_EQ(vigil_phase_begin(run, -1), VIGIL_INVALID);
+  EXPECT_EQ(vigil_fingerprint(nullptr, 10), 0U);
+  EXPECT_EQ(vigil_run_close(run, 0), VIGIL_OK);
+  EXPECT_EQ(vigil_run_close(run, 0), VIGIL_CLOSED);
+}
+
+TEST_F(CApi, AStructOfAnOlderVersionIsTaken) {
+  const vigil_run run = Open();
+  vigil_event event = VIGIL_EVENT_INIT;
+  event.text = "old";
+  event.json = reinterpret_cast<const char*>(8);  // behind what the caller says it has: not looked at
+  event.size = offsetof(vigil_event, json);
+  EXPECT_EQ(vigil_event_add(run, &event), VIGIL_OK);
+  vigil_run_status status = {};
+  status.size = offsetof(vigil_run_status, lost_records);
+  status.lost_records = 77;
+  EXPECT_EQ(vigil_run_get_status(run, &status), VIGIL_OK);
+  EXPECT_EQ(status.lost_records, 77U);
+  EXPECT_EQ(vigil_run_close(run, 0), VIGIL_OK);
+}
+
+TEST_F(CApi, WhyOpeningFailedIsSaidInWords) {
+  vigil_run_options options = VIGIL_RUN_OPTIONS_INIT;
+  options.folder = "/proc/none";
+  vigil_run run = {0};
+  EXPECT_EQ(vigil_run_open(&options, &run), VIGIL_IO);
+  EXPECT_THAT(vigil_last_error(), HasSubstr("/proc/none"));
+  EXPECT_EQ(vigil_series_add(vigil_series{run.id}, 1, 1), VIGIL_INVALID);
+}
+
+// Fingerprints are compared between runs and versions.
+TEST(CApiFingerprint, NeverChanges) {
+  EXPECT_EQ(vigil_fingerprint("vigil", 5), 0xf2ddfd54fb22cecbU);
+  EXPECT_NE(vigil_fingerprint("vigil", 5), vigil_fingerprint("vigil", 4));
+}
+
+}  // namespace

@@ -1,0 +1,166 @@
+// The ring: what was recorded is collected once, a full lane keeps the newest, and the loss is counted.
+#include <gmock/gmock.h>
+
+#include <thread>
+
+#include "support.h"
+
+namespace vigil::journal {
+namespace {
+
+using testing::IsEmpty;
+using testing::SizeIs;
+
+RingOptions Small() {
+  RingOptions options;
+  options.lane_bytes = 32U << 10U;  // 4096 words
+  return options;
+}
+
+struct Bench {
+  explicit Bench(const RingOptions& options = Small()) : ring(Ring::Create(options).value()) {
+    MoverOptions to;
+    to.folder = folder.path();
+    to.begin = SampleBegin();
+    to.flush_interval_ms = 1;
+    mover = std::move(Mover::Create(ring, std::move(to)).value());
+    ring.ReserveLane(1);
+  }
+  Kept Read() const { return Decode(ReadAll(mover->path())); }
+
+  TemporaryFolder folder;
+  Ring ring;
+  std::unique_ptr<Mover> mover;
+};
+
+void Define(Ring& ring, std::uint32_t id) { ASSERT_TRUE(ring.AddDefinition(EncodeEntry(SampleDefinition(id)))); }
+
+TEST(Ring, WhatIsRecordedIsMovedOnce) {
+  Bench bench;
+  Define(bench.ring, 0);
+  LaneWriter writer = bench.ring.Writer(1);
+  std::int64_t step = 0;
+  for (int round = 0; round < 50; ++round) {
+    for (int i = 0; i < 37; ++i) writer.AddScalar(0, step++, 0.5 * static_cast<double>(i), 1'000'000);
+    EXPECT_TRUE(bench.mover->Move(true));
+  }
+  const Kept kept = bench.Read();
+  ASSERT_THAT(kept.points.at(0), SizeIs(50 * 37));
+  for (std::size_t i = 0; i < kept.points.at(0).size(); ++i)
+    ASSERT_EQ(kept.points.at(0)[i].step, static_cast<std::int64_t>(i));
+  EXPECT_THAT(kept.losses, IsEmpty());
+  EXPECT_THAT(kept.damages, IsEmpty());
+  EXPECT_EQ(kept.definitions.at(0).name, "series-0");
+}
+
+TEST(Ring, RowsBatchesAndTextsOfAnyLengthArriveWhole) {
+  Bench bench;
+  LaneWriter samples = bench.ring.Writer(1);
+  LaneWriter texts = bench.ring.Writer(kTextLane);
+  const std::vector<double> row = {1.5, 2.5, 3.5};
+  for (int round = 0; round < 40; ++round) {
+    samples.AddRow(7, round, row, 2'000'000);
+    samples.AddBatch(round, 99, 3'000'000);
+    Setting setting = {4, "text", std::string(static_cast<std::size_t>(round * 777), 'x')};
+    texts.AddText(Section::kSettings, EncodeEntry(setting));
+    EXPECT_TRUE(bench.mover->Move(true));
+  }
+  const Kept kept = bench.Read();
+  EXPECT_THAT(kept.points.at(7), SizeIs(40));
+  EXPECT_THAT(kept.points.at(9), SizeIs(40));
+  EXPECT_THAT(kept.batches, SizeIs(40));
+  ASSERT_THAT(kept.settings, SizeIs(40));
+  for (std::size_t i = 0; i < 40; ++i) EXPECT_EQ(kept.settings[i].value.size(), i * 777);
+}
+
+TEST(Ring, AFullLaneKeepsTheNewestAndTheLossIsCounted) {
+  Bench bench;
+  LaneWriter writer = bench.ring.Writer(1);
+  constexpr std::int64_t kRecorded = 5000;  // the lane holds about 1000
+  for (std::int64_t step = 0; step < kRecorded; ++step) writer.AddScalar(0, step, 1, 0);
+  EXPECT_TRUE(bench.mover->Move(true));
+  const Kept kept = bench.Read();
+  const auto& points = kept.points.at(0);
+  EXPECT_GT(points.size(), 800U);
+  EXPECT_EQ(points.back().step, kRecorded - 1);
+  ASSERT_THAT(kept.losses, SizeIs(1));
+  EXPECT_EQ(kept.losses[0].records + points.size(), static_cast<std::size_t>(kRecorded));
+  EXPECT_EQ(bench.mover->status().lost_records, kept.losses[0].records);
+}
+
+TEST(Ring, EventsAreNotPushedOutBySamples) {
+  Bench bench;
+  Event event;
+  event.text = "the cause of it all";
+  bench.ring.Writer(kTextLane).AddText(Section::kEvents, EncodeEntry(event));
+  LaneWriter writer = bench.ring.Writer(1);
+  for (std::int64_t step = 0; step < 50'000; ++step) writer.AddScalar(0, step, 1, 0);
+  EXPECT_TRUE(bench.mover->Move(true));
+  EXPECT_THAT(bench.Read().events, SizeIs(1));
+}
+
+TEST(Ring, TextsThatLostTheirBeginningAreLeftOut) {
+  Bench bench;
+  LaneWriter texts = bench.ring.Writer(kTextLane);
+  for (int i = 0; i < 300; ++i) {
+    Setting setting = {0, std::to_string(i), std::string(10'000, 'y')};
+    texts.AddText(Section::kSettings, EncodeEntry(setting));
+  }
+  EXPECT_TRUE(bench.mover->Move(true));
+  const Kept kept = bench.Read();
+  EXPECT_THAT(kept.damages, IsEmpty());
+  ASSERT_FALSE(kept.settings.empty());
+  EXPECT_EQ(kept.settings.back().key, "299");
+  for (const Setting& setting : kept.settings) EXPECT_EQ(setting.value.size(), 10'000U);
+}
+
+// The mover copies while the lane is overwritten: whatever it keeps must be what was recorded.
+TEST(Ring, ARaceBetweenWriterAndMoverNeverTearsARecord) {
+  Bench bench;
+  std::atomic<bool> done = false;
+  std::thread recording([&] {
+    LaneWriter writer = bench.ring.Writer(1);
+    for (std::int64_t step = 0; step < 400'000; ++step)
+      writer.AddScalar(static_cast<std::uint32_t>(step % 3), step, static_cast<double>(step) * 0.25,
+                       static_cast<std::uint64_t>(step) * 1'000'000);
+    done = true;
+  });
+  while (!done) bench.mover->Move(true);
+  recording.join();
+  EXPECT_TRUE(bench.mover->Move(true));
+  const Kept kept = bench.Read();
+  std::uint64_t lost = 0;
+  for (const Loss& loss : kept.losses) lost += loss.records;
+  EXPECT_EQ(kept.size() + lost, 400'000U);
+  for (const auto& [series, points] : kept.points) {
+    for (const Point& point : points) {
+      ASSERT_EQ(point.step % 3, series);
+      ASSERT_EQ(std::bit_cast<double>(point.bits), static_cast<double>(point.step) * 0.25);
+      ASSERT_EQ(point.time_ms, static_cast<std::uint64_t>(point.step));
+    }
+  }
+}
+
+TEST(Ring, ManySeriesAreDefinedBeforeTheyAreUsedAndAgainLater) {
+  Bench bench;
+  LaneWriter writer = bench.ring.Writer(1);
+  for (std::uint32_t id = 0; id < 20'000; ++id) Define(bench.ring, id);
+  std::int64_t step = 0;
+  for (int round = 0; round < 400; ++round) {
+    for (std::uint32_t i = 0; i < 900; ++i)
+      writer.AddScalar((i * 7919) % 20'000, step++, 1.0 / (1.0 + static_cast<double>(i) * round), 0);
+    ASSERT_TRUE(bench.mover->Move(true));
+  }
+  const std::string bytes = ReadAll(bench.mover->path());
+  ASSERT_GT(bytes.size(), 5'000'000U);
+  EXPECT_EQ(Decode(bytes).definitions.size(), 20'000U);
+  // The beginning is lost: names come again.
+  std::string damaged = bytes;
+  std::fill(damaged.begin() + 16, damaged.begin() + 1'000'000, 'z');
+  const Kept kept = Decode(damaged);
+  EXPECT_EQ(kept.definitions.size(), 20'000U);
+  EXPECT_FALSE(kept.begins.empty());
+}
+
+}  // namespace
+}  // namespace vigil::journal

@@ -1,0 +1,188 @@
+// Processes: fork with and without exec, exit without closing, kill, signals.
+#include <gmock/gmock.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <random>
+#include <thread>
+
+#include "support.h"
+
+namespace vigil::record {
+namespace {
+
+using testing::HasSubstr;
+using testing::SizeIs;
+
+// Runs `work` in a child; its exit status.
+template <class Work>
+int InChild(Work&& work) {
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(work());
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
+}
+
+TEST(RecorderForks, TheChildsHandlesAreDeadAndTheParentGoesOn) {
+  const Folder folder;
+  const RunHandle run = OpenIn(folder.path());
+  const SeriesHandle series = SeriesIn(run, "loss");
+  EXPECT_EQ(Add(series, 1, 1), Code::kOk);
+  const int status = InChild([&] {
+    int wrong = 0;
+    wrong += Add(series, 2, 2) != Code::kForked;
+    wrong += AddSetting(run, "a", "b") != Code::kForked;
+    wrong += BeginStep(run, 1) != Code::kForked;
+    wrong += Flush(run, 10) != Code::kForked;
+    wrong += Close(run, 0) != Code::kForked;
+    return wrong;
+  });
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(Add(series, 3, 3), Code::kOk);
+  EXPECT_EQ(Close(run, 0), Code::kOk);
+  EXPECT_THAT(SeriesOf(ReadRun(folder.path()), "loss").steps, testing::ElementsAre(1, 3));
+}
+
+TEST(RecorderForks, AChildMayRecordItsOwnRun) {
+  const Folder folder;
+  const RunHandle run = OpenIn(folder.path());
+  const SeriesHandle series = SeriesIn(run, "loss");
+  const std::string own = folder.path() + "/child";
+  const int status = InChild([&] {
+    const RunHandle mine = OpenIn(own);
+    const SeriesHandle loss = SeriesIn(mine, "loss");
+    int wrong = 0;
+    for (std::int64_t step = 0; step < 1000; ++step) wrong += Add(loss, step, 1) != Code::kOk;
+    wrong += Add(series, 2, 2) != Code::kForked;
+    wrong += Close(mine, 0) != Code::kOk;
+    return wrong;
+  });
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(SeriesOf(ReadRun(own), "loss").size(), 1000U);
+  std::filesystem::remove_all(own);
+  EXPECT_EQ(Add(series, 3, 3), Code::kOk);
+  EXPECT_EQ(Close(run, 0), Code::kOk);
+  EXPECT_EQ(SeriesOf(ReadRun(folder.path()), "loss").size(), 1U);
+}
+
+TEST(RecorderForks, ForkingWhileThreadsRecordIsSafe) {
+  const Folder folder;
+  const RunHandle run = OpenIn(folder.path());
+  const SeriesHandle series = SeriesIn(run, "loss");
+  std::atomic<bool> done = false;
+  std::int64_t recorded = 0;
+  std::thread recording([&] {
+    for (; !done; ++recorded) {
+      EXPECT_EQ(Add(series, recorded, 1), Code::kOk);
+      if (recorded % 100 == 0) std::this_thread::sleep_for(std::chrono::microseconds(200));
+    }
+  });
+  for (int i = 0; i < 50; ++i) {
+    EXPECT_EQ(InChild([&] { return Add(series, 0, 0) == Code::kForked ? 0 : 1; }), 0);
+    EXPECT_EQ(InChild([] { return ::execlp("true", "true", static_cast<char*>(nullptr)); }), 0);
+  }
+  done = true;
+  recording.join();
+  EXPECT_EQ(Close(run, 0), Code::kOk);
+  EXPECT_EQ(SeriesOf(ReadRun(folder.path()), "loss").size(), static_cast<std::size_t>(recorded));
+}
+
+TEST(RecorderEnds, AProcessThatExitsWithoutClosingLeavesAWholeJournal) {
+  const Folder folder;
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const SeriesHandle loss = SeriesIn(OpenIn(folder.path(), 60'000), "loss");
+    for (std::int64_t step = 0; step < 500; ++step) Add(loss, step, 1);
+    std::exit(3);
+  }
+  ::waitpid(child, nullptr, 0);
+  const model::Run run = ReadRun(folder.path());
+  EXPECT_EQ(SeriesOf(run, "loss").size(), 500U);
+  EXPECT_THAT(run.sources[0].note, HasSubstr("ended without closing"));
+}
+
+struct Progress {
+  std::array<std::atomic<std::int64_t>, 4> recorded = {};
+};
+
+// Killed at any moment, with several threads at it: `vigil` then has everything that was acknowledged.
+TEST(RecorderEnds, AKilledProcessLosesNothing) {
+  std::mt19937 random(std::random_device{}());
+  auto& progress = *new (::mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0)) Progress;
+  for (int round = 0; round < 60 && !testing::Test::HasFailure(); ++round) {
+    const Folder folder;
+    for (auto& count : progress.recorded) count = 0;
+    const pid_t child = ::fork();
+    if (child == 0) {
+      const RunHandle run = OpenIn(folder.path(), 1);
+      std::vector<std::thread> threads;
+      for (std::size_t i = 0; i < 4; ++i) {
+        threads.emplace_back([&, i] {
+          const SeriesHandle series = SeriesIn(run, "series-" + std::to_string(i));
+          for (std::int64_t step = 0; step < 20'000; ++step) {
+            Add(series, step, static_cast<double>(i));
+            progress.recorded[i].store(step + 1);
+          }
+          for (;;) ::pause();
+        });
+      }
+      for (;;) ::pause();
+    }
+    ::usleep(static_cast<useconds_t>(random() % 15'000));
+    ::kill(child, SIGKILL);
+    ::waitpid(child, nullptr, 0);
+    journal::DrainOptions drain;
+    drain.places = {folder.path()};
+    EXPECT_THAT(journal::DrainLeftovers(drain).problems, SizeIs(0));
+    std::int64_t all = 0;
+    for (const auto& count : progress.recorded) all += count;
+    if (all == 0) continue;
+    const model::Run run = ReadRun(folder.path());
+    for (std::size_t i = 0; i < 4; ++i) {
+      const auto recorded = static_cast<std::size_t>(progress.recorded[i].load());
+      if (recorded == 0) continue;
+      const model::Series& series = SeriesOf(run, "series-" + std::to_string(i));
+      ASSERT_GE(series.size(), recorded);
+      ASSERT_LE(series.size(), recorded + 1);
+      for (std::size_t at = 0; at < series.size(); ++at) ASSERT_EQ(series.steps[at], static_cast<std::int64_t>(at));
+    }
+  }
+}
+
+SeriesHandle handled_series = 0;
+std::atomic<std::int64_t> handled_ok = 0;
+
+TEST(RecorderSignals, AHandlerMayRecordAndNeverCorrupts) {
+  const Folder folder;
+  const RunHandle run = OpenIn(folder.path());
+  const SeriesHandle series = SeriesIn(run, "loss");
+  handled_series = SeriesIn(run, "handled");
+  struct sigaction action = {};
+  action.sa_handler = [](int) {
+    if (Add(handled_series, handled_ok.load(), 2) == Code::kOk) ++handled_ok;
+  };
+  struct sigaction before = {};
+  ::sigaction(SIGALRM, &action, &before);
+  const itimerval every = {{0, 200}, {0, 200}};
+  ::setitimer(ITIMER_REAL, &every, nullptr);
+  std::int64_t recorded = 0;
+  for (; recorded < 100'000; ++recorded) {
+    EXPECT_EQ(Add(series, recorded, 1), Code::kOk);
+    if (recorded % 10'000 == 0) Flush(run, 5000);
+  }
+  const itimerval never = {};
+  ::setitimer(ITIMER_REAL, &never, nullptr);
+  ::sigaction(SIGALRM, &before, nullptr);
+  EXPECT_EQ(Close(run, 0), Code::kOk);
+  const model::Run read = ReadRun(folder.path());
+  EXPECT_EQ(SeriesOf(read, "loss").size(), static_cast<std::size_t>(recorded));
+  EXPECT_GT(handled_ok, 0);
+  EXPECT_EQ(SeriesOf(read, "handled").size(), static_cast<std::size_t>(handled_ok));
+}
+
+}  // namespace
+}  // namespace vigil::record

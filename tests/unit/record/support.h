@@ -1,0 +1,68 @@
+// What the tests of the recorder share: a folder, a run in it, and what its journal holds afterwards.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <filesystem>
+#include <string>
+
+#include "import/import.h"
+#include "record/record.h"
+
+namespace vigil::record {
+
+class Folder {
+ public:
+  Folder() {
+    std::string name = (std::filesystem::temp_directory_path() / "vigil_record_XXXXXX").string();
+    path_ = ::mkdtemp(name.data());
+  }
+  ~Folder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+inline RunHandle OpenIn(const std::string& folder, std::uint32_t flush_interval_ms = 5) {
+  Options options;
+  options.folder = folder;
+  options.name = "test";
+  options.flush_interval_ms = flush_interval_ms;
+  RunHandle run = 0;
+  std::string message;
+  EXPECT_EQ(Open(options, run, message), Code::kOk) << message;
+  return run;
+}
+
+inline SeriesHandle SeriesIn(RunHandle run, const std::string& name) {
+  journal::Definition definition;
+  definition.name = name;
+  SeriesHandle series = 0;
+  EXPECT_EQ(OpenSeries(run, definition, series), Code::kOk);
+  return series;
+}
+
+inline model::Run ReadRun(const std::string& folder) {
+  import::Imported imported = import::ImportPaths({folder});
+  EXPECT_EQ(imported.runs.size(), 1U);
+  EXPECT_TRUE(imported.unread.empty());
+  return imported.runs.empty() ? model::Run() : std::move(imported.runs[0]);
+}
+
+inline const model::Series& SeriesOf(const model::Run& run, std::string_view raw) {
+  static const model::Series none;
+  for (const model::Series& series : run.series) {
+    if (series.raw == raw) return series;
+  }
+  ADD_FAILURE() << "no series " << raw;
+  return none;
+}
+
+}  // namespace vigil::record
