@@ -105,8 +105,9 @@ Status Settings::Set(std::string_view id, std::string_view name, const Value& va
   const FindingRow* row = FindFinding(id);
   if (row == nullptr || FindThreshold(*row, name) == nullptr) return Fail(NoSuchSetting(place, id, name));
   // No threshold means anything below zero: all are counts, shares, ratios or deviations.
-  if (!value.number || !std::isfinite(*value.number) || *value.number < 0)
-    return Fail(fmt::format("{}: '{}' of '{}' must be a finite number, 0 or above", place, name, id));
+  constexpr double kMost = 1e9;
+  if (!value.number || !(*value.number >= 0) || *value.number > kMost)
+    return Fail(fmt::format("{}: '{}' of '{}' must be a finite number from 0 to 1e9", place, name, id));
   thresholds_[ThresholdKey(id, name)] = *value.number;
   return {};
 }

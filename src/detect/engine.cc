@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <tuple>
 
 #include "detect/detectors.h"
@@ -72,33 +73,51 @@ class SegmentFeeder {
   std::size_t lead_;
 };
 
-const model::Series* FindCompanion(const model::Run& run, std::string_view signal, const model::Labels& labels) {
-  for (const model::Series& series : run.series) {
-    if (series.signal == signal && series.labels == labels) return &series;
+// The series of each signal by their labels, made once: a run may hold a hundred thousand.
+class SeriesIndex {
+ public:
+  explicit SeriesIndex(const model::Run& run) : run_(run) {
+    for (const model::Series& series : run.series) {
+      if (!series.empty()) by_signal_[series.signal][series.labels].push_back(&series);
+    }
   }
-  return run.Find(signal);
-}
+
+  const model::Series* Companion(std::string_view signal, const model::Labels& labels) const {
+    const auto same = by_signal_.find(signal);
+    if (same == by_signal_.end()) return nullptr;
+    const auto at = same->second.find(labels);
+    return at == same->second.end() ? run_.Find(signal) : at->second.front();
+  }
+
+  // Of each labelled series of the signal one: of two names for one signal (a per-step and a per-epoch mean, say) the
+  // denser. No more than kMostLeads, in the order of their labels.
+  std::vector<const model::Series*> Leads(std::string_view signal) const {
+    std::vector<const model::Series*> leads;
+    const auto same = by_signal_.find(signal);
+    if (same == by_signal_.end()) return leads;
+    for (const auto& [labels, series] : same->second) {
+      const auto denser = [](const model::Series* a, const model::Series* b) { return a->size() < b->size(); };
+      leads.push_back(*std::max_element(series.begin(), series.end(), denser));
+      if (leads.size() == kMostLeads) break;
+    }
+    return leads;
+  }
+
+ private:
+  static constexpr std::size_t kMostLeads = 4096;
+  const model::Run& run_;
+  std::map<std::string_view, std::map<model::Labels, std::vector<const model::Series*>>> by_signal_;
+};
 
 // Every leading series that a row is to be run on: each labelled series of its first signal, or when that is absent the
 // first of its other signals.
-std::vector<const model::Series*> FindLeads(const model::Run& run, const catalogue::FindingRow& row,
+std::vector<const model::Series*> FindLeads(const SeriesIndex& index, const catalogue::FindingRow& row,
                                             std::size_t& role) {
-  std::vector<const model::Series*> leads;
   for (role = 0; role < row.signals.size(); ++role) {
-    for (const model::Series& series : run.series) {
-      if (series.signal != row.signals[role] || series.empty()) continue;
-      // Two names for one signal (a per-step and a per-epoch mean, say): the denser one is judged.
-      const auto same = std::find_if(leads.begin(), leads.end(),
-                                     [&](const model::Series* lead) { return lead->labels == series.labels; });
-      if (same == leads.end()) {
-        leads.push_back(&series);
-      } else if ((*same)->size() < series.size()) {
-        *same = &series;
-      }
-    }
+    std::vector<const model::Series*> leads = index.Leads(row.signals[role]);
     if (!leads.empty()) return leads;
   }
-  return leads;
+  return {};
 }
 
 void FillIn(model::Finding& finding, const Context& context, bool severity_set) {
@@ -120,11 +139,13 @@ void RunDetector(const Context& context, const Watched& watched, std::size_t lea
   const auto detector = FindFactory(context.row->detector)(context);
   SegmentFeeder feeder(*detector, watched, lead);
   const model::Series& series = *watched[lead];
+  std::size_t restarts = 0;
   for (std::size_t segment = 0; segment < series.segment_starts.size(); ++segment) {
-    // A step that is written twice is no restart; steps that go back all the time are no count of steps.
+    // A step that is written twice is no restart; steps that go back all the time are no count of steps, and what they
+    // would overwrite is left as it was: the points are judged all the same.
     const std::size_t first = series.segment_starts[segment];
-    if (segment > 0 && series.steps[first] < series.steps[first - 1]) detector->Restart(series.steps[first]);
-    if (segment > kMostRestarts) break;
+    const bool goes_back = segment > 0 && series.steps[first] < series.steps[first - 1];
+    if (goes_back && ++restarts <= kMostRestarts) detector->Restart(series.steps[first]);
     feeder.Feed(segment);
   }
   std::vector<model::Finding> found;
@@ -165,17 +186,26 @@ bool IsCovered(const model::Finding& finding, const std::vector<model::Finding>&
   return false;
 }
 
+// Thousands of ranks or layers that tell the same are one story; the first of each severity and id stand for the rest.
+void KeepTheFirst(std::vector<model::Finding>& findings) {
+  constexpr std::size_t kMostOfAKind = 64;
+  std::map<std::pair<std::string, model::Severity>, std::size_t> seen;
+  std::erase_if(findings,
+                [&](const model::Finding& finding) { return ++seen[{finding.id, finding.severity}] > kMostOfAKind; });
+}
+
 }  // namespace
 
 std::vector<model::Finding> Detect(const model::Run& run, const catalogue::Settings& settings, bool ended) {
   std::vector<model::Finding> found;
+  const SeriesIndex index(run);
   for (const catalogue::FindingRow& row : catalogue::Findings()) {
     if (row.detector.empty() || !settings.Enabled(row.id)) continue;
     std::size_t lead_role = 0;
-    for (const model::Series* lead : FindLeads(run, row, lead_role)) {
+    for (const model::Series* lead : FindLeads(index, row, lead_role)) {
       Watched watched(row.signals.size(), nullptr);
       for (std::size_t role = lead_role; role < row.signals.size(); ++role) {
-        watched[role] = role == lead_role ? lead : FindCompanion(run, row.signals[role], lead->labels);
+        watched[role] = role == lead_role ? lead : index.Companion(row.signals[role], lead->labels);
       }
       Context context;
       context.run = &run;
@@ -187,6 +217,7 @@ std::vector<model::Finding> Detect(const model::Run& run, const catalogue::Setti
       RunDetector(context, watched, lead_role, found);
     }
   }
+  KeepTheFirst(found);
   std::vector<model::Finding> findings = FindingsFromEvents(run, settings);
   for (const model::Finding& finding : found) {
     if (!IsCovered(finding, found)) findings.push_back(finding);

@@ -17,7 +17,8 @@ class GradExplosion : public Detector {
         sustained_(context.Threshold("sustained_points")),
         growth_(context.Threshold("growth")),
         growth_points_(context.Threshold("growth_points")),
-        relative_(context.Threshold("relative")) {}
+        relative_(context.Threshold("relative")),
+        floor_(IsReinforcementLearning(*context.run) ? kRlFloor : 0) {}
 
   void Observe(const Sample& sample) override {
     if (sample.role == 1) return loss_.Add(sample.step, sample.value);
@@ -51,7 +52,7 @@ class GradExplosion : public Detector {
                       longest_above_, longest_start_.step, FormatNumber(largest_.value)));
       AddEvidence(finding, fmt::format("grad_norm {} at step {}", FormatNumber(largest_.value), largest_.step),
                   largest_.step, largest_.value, largest_.line);
-    } else if (const Rise rise = RiseOfLevel(); rise.ratio >= relative_) {
+    } else if (const Rise rise = RiseOfLevel(); rise.ratio >= relative_ && rise.from * rise.ratio > floor_) {
       finding = MakeFinding(rise.from_step, last_.step,
                             fmt::format("grad_norm level rose from {} to {} by the end", FormatNumber(rise.from),
                                         FormatNumber(rise.from * rise.ratio)));
@@ -96,7 +97,7 @@ class GradExplosion : public Detector {
     const double largest_before = largest_before_rise_;
     if (rises_ == 0) largest_before_rise_ = std::max(largest_before_rise_, sample.value);
     const bool grown = static_cast<double>(rises_) >= growth_points_ && sample.value >= growth_ * rise_from_.value;
-    if (grown && points_ > 8 && sample.value > kBeyondEarlier * largest_before)
+    if (grown && points_ > 8 && sample.value > std::max(floor_, kBeyondEarlier * largest_before))
       exploded_ = {rise_from_, sample, rises_ + 1};
   }
 
@@ -133,11 +134,14 @@ class GradExplosion : public Detector {
 
   static constexpr double kBeyondEarlier = 5;
   static constexpr double kSustainedShare = 0.1;
+  // Norms near zero mean that no group had a signal yet: growing from there is how learning begins.
+  static constexpr double kRlFloor = 1;
   double limit_;
   double sustained_;
   double growth_;
   double growth_points_;
   double relative_;
+  double floor_;
   std::uint64_t points_ = 0;
   Sample last_;
   Sample rise_from_;
@@ -213,14 +217,18 @@ class GradVanishing : public Detector {
     const auto& buckets = history_.buckets();
     if (!enabled_ || history_.points() < 20 || loss_.points() < 8 || loss_.Improved(0.3)) return;
     const auto half = buckets.begin() + static_cast<std::ptrdiff_t>(buckets.size() / 2);
-    const auto low =
-        std::count_if(half, buckets.end(), [&](const stats::Bucket& bucket) { return bucket.mean < floor_; });
+    const std::vector<double> means = history_.Means();
+    const double useful =
+        stats::Median({means.begin(), means.begin() + static_cast<std::ptrdiff_t>((means.size() + 2) / 3)});
+    // Small norms from the first step on are the scale of this model; small against what they were is a loss.
+    const double limit = std::min(floor_, kFallen * useful);
+    const auto is_low = [&](const stats::Bucket& bucket) { return bucket.mean < limit; };
+    const auto low = std::count_if(half, buckets.end(), is_low);
     if (static_cast<double>(low) < share_ * static_cast<double>(buckets.end() - half)) return;
-    const auto first =
-        std::find_if(buckets.begin(), buckets.end(), [&](const stats::Bucket& bucket) { return bucket.mean < floor_; });
+    const auto first = std::find_if(buckets.begin(), buckets.end(), is_low);
     model::Finding finding =
         MakeFinding(first->first_step, buckets.back().last_step,
-                    fmt::format("grad_norm fell below {} from step {} while the loss is still {}", FormatNumber(floor_),
+                    fmt::format("grad_norm fell below {} from step {} while the loss is still {}", FormatNumber(limit),
                                 first->first_step, FormatNumber(loss_.EndLevel())));
     AddEvidence(finding, fmt::format("grad_norm {} at the end", FormatNumber(buckets.back().mean)),
                 buckets.back().last_step, buckets.back().mean);
@@ -228,6 +236,7 @@ class GradVanishing : public Detector {
   }
 
  private:
+  static constexpr double kFallen = 0.01;
   bool enabled_;
   double floor_;
   double share_;

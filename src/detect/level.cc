@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <deque>
 #include <functional>
 #include <limits>
 #include <span>
@@ -24,8 +25,13 @@ class Curve {
       return;
     }
     history_.Add(sample.step, std::log(sample.value));
+    recent_.push_back({sample.step, std::log(sample.value)});
+    if (recent_.size() > kRecent) recent_.pop_front();
   }
-  void ForgetFrom(std::int64_t step) { history_.ForgetFrom(step); }
+  void ForgetFrom(std::int64_t step) {
+    history_.ForgetFrom(step);
+    while (!recent_.empty() && recent_.back().step >= step) recent_.pop_back();
+  }
 
   bool judged() const { return judged_; }
   std::uint64_t points() const { return history_.points(); }
@@ -33,9 +39,18 @@ class Curve {
   const stats::Bucket& At(std::size_t i) const { return history_.buckets()[i]; }
   std::int64_t last_step() const { return history_.buckets().empty() ? 0 : history_.buckets().back().last_step; }
 
+  // The last points one by one: in a long run a bucket holds hundreds.
+  struct Point {
+    std::int64_t step = 0;
+    double log = 0;
+  };
+  const std::deque<Point>& recent() const { return recent_; }
+
  private:
+  static constexpr std::size_t kRecent = 64;
   bool judged_;
   stats::BucketHistory history_{128};
+  std::deque<Point> recent_;
 };
 
 std::span<const double> Tail(std::span<const double> values, std::size_t count) {
@@ -64,7 +79,7 @@ class Divergence : public Detector {
   }
 
   void Report(std::vector<model::Finding>& out) const override {
-    if (!curve_.judged() || static_cast<double>(curve_.points()) < min_points_) return;
+    if (!curve_.judged() || curve_.points() < 3 || static_cast<double>(curve_.points()) < min_points_) return;
     const std::vector<double> logs = curve_.Logs();
     std::vector<double> smooth = stats::SmoothByMedian(logs, logs.size() >= 9 ? 3 : 1);
     smooth.front() = std::min(smooth.front(), logs.front());  // where it began is a level that it has had
@@ -73,9 +88,12 @@ class Divergence : public Detector {
     const std::size_t ending = confirmed ? 2 : std::max<std::size_t>(3, logs.size() / 10);
     const double end = MedianOf(Tail(logs, ending));
     const double rise = end - smooth[best];
-    if (rise < min_log_ratio_ || IsNegligible(smooth, best, end)) return;
-    if (!IsSignificant(logs, smooth, best, rise) && !IsRecent(logs, smooth, best, confirmed)) return;
-    out.push_back(Describe(logs, smooth, best, end));
+    const bool higher = rise >= min_log_ratio_ && !IsNegligible(smooth, best, end);
+    if (higher && (IsSignificant(logs, smooth, best, rise) || IsRecent(logs, smooth, best, confirmed))) {
+      out.push_back(Describe(logs, smooth, best, end));
+    } else {
+      ReportLateRise(smooth, best, out);
+    }
   }
 
  private:
@@ -125,6 +143,38 @@ class Divergence : public Detector {
     const bool returning = !confirmed && last.back() < last.front();
     return !returning &&
            *std::min_element(last.begin(), last.end()) > (confirmed ? smooth[best] + 0.5 * min_log_ratio_ : bar);
+  }
+
+  // The run went as usual until its last few points, which stand far above all that: the level of the last tenth does
+  // not know it yet, but the run may have been stopped because of it.
+  void ReportLateRise(std::span<const double> smooth, std::size_t best, std::vector<model::Finding>& out) const {
+    const auto& recent = curve_.recent();
+    if (recent.size() < kEnoughForRecent + kLatePoints) return;
+    std::vector<double> logs;
+    for (const Curve::Point& point : recent) logs.push_back(point.log);
+    const std::span<const double> last = Tail(logs, kLatePoints);
+    const std::span<const double> before = std::span(logs).first(logs.size() - kLatePoints);
+    const double usual = MedianOf(before);
+    const double noise = std::max({stats::NoiseSigma(before), stats::RobustSigma(before), kSmallestNoise});
+    const double end = MedianOf(last);
+    const double bar = std::max(usual, smooth[best]) + std::max(min_log_ratio_, recent_z_ * noise);
+    const bool returning = last.back() < last.front();
+    if (returning || *std::min_element(last.begin(), last.end()) <= bar || IsNegligible(smooth, best, end)) return;
+    std::size_t first_up = logs.size() - 1;
+    while (first_up > 0 && logs[first_up - 1] > usual + 0.25 * (end - usual)) --first_up;
+    model::Finding finding = MakeFinding(
+        recent[first_up].step, curve_.last_step(),
+        fmt::format("loss turned up at step {} and ends at {}, {}x its usual {}", recent[first_up].step,
+                    FormatNumber(std::exp(end)), FormatNumber(std::exp(end - usual)), FormatNumber(std::exp(usual))));
+    AddEvidence(finding, fmt::format("usual loss {} before the rise", FormatNumber(std::exp(usual))),
+                recent[first_up].step, std::exp(usual));
+    AddEvidence(finding, fmt::format("loss {} at the end", FormatNumber(std::exp(end))), curve_.last_step(),
+                std::exp(end));
+    AddMeasure(finding, "best", std::exp(smooth[best]));
+    AddMeasure(finding, "end", std::exp(end));
+    AddMeasure(finding, "start", std::exp(smooth.front()));
+    AddMeasure(finding, "turn_step", static_cast<double>(recent[first_up].step));
+    out.push_back(std::move(finding));
   }
 
   bool EvaluationRose() const { return evals_.points() >= kEnoughEvals && LastEval() > kEvalRose * evals_.BestLevel(); }
@@ -186,6 +236,7 @@ class Divergence : public Detector {
   static constexpr std::size_t kRises = 5;
   static constexpr double kManifold = 1.1;  // three times
   static constexpr std::size_t kEnoughForRecent = 20;
+  static constexpr std::size_t kLatePoints = 3;
   static constexpr std::uint64_t kEnoughEvals = 4;
   static constexpr double kEvalRose = 1.15;
   static constexpr double kEvalFine = 0.05;
@@ -218,7 +269,8 @@ class NotDecreasing : public Detector {
   void Restart(std::int64_t step) override { curve_.ForgetFrom(step); }
 
   void Report(std::vector<model::Finding>& out) const override {
-    if (!curve_.judged() || static_cast<double>(curve_.points()) < min_points_ || StillWarmingUp()) return;
+    if (!curve_.judged() || curve_.points() < 3 || static_cast<double>(curve_.points()) < min_points_) return;
+    if (StillWarmingUp()) return;
     const std::vector<double> logs = curve_.Logs();
     const std::size_t opening = std::max<std::size_t>(3, logs.size() / 20);
     const double start = MedianOf(std::span(logs).first(opening));
@@ -246,7 +298,8 @@ class NotDecreasing : public Detector {
                       curve_.points(), FormatNumber(std::exp(start)), FormatNumber(level));
     // Noise can hide a slow gain; then it is worth a look, not an alarm.
     const double uncertainty = 2 * noise / std::sqrt(static_cast<double>(logs.size()) / 4);
-    if (crawls || uncertainty > min_improvement_ || level < kSmallLoss) finding.severity = model::Severity::kWarning;
+    if (crawls || uncertainty > min_improvement_ || level < kSmallLoss || BeginsLate())
+      finding.severity = model::Severity::kWarning;
     AddEvidence(finding,
                 fmt::format("level {} at the start, {} in the last quarter", FormatNumber(std::exp(start)),
                             FormatNumber(level)),
@@ -259,16 +312,23 @@ class NotDecreasing : public Detector {
   }
 
  private:
-  // Most of the points lie below half of the peak rate at the rising end: the schedule has not begun in earnest.
+  // The rate is at its highest at the end and was still rising just before: the schedule has not begun in earnest.
   bool StillWarmingUp() const {
     const auto& buckets = rates_.buckets();
-    if (buckets.size() < 4 || peak_rate_ <= 0 || buckets.back().mean < 0.9 * peak_rate_) return false;
-    const auto low = std::count_if(buckets.begin(), buckets.end(),
-                                   [&](const stats::Bucket& bucket) { return bucket.mean < 0.5 * peak_rate_; });
-    return static_cast<std::size_t>(low) * 2 > buckets.size();
+    if (buckets.size() < 4 || peak_rate_ <= 0 || buckets.back().mean < kAtPeak * peak_rate_) return false;
+    return buckets[buckets.size() * 4 / 5].mean < kAtPeak * buckets.back().mean;
+  }
+
+  // The log begins in the middle of a run: what was learned before it is not seen.
+  bool BeginsLate() const {
+    const std::int64_t first = curve_.At(0).first_step;
+    return first > kLateStep && first * kLateShare > curve_.last_step();
   }
 
   static constexpr double kSmallLoss = 0.05;
+  static constexpr double kAtPeak = 0.95;
+  static constexpr std::int64_t kLateStep = 100;
+  static constexpr std::int64_t kLateShare = 20;  // beyond a twentieth of what was reached
   double min_points_;
   double min_improvement_;
   double trend_z_;
@@ -296,7 +356,7 @@ class Plateau : public Detector {
   void Restart(std::int64_t step) override { curve_.ForgetFrom(step); }
 
   void Report(std::vector<model::Finding>& out) const override {
-    if (!curve_.judged() || static_cast<double>(curve_.points()) < min_points_) return;
+    if (!curve_.judged() || curve_.points() < 3 || static_cast<double>(curve_.points()) < min_points_) return;
     const std::vector<double> logs = curve_.Logs();
     if (!JudgeFrom(logs, flat_share_, kLevelSpan, out)) JudgeFrom(logs, kLongFlatShare, kHighLevelSpan, out);
   }
@@ -402,7 +462,7 @@ class Oscillation : public Detector {
   }
 
   void Report(std::vector<model::Finding>& out) const override {
-    if (!curve_.judged() || static_cast<double>(curve_.points()) < min_points_) return;
+    if (!curve_.judged() || curve_.points() < 3 || static_cast<double>(curve_.points()) < min_points_) return;
     const std::vector<double> logs = curve_.Logs();
     const double start = MedianOf(std::span(logs).first(std::max<std::size_t>(3, logs.size() / 10)));
     const double end = MedianOf(Tail(logs, std::max<std::size_t>(3, logs.size() / 4)));

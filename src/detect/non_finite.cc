@@ -20,13 +20,21 @@ class BadPoints {
       return;
     }
     if (count_ == 0) first_ = sample;
+    overwritten_ = false;  // it came again
     last_step_ = sample.step;
     ++count_;
     good_since_ = 0;
     longest_ = std::max(longest_, ++streak_);
   }
 
+  // A restart before the first bad point: what was bad is overwritten.
+  void Restart(std::int64_t step) {
+    streak_ = 0;
+    if (count_ > 0 && step <= first_.step) overwritten_ = true;
+  }
+
   bool any() const { return count_ > 0; }
+  bool overwritten() const { return overwritten_; }
   bool all() const { return count_ == points_; }
   const Sample& first() const { return first_; }
   std::int64_t last_step() const { return last_step_; }
@@ -39,7 +47,7 @@ class BadPoints {
   double share() const { return points_ == 0 ? 0 : static_cast<double>(count_) / static_cast<double>(points_); }
   // The run went on: enough good points after the last bad one, and more of them than the longest outage.
   bool Recovered(double good_points) const {
-    return static_cast<double>(good_since_) >= good_points && good_since_ > longest_;
+    return static_cast<double>(good_since_) >= good_points && (overwritten_ || good_since_ > longest_);
   }
 
  private:
@@ -51,6 +59,7 @@ class BadPoints {
   std::uint64_t streak_ = 0;
   std::uint64_t good_since_ = 0;
   std::uint64_t good_ = 0;
+  bool overwritten_ = false;
 };
 
 void AddOutage(model::Finding& finding, const BadPoints& bad) {
@@ -62,6 +71,8 @@ void AddOutage(model::Finding& finding, const BadPoints& bad) {
 
 // "loss is nan" with its place: when, for how long, and whether it ended.
 std::string Told(std::string_view what, std::int64_t step, const BadPoints& bad, bool recovered) {
+  if (recovered && bad.overwritten())
+    return fmt::format("{} from step {}: a restart from before it has gone on without", what, step);
   if (recovered && bad.count() == 1) return fmt::format("{} at step {} only, the run went on", what, step);
   if (recovered)
     return fmt::format("{} from step {}: {} of {} points, the run went on", what, step, bad.count(), bad.points());
@@ -105,6 +116,11 @@ class NonFiniteLoss : public Detector {
     in_hidden_ = hidden;
     if (!visible && !hidden) last_good_ = sample;
     bad_.Add(sample, visible || hidden);
+  }
+  void Restart(std::int64_t step) override {
+    bad_.Restart(step);
+    in_hidden_ = false;
+    grad_is_bad_ = false;
   }
 
   void Report(std::vector<model::Finding>& out) const override {
@@ -209,6 +225,10 @@ class NonFiniteGrad : public Detector {
       bad_.Add(sample, bad);
     }
   }
+  void Restart(std::int64_t step) override {
+    bad_.Restart(step);
+    loss_.ForgetFrom(step);
+  }
 
   void Report(std::vector<model::Finding>& out) const override {
     if (!bad_.any() || IsHarmless()) return;
@@ -282,21 +302,26 @@ class LossScaleCollapse : public Detector {
     // Falling from the first value is the search for a scale; the first value that holds, or rises, is the settled one.
     const bool falling = points_ > 1 && sample.value < last_.value;
     held_ = falling ? 0 : held_ + 1;
-    if (settled_ == 0 && points_ > 1 && (held_ >= kHold || sample.value > last_.value)) settled_ = sample.value;
+    if (settled_ == 0 && points_ > 1 && (held_ >= kHold || sample.value > last_.value)) {
+      settled_ = sample.value;
+      if (sample.value > floor_) halvings_ = 0;  // those of the search do not count
+    }
     if (settled_ > 0) settled_ = std::max(settled_, sample.value);
     if (falling) {
-      ++halvings_;
-      last_fall_ = sample;
+      if (halvings_++ == 0) {
+        first_fall_ = sample;
+        before_fall_ = settled_ > 0 ? last_.value : 0;
+      }
     } else if (points_ > 1 && sample.value > last_.value) {
       halvings_ = 0;
     }
-    if (halvings_ == 1 && falling) first_fall_ = sample;
     last_ = sample;
   }
 
   void Report(std::vector<model::Finding>& out) const override {
     if (points_ < 3 || halvings_ == 0) return;
-    const bool lost = settled_ > 0 && last_.value * drop_ <= settled_;
+    // Since it last rose: a scale that once grew higher and now swings around a lower value is sound.
+    const bool lost = settled_ > 0 && last_.value * drop_ <= before_fall_;
     const bool at_floor = last_.value <= floor_ && halvings_ >= 3;
     if (!lost && !at_floor) return;
     model::Finding finding =
@@ -316,7 +341,7 @@ class LossScaleCollapse : public Detector {
   double floor_;
   Sample last_;
   Sample first_fall_;
-  Sample last_fall_;
+  double before_fall_ = 0;
   double settled_ = 0;
   std::uint64_t points_ = 0;
   std::uint64_t held_ = 0;

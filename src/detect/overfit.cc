@@ -25,7 +25,7 @@ class Overfit : public Detector {
 
   void Report(std::vector<model::Finding>& out) const override {
     const std::vector<double> evals = evals_.Means();
-    if (static_cast<double>(evals.size()) < min_evals_) return;
+    if (evals.size() < 3 || static_cast<double>(evals.size()) < min_evals_) return;
     const auto best = static_cast<std::size_t>(std::min_element(evals.begin(), evals.end()) - evals.begin());
     const std::size_t after = evals.size() - 1 - best;
     if (static_cast<double>(after) < min_after_ || evals[best] <= 0) return;

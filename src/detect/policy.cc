@@ -99,13 +99,26 @@ class KlBlowup : public Detector {
     recent_[points_++ % recent_.size()] = sample.value;
     last_ = sample;
     if (sample.value > largest_.value) largest_ = sample;
-    if (sample.value > limit_ && above_++ == 0) first_above_ = sample;
+    if (sample.value <= limit_) {
+      in_a_row_ = 0;
+      return;
+    }
+    ++above_;
+    if (in_a_row_++ == 0) row_start_ = sample;
+    if (in_a_row_ > longest_row_) {
+      longest_row_ = in_a_row_;
+      first_above_ = row_start_;
+    }
   }
+  void Restart(std::int64_t) override { in_a_row_ = 0; }
 
   void Report(std::vector<model::Finding>& out) const override {
     if (points_ < recent_.size()) return;
     const double end = stats::Median({recent_.begin(), recent_.end()});
-    if (per_token_ && static_cast<double>(above_) >= points_needed_) {
+    // The estimator has outliers of a single batch: a few of them in a long run are not a policy that left.
+    const bool often = static_cast<double>(above_) >= std::max(points_needed_, 0.2 * static_cast<double>(points_));
+    const bool lasting = often || static_cast<double>(longest_row_) >= points_needed_ || end > limit_;
+    if (per_token_ && above_ > 0 && lasting) {
       model::Finding finding =
           MakeFinding(first_above_.step, last_.step,
                       fmt::format("kl passed {} at step {}, {} points above it, up to {}", FormatNumber(limit_),
@@ -145,6 +158,9 @@ class KlBlowup : public Detector {
   std::array<double, 5> recent_{};
   std::uint64_t points_ = 0;
   std::uint64_t above_ = 0;
+  std::uint64_t in_a_row_ = 0;
+  std::uint64_t longest_row_ = 0;
+  Sample row_start_;
   Sample first_above_;
   Sample largest_;
   Sample last_;

@@ -30,7 +30,7 @@ class RewardFlat : public Detector {
   void Restart(std::int64_t step) override { history_.ForgetFrom(step); }
 
   void Report(std::vector<model::Finding>& out) const override {
-    if (static_cast<double>(history_.points()) < min_points_) return;
+    if (history_.points() < 3 || static_cast<double>(history_.points()) < min_points_) return;
     const stats::Bucket& first = history_.buckets().front();
     const stats::Bucket& last = history_.buckets().back();
     if (smallest_ == largest_) {
@@ -99,7 +99,7 @@ class RewardCollapse : public Detector {
   void Restart(std::int64_t step) override { history_.ForgetFrom(step); }
 
   void Report(std::vector<model::Finding>& out) const override {
-    if (static_cast<double>(history_.points()) < min_points_) return;
+    if (history_.points() < 3 || static_cast<double>(history_.points()) < min_points_) return;
     const std::vector<double> means = history_.Means();
     const std::vector<double> smooth = stats::SmoothByMedian(means, 5);
     const auto best = static_cast<std::size_t>(std::max_element(smooth.begin(), smooth.end()) - smooth.begin());

@@ -172,7 +172,8 @@ class NoWarmup : public Detector {
 
 class ScheduleBreak : public Detector {
  public:
-  explicit ScheduleBreak(const Context& context) : jump_(context.Threshold("jump")) {}
+  explicit ScheduleBreak(const Context& context)
+      : jump_(context.Threshold("jump")), cyclic_(StatesCycles(*context.run)) {}
 
   void Observe(const Sample& sample) override {
     if (sample.role != 0 || !std::isfinite(sample.value) || sample.value < 0) return;
@@ -189,10 +190,11 @@ class ScheduleBreak : public Detector {
     restarted_ = true;
     at_restart_ = step;
     window_.clear();
+    RememberUpTo(step);
   }
 
   void Report(std::vector<model::Finding>& out) const override {
-    if (breaks_.empty() || AreCycles()) return;
+    if (breaks_.empty() || cyclic_ || AreCycles()) return;
     const Break& first = breaks_.front();
     model::Finding finding =
         MakeFinding(first.to.step, breaks_.back().to.step,
@@ -216,6 +218,14 @@ class ScheduleBreak : public Detector {
     Sample to;
     bool at_restart = false;
   };
+
+  // A schedule that is meant to rise again says so in its name: cosine_with_restarts, cyclic, one-cycle.
+  static bool StatesCycles(const model::Run& run) {
+    const model::Fact* stated = run.FindFact("lr_schedule");
+    if (stated == nullptr) return false;
+    const std::string name = ToLower(stated->value);
+    return name.find("restart") != std::string::npos || name.find("cycl") != std::string::npos;
+  }
 
   // Judges the step from the third to the fourth of six points, by the slopes on both sides of it.
   void CheckMiddle() {
@@ -251,6 +261,20 @@ class ScheduleBreak : public Detector {
       peak_ = sample.value;
       lowest_since_peak_ = sample;
     }
+    TakeIn(sample);
+  }
+
+  // Peak and decay as they were at the step of a restart: the rate that comes back with it is no climb.
+  void RememberUpTo(std::int64_t step) {
+    peak_ = 0;
+    lowest_since_peak_ = {};
+    decayed_ = false;
+    for (const Sample& old : kept_) {
+      if (old.step < step) TakeIn(old);
+    }
+  }
+
+  void TakeIn(const Sample& sample) {
     if (sample.value >= peak_) {
       peak_ = sample.value;
       lowest_since_peak_ = sample;
@@ -305,6 +329,7 @@ class ScheduleBreak : public Detector {
   static constexpr double kOverSlope = 4;
   static constexpr double kFlat = 0.01;
   double jump_;
+  bool cyclic_;
   std::vector<Sample> window_;
   std::vector<Sample> kept_;
   std::vector<Break> breaks_;

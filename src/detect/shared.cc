@@ -41,8 +41,10 @@ bool UsesLossScaler(const model::Run& run) {
   const model::Fact* fp16 = run.FindFact("fp16");
   if (fp16 != nullptr && (EqualsIgnoringCase(fp16->value, "true") || fp16->value == "1")) return true;
   const model::Fact* precision = run.FindFact("precision");
-  return precision != nullptr && ToLower(precision->value).find("16") != std::string::npos &&
-         ToLower(precision->value).find("bf16") == std::string::npos;
+  if (precision == nullptr) return false;
+  const std::string stated = ToLower(precision->value);
+  const auto has = [&](std::string_view word) { return stated.find(word) != std::string::npos; };
+  return has("16") && !has("bf16") && !has("bfloat16");
 }
 
 std::int64_t PlannedSteps(const model::Run& run, std::int64_t last_seen) {

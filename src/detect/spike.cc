@@ -7,6 +7,9 @@
 namespace vigil::detect {
 namespace {
 
+// A number of points that a settings file may give as anything.
+std::size_t Count(double points) { return static_cast<std::size_t>(std::clamp(points, 3.0, 65536.0)); }
+
 struct SpikeLimits {
   double z = 8;
   double min_ratio = 1.25;  // over the median, whatever z says
@@ -197,8 +200,7 @@ class LossSpike : public Detector {
  private:
   static SpikeLimits LimitsOf(const Context& context) {
     return {context.Threshold("z"), context.Threshold("min_ratio"), context.Threshold("beyond_max"),
-            static_cast<std::size_t>(context.Threshold("window")),
-            static_cast<std::size_t>(context.Threshold("min_points"))};
+            Count(context.Threshold("window")), Count(context.Threshold("min_points"))};
   }
 
   static constexpr double kTall = 2.5;
@@ -220,8 +222,7 @@ class GradSpike : public Detector {
       : ratio_(context.Threshold("ratio")),
         rl_(IsReinforcementLearning(*context.run)),
         limits_{context.Threshold("z"), kSmallestRatio, context.Threshold("beyond_max"),
-                static_cast<std::size_t>(context.Threshold("window")),
-                static_cast<std::size_t>(context.Threshold("min_points"))},
+                Count(context.Threshold("window")), Count(context.Threshold("min_points"))},
         grad_(limits_) {}
 
   void Observe(const Sample& sample) override {

@@ -65,7 +65,7 @@ TEST(Settings, AValueOfTheWrongTypeIsRefused) {
 TEST(Settings, AThresholdIsAFiniteNumber) {
   EXPECT_THAT(Complaint("[\"loss/spike\"]\nz = nan\n"), HasSubstr("must be a finite number"));
   EXPECT_THAT(Complaint("[\"loss/spike\"]\nz = -inf\n"), HasSubstr("must be a finite number"));
-  EXPECT_THAT(Complaint("[\"loss/spike\"]\nz = -3\n"), HasSubstr("0 or above"));
+  EXPECT_THAT(Complaint("[\"loss/spike\"]\nz = -3\n"), HasSubstr("from 0 to 1e9"));
 }
 
 TEST(Settings, EveryMistakeIsNamedAtOnce) {

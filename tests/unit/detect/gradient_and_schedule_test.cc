@@ -47,6 +47,57 @@ TEST(LossScaleCollapse, IsFoundAtTheFloorAndNotInTheFirstSearch) {
   EXPECT_NE(Get(sick.Find(), "numerics/loss-scale-collapse"), nullptr);
 }
 
+TEST(LossScaleCollapse, AScaleThatSwingsBelowItsHighestIsSound) {
+  RunMaker maker;
+  maker.Series("loss_scale", 2000, [](int step) { return std::pow(2.0, step < 500 ? 22 : 16 - step / 50 % 2); });
+  EXPECT_EQ(Get(maker.Find(), "numerics/loss-scale-collapse"), nullptr) << Describe(maker.Find());
+}
+
+TEST(NonFiniteGrad, Bfloat16HasNoLossScaler) {
+  RunMaker maker;
+  maker.Fact("precision", "bfloat16");
+  maker.Series("grad_norm", 1000, [](int step) { return step == 400 || step == 800 ? kInf : 1.0; })
+      .Series("loss", 1000, maker.Falling(3, 1, 0.02));
+  EXPECT_NE(Get(maker.Find(), "grad/non-finite"), nullptr) << "nothing skips such a step";
+}
+
+TEST(GradExplosion, InReinforcementLearningTheBeginningOfASignalIsNone) {
+  RunMaker maker(3);
+  maker.Regime("grpo").Series("grad_norm", 200,
+                              [&](int step) { return (step < 120 ? 1e-3 : 0.2) * std::exp(maker.Gauss(0.4)); });
+  maker.Series("reward", 200, [&](int step) { return step < 120 ? 0.01 : 0.4 + maker.Gauss(0.02); });
+  EXPECT_EQ(Get(maker.Find(), "grad/explosion"), nullptr) << Describe(maker.Find());
+}
+
+TEST(GradVanishing, SmallNormsFromTheStartAreTheScaleOfTheModel) {
+  RunMaker maker(4);
+  maker.Series("grad_norm", 200, maker.Level(5e-5, 0.2)).Series("loss", 200, [&](int step) {
+    return (1 - 0.00125 * step) * std::exp(maker.Gauss(0.01));
+  });
+  EXPECT_EQ(Get(maker.Find(), "grad/vanishing"), nullptr) << Describe(maker.Find());
+  RunMaker sick(4);
+  sick.Series("grad_norm", 200, [&](int step) { return std::max(1e-7, std::pow(0.9, step)); })
+      .Series("loss", 200, sick.Level(2.3, 0.01));
+  EXPECT_NE(Get(sick.Find(), "grad/vanishing"), nullptr) << Describe(sick.Find());
+}
+
+TEST(ScheduleBreak, AResumeThatRestoresTheRateIsNone) {
+  RunMaker maker;
+  const auto linear = [](int step) { return 1e-3 * (1000 - step) / 1000.0; };
+  maker.Series("lr", 950, linear).Again(801, 1000, linear);
+  EXPECT_EQ(Get(maker.Find(), "lr/schedule-break"), nullptr) << Describe(maker.Find());
+}
+
+TEST(ScheduleBreak, AStatedWarmRestartIsNone) {
+  const auto two_cycles = [](int step) { return 1e-3 * (1 + std::cos(3.14159 * (step % 500) / 500.0)) / 2; };
+  RunMaker stated;
+  stated.Fact("lr_schedule", "cosine_with_restarts").Series("lr", 999, two_cycles);
+  EXPECT_EQ(Get(stated.Find(), "lr/schedule-break"), nullptr);
+  RunMaker unstated;
+  unstated.Series("lr", 999, two_cycles);
+  EXPECT_NE(Get(unstated.Find(), "lr/schedule-break"), nullptr) << "one rise alone may be a mistake";
+}
+
 TEST(GradExplosion, IsFoundByExponentialGrowth) {
   RunMaker maker;
   maker.Series("grad_norm", 80,

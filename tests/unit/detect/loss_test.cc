@@ -191,6 +191,105 @@ TEST(ResumeJump, AnExactContinuationIsNone) {
   EXPECT_EQ(Get(maker.Find(), "loss/resume-jump"), nullptr);
 }
 
+TEST(Divergence, IsFoundWhenOnlyTheLastPointsShowIt) {
+  for (const int points : {120, 2000, 100'000}) {
+    RunMaker maker(5);
+    maker.Series("loss", points, [&, points](int step) {
+      const int late = step - (points - 5);
+      return 2.0 * std::exp(maker.Gauss(0.02)) * (late > 0 ? std::pow(1.3, late) : 1);
+    });
+    const auto findings = maker.Find();
+    const model::Finding* found = Get(findings, "loss/divergence");
+    ASSERT_NE(found, nullptr) << points << " points: " << Describe(findings);
+    EXPECT_GT(found->first_step, points - 6);
+    EXPECT_EQ(found->severity, model::Severity::kError);
+  }
+}
+
+TEST(Divergence, NoiseAtTheEndIsNone) {
+  int found = 0;
+  for (std::uint32_t seed = 0; seed < 200; ++seed) {
+    RunMaker maker(seed);
+    maker.Series("loss", 400, [&](int) { return 2.0 * std::exp(maker.Heavy(0.05, 3)); });
+    found += Get(maker.Find(), "loss/divergence") != nullptr ? 1 : 0;
+  }
+  EXPECT_LE(found, 1) << "heavy tails, three deviations of freedom";
+}
+
+TEST(NotDecreasing, IsNotSaidDuringTheWarmUp) {
+  RunMaker maker(6);
+  maker.Series("loss", 40, maker.Level(10.8, 0.003)).Series("lr", 40, [](int step) { return 3e-4 * step / 2000.0; });
+  EXPECT_EQ(Get(maker.Find(), "loss/not-decreasing"), nullptr) << Describe(maker.Find());
+}
+
+TEST(NotDecreasing, OfALogThatBeginsLateIsAWarning) {
+  RunMaker maker(7);
+  maker.Series("loss", 100'000, maker.Level(2.1, 0.01), 90'000, 100);
+  const auto findings = maker.Find();
+  const model::Finding* found = Get(findings, "loss/not-decreasing");
+  ASSERT_NE(found, nullptr);
+  EXPECT_EQ(found->severity, model::Severity::kWarning);
+}
+
+TEST(NonFiniteLoss, OverwrittenByARestartIsOver) {
+  RunMaker maker(8);
+  maker.Series("loss", 600, [&](int step) { return step < 500 ? 2.0 : kNan; }).Again(400, 460, maker.Level(2.0, 0.01));
+  const auto findings = maker.Find();
+  const model::Finding* found = Get(findings, "loss/non-finite");
+  ASSERT_NE(found, nullptr);
+  EXPECT_EQ(found->severity, model::Severity::kWarning) << found->message;
+}
+
+TEST(Detectors, LookBehindAThousandStepsBack) {
+  RunMaker maker(9);
+  maker.Series("loss", 10, maker.Level(2.0, 0.01));
+  for (int i = 0; i < 1100; ++i) maker.Again(9 + i, 11 + i, maker.Level(2.0, 0.01));
+  maker.Again(1112, 1200, [](int step) { return step < 1150 ? 2.0 : kNan; });
+  EXPECT_NE(Get(maker.Find(), "loss/non-finite"), nullptr);
+}
+
+TEST(Detectors, TakeHundredThousandRanksInTheirStride) {
+  model::Run run;
+  for (int rank = 0; rank < 100'000; ++rank) {
+    model::Series series;
+    series.signal = "loss";
+    series.labels = {{"rank", std::to_string(rank)}};
+    for (int step = 1; step <= 3; ++step) series.Append(step, kNan);
+    run.series.push_back(std::move(series));
+  }
+  const auto findings = Detect(run, catalogue::Settings());
+  EXPECT_NE(Get(findings, "loss/non-finite"), nullptr);
+  EXPECT_LT(findings.size(), 1000U);
+}
+
+TEST(Detectors, SurviveAnyThresholds) {
+  std::string extremes[2];
+  for (const catalogue::FindingRow& row : catalogue::Findings()) {
+    if (row.thresholds.empty()) continue;
+    for (std::string& text : extremes) text += "[\"" + std::string(row.id) + "\"]\n";
+    for (const catalogue::ThresholdRow& threshold : row.thresholds) {
+      extremes[0] += std::string(threshold.name) + " = 0\n";
+      extremes[1] += std::string(threshold.name) + " = 1e9\n";
+    }
+  }
+  for (const std::string& text : extremes) {
+    const auto settings = catalogue::Settings::Parse(text, "extremes");
+    ASSERT_TRUE(settings) << settings.error().message;
+    for (const std::size_t points : {0U, 1U, 2U, 3U, 40U}) {
+      for (const double value : {0.0, 1.0, kNan}) {
+        model::Run run;
+        for (const catalogue::SignalRow& signal : catalogue::Signals()) {
+          model::Series series;
+          series.signal = std::string(signal.id);
+          for (std::size_t i = 0; i < points; ++i) series.Append(static_cast<std::int64_t>(i), value);
+          run.series.push_back(std::move(series));
+        }
+        Detect(run, *settings);
+      }
+    }
+  }
+}
+
 TEST(Detectors, SurviveDegenerateSeries) {
   for (const std::size_t points : {0U, 1U, 2U, 3U, 5U, 40U}) {
     for (const double value : {0.0, 1.0, -1.0, kNan, 1e308, -1e308, 5e-324}) {

@@ -77,6 +77,12 @@ TEST(EntropyCollapse, TheEntropyThatSupervisedTrainersLogIsNoPolicy) {
   EXPECT_EQ(Get(maker.Find(), "rl/entropy-collapse"), nullptr);
 }
 
+TEST(KlBlowup, SingleOutliersInALongRunAreNone) {
+  RunMaker maker(6);
+  maker.Regime("grpo").Series("kl", 5000, [&](int step) { return step % 1500 == 0 ? 3.0 : 0.1 + maker.Gauss(0.01); });
+  EXPECT_EQ(Get(maker.Find(), "rl/kl-blowup"), nullptr);
+}
+
 TEST(KlBlowup, TheLimitIsForTheKlPerTokenOfGrpo) {
   RunMaker grpo;
   grpo.Regime("grpo").Series("kl", 100, [](int step) { return 0.05 * step; });
