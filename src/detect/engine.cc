@@ -82,11 +82,14 @@ class SeriesIndex {
     }
   }
 
-  const model::Series* Companion(std::string_view signal, const model::Labels& labels) const {
+  const model::Series* Companion(std::string_view signal, const model::Labels& labels) {
     const auto same = by_signal_.find(signal);
     if (same == by_signal_.end()) return nullptr;
     const auto at = same->second.find(labels);
-    return at == same->second.end() ? run_.Find(signal) : at->second.front();
+    if (at != same->second.end()) return at->second.front();
+    const auto [known, is_new] = preferred_.try_emplace(signal, nullptr);
+    if (is_new) known->second = run_.Find(signal);
+    return known->second;
   }
 
   // Of each labelled series of the signal one: of two names for one signal (a per-step and a per-epoch mean, say) the
@@ -107,6 +110,7 @@ class SeriesIndex {
   static constexpr std::size_t kMostLeads = 4096;
   const model::Run& run_;
   std::map<std::string_view, std::map<model::Labels, std::vector<const model::Series*>>> by_signal_;
+  std::map<std::string_view, const model::Series*> preferred_;  // where no labels fit: found once
 };
 
 // Every leading series that a row is to be run on: each labelled series of its first signal, or when that is absent the
@@ -172,7 +176,7 @@ constexpr Cover kCovers[] = {
     {"loss/collapse", "loss/plateau"},       {"loss/not-decreasing", "loss/plateau"},
     {"loss/divergence", "loss/plateau"},     {"loss/oscillation", "loss/plateau"},
     {"loss/divergence", "loss/oscillation"}, {"loss/divergence", "loss/not-decreasing"},
-    {"grad/explosion", "grad/spike"},
+    {"grad/explosion", "grad/spike"},        {"rl/reward-collapse", "rl/reward-flat"},
 };
 
 bool IsCovered(const model::Finding& finding, const std::vector<model::Finding>& all) {
@@ -198,7 +202,7 @@ void KeepTheFirst(std::vector<model::Finding>& findings) {
 
 std::vector<model::Finding> Detect(const model::Run& run, const catalogue::Settings& settings, bool ended) {
   std::vector<model::Finding> found;
-  const SeriesIndex index(run);
+  SeriesIndex index(run);
   for (const catalogue::FindingRow& row : catalogue::Findings()) {
     if (row.detector.empty() || !settings.Enabled(row.id)) continue;
     std::size_t lead_role = 0;

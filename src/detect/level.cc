@@ -210,7 +210,7 @@ class Divergence : public Detector {
     if (EvaluationIsFine()) {
       finding.severity = model::Severity::kWarning;
       finding.message += "; evaluation does not confirm it";
-    } else if (recovering) {
+    } else if (recovering && end < smooth.front()) {  // still worse than at the start is no recovery
       finding.severity = model::Severity::kWarning;
       finding.message += "; it is falling again";
     }
@@ -257,6 +257,7 @@ class NotDecreasing : public Detector {
         min_improvement_(context.Threshold("min_improvement")),
         trend_z_(context.Threshold("trend_z")),
         crawl_(context.Threshold("crawl")),
+        small_loss_(SmallLoss(*context.run)),
         curve_(context) {}
 
   void Observe(const Sample& sample) override {
@@ -298,7 +299,7 @@ class NotDecreasing : public Detector {
                       curve_.points(), FormatNumber(std::exp(start)), FormatNumber(level));
     // Noise can hide a slow gain; then it is worth a look, not an alarm.
     const double uncertainty = 2 * noise / std::sqrt(static_cast<double>(logs.size()) / 4);
-    if (crawls || uncertainty > min_improvement_ || level < kSmallLoss || BeginsLate())
+    if (crawls || uncertainty > min_improvement_ || level < small_loss_ || BeginsLate())
       finding.severity = model::Severity::kWarning;
     AddEvidence(finding,
                 fmt::format("level {} at the start, {} in the last quarter", FormatNumber(std::exp(start)),
@@ -325,7 +326,13 @@ class NotDecreasing : public Detector {
     return first > kLateStep && first * kLateShare > curve_.last_step();
   }
 
+  // Below it there may be nothing left to learn: a fine-tuned language model can begin where it will end.
+  static double SmallLoss(const model::Run& run) {
+    return run.InRegime("sft") || run.InRegime("lora") ? kLowForLanguage : kSmallLoss;
+  }
+
   static constexpr double kSmallLoss = 0.05;
+  static constexpr double kLowForLanguage = 1.5;
   static constexpr double kAtPeak = 0.95;
   static constexpr std::int64_t kLateStep = 100;
   static constexpr std::int64_t kLateShare = 20;  // beyond a twentieth of what was reached
@@ -333,6 +340,7 @@ class NotDecreasing : public Detector {
   double min_improvement_;
   double trend_z_;
   double crawl_;
+  double small_loss_;
   Curve curve_;
   stats::BucketHistory rates_{64};
   double peak_rate_ = 0;

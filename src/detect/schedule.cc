@@ -20,17 +20,23 @@ class LrZero : public Detector {
     if (!std::isfinite(sample.value)) return;
     if (points_++ == 0) first_step_ = sample.step;
     if (points_ > 1 && sample.value > 0) ++(sample.value == last_.value ? repeats_ : changes_);
+    const double before = last_.value;
     last_ = sample;
+    peak_ = std::max(peak_, sample.value);
     if (sample.value != 0.0) {
       streak_ = 0;
       return;
     }
-    if (streak_++ == 0) streak_start_ = sample;
+    if (streak_++ == 0) {
+      streak_start_ = sample;
+      before_streak_ = before;
+    }
     ++zeros_;
     if (streak_ > longest_) {
       longest_ = streak_;
       longest_start_ = streak_start_;
       longest_end_ = sample.step;
+      before_longest_ = before_streak_;
     }
   }
 
@@ -40,13 +46,15 @@ class LrZero : public Detector {
     // Zeros before the first rate are a warm-up whose first digits are not printed, or steps that were skipped.
     const bool before_warmup = !always && longest_start_.step == first_step_;
     if (before_warmup && longest_ * 10 <= points_) return;
-    model::Finding finding =
-        MakeFinding(longest_start_.step, longest_end_,
-                    always ? fmt::format("learning rate is 0 on all {} points", points_)
-                           : fmt::format("learning rate is 0 from step {} to {}", longest_start_.step, longest_end_));
+    model::Finding finding = MakeFinding(
+        longest_start_.step, longest_end_,
+        always ? fmt::format("learning rate is 0 on all {} points", points_)
+        : RanPastTheEnd()
+            ? fmt::format("the schedule reached 0 at step {}, the run went on to {}", longest_start_.step, longest_end_)
+            : fmt::format("learning rate is 0 from step {} to {}", longest_start_.step, longest_end_));
     AddEvidence(finding, fmt::format("learning rate 0 at step {}", longest_start_.step), longest_start_.step, 0,
                 longest_start_.line);
-    if (before_warmup) finding.severity = model::Severity::kWarning;
+    if (before_warmup || RanPastTheEnd()) finding.severity = model::Severity::kWarning;
     AddMeasure(finding, "always", always ? 1 : 0);
     AddMeasure(finding, "share", static_cast<double>(zeros_) / static_cast<double>(points_));
     out.push_back(std::move(finding));
@@ -58,6 +66,11 @@ class LrZero : public Detector {
     const auto run = static_cast<double>(last_.step - first_step_);
     return at_end && zeros_ < points_ && static_cast<double>(longest_end_ - longest_start_.step) <= tail_share_ * run;
   }
+  // The rate came down to 0 as planned and stayed there to the end: what was trained before is sound.
+  bool RanPastTheEnd() const {
+    return longest_end_ == last_.step && before_longest_ > 0 && before_longest_ < kDecayedTo * peak_ &&
+           2 * longest_ < points_;
+  }
   // A log that prints three decimals shows 0.000 for every rate in use: the run learns all the same. And one that
   // comes down to 0 in a staircase, one value on several points, has run out of digits, not of schedule.
   bool IsRoundedAway() const {
@@ -65,8 +78,12 @@ class LrZero : public Detector {
     return longest_end_ == last_.step && changes_ >= 2 && repeats_ > changes_;
   }
 
+  static constexpr double kDecayedTo = 0.1;
   double min_points_;
   double tail_share_;
+  double peak_ = 0;
+  double before_streak_ = 0;
+  double before_longest_ = 0;
   Sample last_;
   Sample streak_start_;
   Sample longest_start_;

@@ -25,6 +25,8 @@ constexpr double kLeastSupport = 1.0;
 constexpr double kRivalShare = 0.4;
 // Hints weaker than this are not worth a line.
 constexpr double kWorthTelling = 0.25;
+// What is no trouble by itself is blamed only where the evidence that it did harm is clear.
+constexpr double kHarmIsShown = 0.6;
 constexpr std::size_t kMostMissing = 4;
 constexpr double kWorthLogging = 0.8;
 
@@ -217,6 +219,7 @@ std::vector<model::Diagnosis> Diagnose(const model::Run& run, const std::vector<
     if (!IsWorthDiagnosing(incident)) continue;
     model::Diagnosis diagnosis = DiagnoseIncident(run, incident);
     if (diagnosis.cause == kUnknownCause && !IsWorthLeavingOpen(incident)) continue;
+    if (IsCompanion(incident.root().id) && diagnosis.confidence < kHarmIsShown) continue;
     ranked.push_back({incident.worst(), std::move(diagnosis)});
   }
   std::stable_sort(ranked.begin(), ranked.end(), [](const Ranked& a, const Ranked& b) {

@@ -39,8 +39,10 @@ std::optional<Proposal> LowerLr(const model::Run& run, const Incident& incident)
   return Proposal{LrText(peak), Rounded(proposed)};
 }
 
-std::optional<Proposal> RaiseLr(const model::Run& run, const Incident&) {
+std::optional<Proposal> RaiseLr(const model::Run& run, const Incident& incident) {
   const double peak = PeakLr(run);
+  // A rate that was above 0 and came to be 0 is a matter of the schedule.
+  if (incident.Has("lr/zero") && peak > 0) return std::nullopt;
   const LrBand band = UsualLr(run);
   if (band.exact) {
     const double proposed = std::isnan(peak) || peak < band.low ? band.low : std::min(3 * peak, band.high);

@@ -58,7 +58,7 @@ std::string AfterCrash(const model::Run& run) {
 
 // Spikes that healed, in a run that went on: nothing after them has to be thrown away.
 bool HealedByItself(const Incident& incident) {
-  return incident.worst() <= model::Severity::kWarning &&
+  return incident.worst() <= model::Severity::kWarning && (incident.Has("loss/spike") || incident.Has("grad/spike")) &&
          std::all_of(incident.findings.begin(), incident.findings.end(), [](const model::Finding* finding) {
            return finding->id == "loss/spike" || finding->id == "grad/spike" || IsCompanion(finding->id);
          });

@@ -186,7 +186,7 @@ void DrawBlindSpots(Screen& screen, const model::RunReport& run) {
   const std::string blind = BlindText(run);
   if (blind.empty()) return;
   screen.Blank();
-  screen.Item(2, "", blind + " (--verbose says what to log)", Ink::kPlain, Ink::kDim);
+  screen.Item(2, "", blind + " (--verbose says why)", Ink::kPlain, Ink::kDim);
 }
 
 void DrawCoverage(Screen& screen, const model::RunReport& run) {

@@ -101,8 +101,11 @@ std::string UnjudgedHeadline(const model::RunReport& run) {
 std::string HealthyHeadline(const model::Run& run) {
   const StepSpan span = SpanOf(run);
   const std::string progress = ProgressText(run);
+  // A log that stops short is no finding: the run may be going on. But it has to be said.
+  const bool short_of_plan = run.planned_steps > 0 && 50 * span.last < 49 * run.planned_steps;
+  const std::string plan = short_of_plan ? fmt::format(" of {} planned", run.planned_steps) : std::string();
   const std::string steps =
-      fmt::format("no problems found in {}", CountedAs(StepText(span.first, span.last), CountWord(run)));
+      fmt::format("no problems found in {}{}", CountedAs(StepText(span.first, span.last), CountWord(run)), plan);
   return progress.empty() ? steps : fmt::format("{} ({})", steps, progress);
 }
 
@@ -293,7 +296,7 @@ std::string BlindText(const model::RunReport& run) {
   for (const model::Coverage& coverage : run.coverage) {
     if (coverage.state == model::CoverageState::kBlind) families.emplace_back(model::Name(coverage.family));
   }
-  return families.empty() ? std::string() : "not checked for want of data: " + Join(families, ", ");
+  return families.empty() ? std::string() : "not checked: " + Join(families, ", ");
 }
 
 std::string RemarkOf(const model::Diagnosis& diagnosis) {
