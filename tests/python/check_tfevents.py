@@ -69,8 +69,21 @@ def values_by_vigil(dump, path):
     return series
 
 
-def same(a, b):
-    return a[:2] == b[:2] and (a[2] == b[2] or (math.isnan(a[2]) and math.isnan(b[2])))
+# What the vocabulary turns into another unit: shares into percent, milliseconds into seconds, gigabytes into bytes.
+UNITS = (1, 100, 1e-3, 1e9, 2**30, 1e6, 2**20, 1e12)
+
+
+def unit_of(expected, found):
+    """The factor between the first two values that are not 0; 1 when it is none of the known ones."""
+    pairs = ((a[2], b[2]) for a, b in zip(expected, found, strict=True) if a[2] and b[2])
+    a, b = next(pairs, (1, 1))
+    return next((unit for unit in UNITS if math.isclose(a * unit, b, rel_tol=1e-12)), 1)
+
+
+def same(a, b, unit):
+    if a[:2] != b[:2]:
+        return False
+    return a[2] == b[2] or math.isclose(a[2] * unit, b[2], rel_tol=1e-12) or (math.isnan(a[2]) and math.isnan(b[2]))
 
 
 def difference(expected, found):
@@ -80,8 +93,9 @@ def difference(expected, found):
     for tag, points in expected.items():
         if len(points) != len(found[tag]):
             return f"{tag}: {len(points)} points expected, {len(found[tag])} found"
+        unit = unit_of(points, found[tag])
         for a, b in zip(points, found[tag], strict=True):
-            if not same(a, b):
+            if not same(a, b, unit):
                 return f"{tag}: expected (step, time, value) {a}, found {b}"
     return None
 
