@@ -1,7 +1,10 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
+#include <numeric>
 #include <unordered_map>
+#include <utility>
 
 #include "import/journal/journal.h"
 #include "journal/journal.h"
@@ -39,6 +42,8 @@ class JournalReader : public Reader, private journal::Visitor {
     return used;
   }
   bool IsOver() const override { return decoder_.refused(); }
+  // Points of several threads may have to be put in order.
+  Growth growth() const override { return Growth::kSettlesAtEnd; }
 
  private:
   // Points of a series whose definition was lost, until it comes again.
@@ -46,6 +51,7 @@ class JournalReader : public Reader, private journal::Visitor {
     std::vector<std::int64_t> steps;
     std::vector<double> values;
     std::vector<double> times;
+    std::vector<std::uint64_t> times_ms;
   };
 
   double UnixSeconds(std::uint64_t time_ms) const {
@@ -83,7 +89,39 @@ class JournalReader : public Reader, private journal::Visitor {
 
   void AddAll(PartBuilder::SeriesId id, const Nameless& points) {
     for (std::size_t i = 0; i < points.steps.size(); ++i)
-      builder_.Add(id, points.steps[i], points.values[i], points.times[i]);
+      Add(id, points.steps[i], points.values[i], points.times[i], points.times_ms[i]);
+  }
+
+  void Add(PartBuilder::SeriesId id, std::int64_t step, double value, double time, std::uint64_t time_ms) {
+    const std::size_t before = builder_.series(id).size();
+    builder_.Add(id, step, value, time);
+    if (builder_.series(id).size() > before) recorded_ms_[id].push_back(time_ms);
+  }
+
+  // Threads write through lanes that are emptied one after the other: where a thread changed its lane, what it recorded
+  // later may stand first. The clock that only goes forward tells.
+  void PutInOrder(PartBuilder::SeriesId id, const std::vector<std::uint64_t>& recorded_ms) {
+    model::Series& series = builder_.series(id);
+    const auto is_before = [&](std::size_t a, std::size_t b) {
+      return std::pair(recorded_ms[a], series.steps[a]) < std::pair(recorded_ms[b], series.steps[b]);
+    };
+    std::vector<std::size_t> order(series.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    if (recorded_ms.size() != order.size() || std::is_sorted(order.begin(), order.end(), is_before)) return;
+    std::stable_sort(order.begin(), order.end(), is_before);
+    const model::Series mixed = std::exchange(series, WithoutPoints(series));
+    for (const std::size_t at : order)
+      series.Append(mixed.steps[at], mixed.values[at], mixed.times.empty() ? model::kNoValue : mixed.times[at]);
+  }
+
+  static model::Series WithoutPoints(const model::Series& series) {
+    model::Series empty = series;
+    empty.steps.clear();
+    empty.values.clear();
+    empty.times.clear();
+    empty.lines.clear();
+    empty.segment_starts.clear();
+    return empty;
   }
 
   void OnSamples(std::uint32_t series, std::span<const std::int64_t> steps, std::span<const std::uint64_t> times_ms,
@@ -94,10 +132,11 @@ class JournalReader : public Reader, private journal::Visitor {
       points.steps.insert(points.steps.end(), steps.begin(), steps.end());
       points.values.insert(points.values.end(), values.begin(), values.end());
       for (const std::uint64_t time : times_ms) points.times.push_back(UnixSeconds(time));
+      points.times_ms.insert(points.times_ms.end(), times_ms.begin(), times_ms.end());
       return;
     }
     for (std::size_t i = 0; i < steps.size(); ++i)
-      builder_.Add(known->second, steps[i], values[i], UnixSeconds(times_ms[i]));
+      Add(known->second, steps[i], values[i], UnixSeconds(times_ms[i]), times_ms[i]);
   }
 
   void OnEvent(const journal::Event& event) override {
@@ -159,6 +198,7 @@ class JournalReader : public Reader, private journal::Visitor {
     for (const auto& [series, points] : nameless_)
       AddAll(builder_.OpenSeries(fmt::format("series-{}", series)), points);
     nameless_.clear();
+    for (const auto& [id, recorded_ms] : recorded_ms_) PutInOrder(id, recorded_ms);
     if (damages_ > 1) first_damage_ += fmt::format(", {} damaged places in all", damages_);
     if (missing_blocks_ > 0) first_damage_ += fmt::format(", {} blocks missing", missing_blocks_);
     if (damages_ > 0) builder_.ReportDamage(first_damage_);
@@ -175,6 +215,7 @@ class JournalReader : public Reader, private journal::Visitor {
   journal::Decoder decoder_;
   std::unordered_map<std::uint32_t, PartBuilder::SeriesId> series_;
   std::map<std::uint32_t, Nameless> nameless_;
+  std::unordered_map<PartBuilder::SeriesId, std::vector<std::uint64_t>> recorded_ms_;  // by the monotonic clock
   std::int32_t rank_ = -1;
   bool begun_ = false;
   bool ended_ = false;
