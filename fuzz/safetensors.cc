@@ -1,9 +1,9 @@
 // Checkpoints of the gym: any bytes are read or refused, and no tensor lies outside the file.
+#include "gym/safetensors.h"
+
 #include <cstdint>
 #include <cstdlib>
 #include <string>
-
-#include "gym/safetensors.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const auto file = vigil::gym::ReadSafetensors(std::string(reinterpret_cast<const char*>(data), size), "fuzz");
