@@ -218,7 +218,7 @@ class PreferenceNoSignal : public Detector {
   }
 
   void Report(std::vector<model::Finding>& out) const override {
-    if (static_cast<double>(margins_.points()) < min_points_) return;
+    if (margins_.points() < 3 || static_cast<double>(margins_.points()) < min_points_) return;
     const double margin = LastHalf(margins_);
     const double accuracy = accuracies_.points() > 0 ? LastHalf(accuracies_) : 0.5;
     if (std::abs(margin) > margin_ || std::abs(accuracy - 0.5) > kNearHalf) return;

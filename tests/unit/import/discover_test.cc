@@ -87,7 +87,7 @@ TEST_F(ImportPathsTest, SaysOfTracesAndDumpsThatTheyAreNotSupportedYet) {
   Write("run/metrics.jsonl", kLines);
   Write("run/host.pt.trace.json", R"({"schemaVersion": 1, "traceEvents": [{"ph": "X", "name": "step", "dur": 5}]})");
   Write("run/host.pt.trace.json.gz", "\x1f\x8b packed");
-  Write("run/nccl_dump_3", std::string("\x80\x02}(X\x07\0\0\0version pg_config", 28));
+  Write("run/nccl_dump_3", std::string("\x80\x02}(X\x07\0\0\0version pg_config", 26));
   Write("run/oom_snapshot.pickle", "\x80\x04 device_traces segments");
   Write("run/optimizer.pickle", "\x80\x04 weights");
   const Imported imported = ImportPaths({Folder()});
