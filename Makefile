@@ -29,7 +29,7 @@ dev: install-build install-lint ## the same under ASan and UBSan, with clang-19
 	@ctest --preset dev -j $(JOBS)
 
 tsan: install-build install-lint ## the tests of what has threads, under TSan
-	@tools/build.sh tsan
+	@tools/build.sh tsan threads_tests
 	@ctest --preset tsan -j $(JOBS)
 
 lint: install-build install-lint ## check format, clang-tidy, ruff, shellcheck
