@@ -151,6 +151,7 @@ class Divergence : public Detector {
     const auto& recent = curve_.recent();
     if (recent.size() < kEnoughForRecent + kLatePoints) return;
     std::vector<double> logs;
+    logs.reserve(recent.size());
     for (const Curve::Point& point : recent) logs.push_back(point.log);
     const std::span<const double> last = Tail(logs, kLatePoints);
     const std::span<const double> before = std::span(logs).first(logs.size() - kLatePoints);

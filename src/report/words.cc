@@ -39,7 +39,7 @@ void AddLine(std::vector<VerdictLine>& lines, std::string_view label, std::strin
 std::string CauseLine(const model::Diagnosis& diagnosis) {
   const std::string title = CauseTitle(diagnosis.cause);
   if (diagnosis.cause != kUndecided) {
-    const std::string named = fmt::format("{} (confidence {})", title, Percent(diagnosis.confidence));
+    std::string named = fmt::format("{} (confidence {})", title, Percent(diagnosis.confidence));
     if (diagnosis.rival.empty()) return named;
     return fmt::format("{}, or: {} ({})", named, CauseTitle(diagnosis.rival), Percent(diagnosis.rival_confidence));
   }
