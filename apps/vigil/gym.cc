@@ -163,6 +163,7 @@ void AddRunOptions(CLI::App& command, gym::Options& run) {
   command.add_option("--timeout", run.timeout_s, "seconds a rank waits for the others (10)")->type_name("X");
   command.add_option("--data", run.data, "text to train on (default: stories that come along)")->type_name("FILE");
   command.add_option("--out", run.out, "folder of the run (gym-runs/<fault>-s<seed>)")->type_name("DIR");
+  command.add_flag("--journal", run.journal, "record into journals (rank-<n>.vigil) instead of metrics.jsonl");
   command.add_option("--save-every", run.save_every, "steps between checkpoints (only at the end)")->type_name("N");
   command.add_option("--eval-every", run.eval_every, "steps between evaluations, 0 for none (50)")->type_name("N");
   command.add_option("--stats-every", run.stats_every, "steps between per-layer statistics, 0 for none (10)")

@@ -41,6 +41,7 @@ struct Options {
   std::int64_t save_every = 0;    // 0: only at the end
   std::int64_t stats_every = 10;  // per-layer statistics
   double timeout_s = 10;          // how long a rank waits for the others before it gives up
+  bool journal = false;           // record into a journal instead of metrics.jsonl
   std::string fault;              // name of a fault; empty: a sound run
   std::int64_t onset = 0;         // step at which the fault begins; 0: half of the run
   double strength = 0;            // in the unit of the fault; 0: its default
@@ -78,6 +79,9 @@ class Recorder {
 };
 // One JSON object a step, appended to a file.
 Result<std::unique_ptr<Recorder>> RecordJsonLines(const std::string& path);
+
+// vigil's own journal: rank-<rank>.vigil in the folder.
+Result<std::unique_ptr<Recorder>> RecordJournal(const std::string& folder, int rank, int ranks);
 
 struct Progress {
   std::int64_t step = 0;

@@ -54,7 +54,8 @@ double Loop::TokensPerSecond(double seconds) const {
 
 Status Loop::Open(const Stretch& stretch) {
   const std::string rank = group_.ranks() == 1 ? "" : fmt::format("_rank{}", group_.rank());
-  auto recorder = RecordJsonLines(fmt::format("{}/metrics{}.jsonl", options_.out, rank));
+  auto recorder = options_.journal ? RecordJournal(options_.out, group_.rank(), group_.ranks())
+                                   : RecordJsonLines(fmt::format("{}/metrics{}.jsonl", options_.out, rank));
   if (!recorder) return Fail(recorder.error().message);
   recorder_ = std::move(*recorder);
   if (is_first()) {

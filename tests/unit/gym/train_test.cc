@@ -7,6 +7,8 @@
 #include "gym/checkpoint.h"
 #include "gym/ranks.h"
 #include "gym/safetensors.h"
+#include "import/import.h"
+#include "model/model.h"
 #include "platform/platform.h"
 #include "support.h"
 
@@ -53,6 +55,30 @@ TEST(Train, WritesALineAStepAndWhatARecorderTakes) {
     EXPECT_THAT(metrics, HasSubstr("\"" + std::string(name) + "\"")) << name;
   }
   EXPECT_THAT(ReadText(folder / "run/config.json"), HasSubstr("\"max_grad_norm\": 1"));
+}
+
+// A recorder changes no bit of what it records; what it kept is read by another module's reader.
+TEST(Train, RecordsIntoAJournalOfEachRank) {
+  const Folder folder;
+  Options options = SmallOptions();
+  options.ranks = 2;
+  TrainInto(folder / "lines", options);
+  options.journal = true;
+  TrainInto(folder / "journal", options);
+  EXPECT_EQ(StateOf(folder / "lines", 12), StateOf(folder / "journal", 12));
+  std::filesystem::remove(folder / "journal/train.log");
+  const import::Imported imported = import::ImportPaths({folder / "journal"});
+  ASSERT_EQ(imported.runs.size(), 1U);
+  const model::Run& run = imported.runs.front();
+  EXPECT_EQ(run.ranks, 2);
+  const auto points = [&](std::string_view raw) {
+    std::size_t most = 0;
+    for (const model::Series& series : run.series) most = std::max(most, series.raw == raw ? series.size() : 0);
+    return most;
+  };
+  EXPECT_EQ(points("loss"), 12U);
+  EXPECT_EQ(points("grad_norm"), 12U);
+  EXPECT_EQ(points("grad_norm/blocks.0.attn.qkv"), 3U);
 }
 
 TEST(Train, IsTheSameRunWhateverTheThreads) {
