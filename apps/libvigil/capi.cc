@@ -5,19 +5,16 @@
 #include <cstring>
 
 #include "record/record.h"
+#include "support.h"
 
+namespace vigil::capi {
 namespace {
 
-using vigil::journal::Definition;
-using vigil::record::Code;
-
-int ToInt(Code code) { return static_cast<int>(code); }
-
-std::string_view OrEmpty(const char* text) { return text == nullptr ? std::string_view() : std::string_view(text); }
-
-// Why the last opening failed; a thread's own, so that nobody's is overwritten.
+// A thread's own, so that nobody's is overwritten.
 constexpr std::size_t kErrorBytes = 512;
 thread_local char last_error[kErrorBytes] = {};
+
+}  // namespace
 
 void KeepError(std::string_view message) {
   const std::size_t size = std::min(message.size(), kErrorBytes - 1);
@@ -25,27 +22,12 @@ void KeepError(std::string_view message) {
   last_error[size] = '\0';
 }
 
-template <class Work>
-int Guarded(Work&& work) noexcept {
-  try {
-    return ToInt(work());
-  } catch (...) {
-    return VIGIL_NO_MEMORY;
-  }
-}
+}  // namespace vigil::capi
 
-// The caller's struct may be that of an older version: what it does not have stays as it is by default.
-template <class Struct>
-bool CopyGiven(const Struct* given, Struct& into) {
-  if (given == nullptr || given->size < sizeof(given->size)) return false;
-  std::memcpy(&into, given, std::min<std::size_t>(given->size, sizeof(Struct)));
-  return true;
-}
+using namespace vigil::capi;
+using vigil::journal::Definition;
 
-template <class Enum>
-bool IsWithin(std::int32_t value, Enum last) {
-  return value >= 0 && value <= static_cast<std::int32_t>(last);
-}
+namespace {
 
 bool FillDefinition(const vigil_series_options& options, Definition& definition) {
   namespace model = vigil::model;

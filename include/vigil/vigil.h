@@ -190,6 +190,60 @@ VIGIL_API int vigil_batch_add(vigil_run run, int64_t step, uint64_t fingerprint)
 /* A fingerprint of bytes (token ids, say): the same on every machine and in every version. */
 VIGIL_API uint64_t vigil_fingerprint(const void* data, size_t size_bytes);
 
+/* ---- the guard: what to do with a step, asked before the optimizer applies it */
+
+typedef struct vigil_guard {
+  uint64_t id;
+} vigil_guard;
+
+enum {
+  VIGIL_POLICY_OBSERVE = 0, /* record it, apply the step */
+  VIGIL_POLICY_WARN = 1,    /* record a warning, leave the step out */
+  VIGIL_POLICY_SKIP = 2,    /* leave the step out */
+  VIGIL_POLICY_RAISE = 3,   /* stop the training */
+  VIGIL_POLICY_ROLLBACK = 4 /* return to the last checkpoint from before it */
+};
+enum { VIGIL_ACTION_GO = 0, VIGIL_ACTION_SKIP = 1, VIGIL_ACTION_STOP = 2, VIGIL_ACTION_ROLLBACK = 3 };
+enum { VIGIL_TRIGGER_NONE = 0, VIGIL_TRIGGER_NON_FINITE = 1, VIGIL_TRIGGER_SPIKE = 2 };
+
+typedef struct vigil_guard_options {
+  uint32_t size;                  /* sizeof(vigil_guard_options) */
+  int32_t non_finite;             /* policy for a loss or gradient norm that is NaN or infinite */
+  int32_t spike;                  /* policy for a loss or gradient norm far above its level */
+  int32_t max_consecutive;        /* bad steps in a row that are left out, before it is given up */
+  int32_t rollback_when_given_up; /* then: not 0 rolls back, 0 stops */
+  int32_t max_rollbacks;
+  double spike_ratio;       /* spikes below so many times the level are observed only */
+  const char* control_file; /* TOML with the names above, read again whenever it changes; may be null */
+} vigil_guard_options;
+
+#define VIGIL_GUARD_OPTIONS_INIT \
+  {sizeof(vigil_guard_options), VIGIL_POLICY_WARN, VIGIL_POLICY_OBSERVE, 10, 0, 3, 0, NULL}
+
+typedef struct vigil_decision {
+  uint32_t size; /* sizeof(vigil_decision), set by the caller */
+  int32_t action;
+  int32_t trigger;
+  int32_t consecutive; /* bad steps in a row, this one included */
+  int64_t rollback_to; /* with VIGIL_ACTION_ROLLBACK: the step of the checkpoint to return to */
+  char message[256];   /* why, in words; empty when there is nothing to say */
+} vigil_decision;
+
+/* A guard of a run (without one nothing is recorded); decisions other than to go on become events of its journal. At most 8 at once. With a control file
+ * it has one thread, named vigil-guard, that looks at the file every second. */
+VIGIL_API int vigil_guard_open(vigil_run run, const vigil_guard_options* options, vigil_guard* guard);
+/* Judges the step that is about to be applied; NaN is a value here, so give vigil_not_known() for what is not known.
+ * When it fails, `decision` says to go on. One thread at a time for each guard; waits for no disk. */
+VIGIL_API int vigil_guard_judge(vigil_guard guard, int64_t step, double loss, double grad_norm,
+                                vigil_decision* decision);
+/* The state after `step` was saved and can be returned to. */
+VIGIL_API int vigil_guard_note_checkpoint(vigil_guard guard, int64_t step);
+/* The training was set back to `step`. */
+VIGIL_API int vigil_guard_note_rollback(vigil_guard guard, int64_t step);
+VIGIL_API int vigil_guard_close(vigil_guard guard);
+/* Stands for a value that is not known. */
+VIGIL_API double vigil_not_known(void);
+
 #ifdef __cplusplus
 }
 #endif

@@ -131,6 +131,29 @@ class Run {
   int code_ = VIGIL_INVALID;
 };
 
+// The guard of a run: asked before the optimizer applies a step. A guard that could not be opened lets everything pass.
+class Guard {
+ public:
+  explicit Guard(const Run& run, const vigil_guard_options& options = VIGIL_GUARD_OPTIONS_INIT) noexcept {
+    vigil_guard_open(run.handle(), &options, &handle_);
+  }
+  ~Guard() { vigil_guard_close(handle_); }
+  Guard(const Guard&) = delete;
+  Guard& operator=(const Guard&) = delete;
+
+  vigil_decision Judge(std::int64_t step, double loss, double grad_norm = vigil_not_known()) const noexcept {
+    vigil_decision decision = {};
+    decision.size = sizeof(decision);
+    vigil_guard_judge(handle_, step, loss, grad_norm, &decision);
+    return decision;
+  }
+  int NoteCheckpoint(std::int64_t step) const noexcept { return vigil_guard_note_checkpoint(handle_, step); }
+  int NoteRollback(std::int64_t step) const noexcept { return vigil_guard_note_rollback(handle_, step); }
+
+ private:
+  vigil_guard handle_ = {0};
+};
+
 // Times a step, and a phase of it, while it lives.
 class StepTimer {
  public:

@@ -59,4 +59,40 @@ std::vector<model::Finding> Detect(const model::Run& run, const catalogue::Setti
 // with what followed from it listed as evidence. An error after which the run went on is a warning at most.
 std::vector<model::Finding> FindingsFromEvents(const model::Run& run, const catalogue::Settings& settings);
 
+// ---- a step before it is applied
+
+// What stands out at one step, by the thresholds and baselines of loss/spike and grad/spike.
+struct StepVerdict {
+  bool non_finite_loss = false;
+  bool non_finite_grad = false;
+  bool loss_spike = false;
+  bool grad_spike = false;
+  double loss_ratio = 1;  // over the level of the steps before; 1 while there are too few
+  double grad_ratio = 1;
+
+  bool IsNonFinite() const { return non_finite_loss || non_finite_grad; }
+  bool IsSpike() const { return loss_spike || grad_spike; }
+};
+
+// Judges each step at once, where the detectors wait for what follows. Bad values stay out of the baseline, until they
+// have become the level. A median of a window per call, no allocation after the first steps.
+class StepJudge {
+ public:
+  explicit StepJudge(const catalogue::Settings& settings);
+  ~StepJudge();
+  StepJudge(const StepJudge&) = delete;
+  StepJudge& operator=(const StepJudge&) = delete;
+  StepJudge(StepJudge&&) noexcept;
+  StepJudge& operator=(StepJudge&&) noexcept;
+
+  // A value that is not known is model::kNoValue.
+  StepVerdict Judge(double loss, double grad_norm);
+  // Steps went back: the baseline begins anew.
+  void Restart();
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
 }  // namespace vigil::detect

@@ -86,6 +86,7 @@ Slot* FindFree(std::uint64_t process) {
   for (Slot& slot : Slots()) {
     if (slot.process.load() == process || slot.session == nullptr) continue;
     slot.session->worker.Forget();
+    new (&slot.lane_mutex) std::mutex;  // a thread of the parent may have held it
     slot.key.store(0);
     slot.session = nullptr;
     return &slot;
@@ -161,6 +162,7 @@ Code CloseSlot(Slot& slot, std::uint32_t key, std::int64_t status) {
   std::shared_ptr<Session> session;
   {
     const std::lock_guard lock(TableMutex());
+    const std::lock_guard lanes(slot.lane_mutex);
     std::uint32_t expected = key;
     if (!slot.key.compare_exchange_strong(expected, 0)) return Code::kClosed;
     session = std::move(slot.session->self);

@@ -37,6 +37,7 @@ struct LaneKeeper {
   bool used = false;
 };
 thread_local LaneKeeper keeper;
+thread_local bool claiming = false;
 
 void Pause() {
 #if defined(__x86_64__)
@@ -135,9 +136,15 @@ void Lease::EnterShared(Slot& slot, LaneState& lane, std::uint32_t key) {
 LaneState* ClaimLane(Slot& slot, std::uint32_t key) {
   ThreadLane& mine = thread_lanes[static_cast<std::size_t>(&slot - slots.data())];
   LaneState* found = &slot.lanes[journal::kSharedLane];
-  // Not waited for: this may be a signal handler that interrupted the very thread that holds it. Next time, then.
-  const std::unique_lock lock(TableMutex(), std::try_to_lock);
-  if (!lock || slot.key.load() != key) return found;  // closed meanwhile: the lease will see it
+  // A signal handler that interrupted this very thread while it claims: not to be waited for.
+  if (claiming) return found;
+  claiming = true;
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  const std::lock_guard lock(slot.lane_mutex);
+  if (slot.key.load() != key) {  // closed meanwhile: the lease will see it
+    claiming = false;
+    return found;
+  }
   for (std::uint32_t i = journal::kTextLane + 1; i < journal::kSharedLane; ++i) {
     LaneState& lane = slot.lanes[i];
     if (lane.owned.load(std::memory_order_acquire)) continue;
@@ -149,6 +156,8 @@ LaneState* ClaimLane(Slot& slot, std::uint32_t key) {
   }
   keeper.used = true;  // makes it, so that it is destroyed with the thread
   mine = {key, found};
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  claiming = false;
   return found;
 }
 

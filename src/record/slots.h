@@ -51,6 +51,7 @@ struct alignas(64) Slot {
   bool fences_for_all = false;  // closing can fence for the record calls
   std::uint32_t generation = 0;
   Session* session = nullptr;
+  std::mutex lane_mutex;  // of claiming lanes, and of taking the session away
   std::array<char, 64> ring_name = {};
   std::array<LaneState, journal::kLanes> lanes;
 

@@ -1,4 +1,5 @@
 // A training loop in C++17 that records itself through the installed library.
+#include <cmath>
 #include <iostream>
 #include <vigil/vigil.hpp>
 
@@ -20,6 +21,9 @@ int main(int count, char** arguments) {
     wrong += reward.Add(step, 0.5) != VIGIL_OK;
     wrong += run.Batch(step, &step, sizeof(step)) != VIGIL_OK;
   }
+  const vigil::Guard guard(run);
+  wrong += guard.Judge(199, 2.0).action != VIGIL_ACTION_GO;
+  wrong += guard.Judge(199, std::nan("")).action != VIGIL_ACTION_SKIP;
   wrong += run.Event(199, VIGIL_INFO, "done") != VIGIL_OK;
   vigil::Run moved = std::move(run);
   wrong += moved.Finish() != VIGIL_OK;

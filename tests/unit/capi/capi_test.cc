@@ -10,6 +10,7 @@
 #include <vigil/vigil.hpp>
 
 #include "base/base.h"
+#include "import/import.h"
 #include "support/shell.h"
 
 namespace {
@@ -141,6 +142,78 @@ TEST_F(CApi, WhyOpeningFailedIsSaidInWords) {
   EXPECT_EQ(vigil_run_open(&options, &run), VIGIL_IO);
   EXPECT_THAT(vigil_last_error(), HasSubstr("/proc/none"));
   EXPECT_EQ(vigil_series_add(vigil_series{run.id}, 1, 1), VIGIL_INVALID);
+}
+
+vigil_decision Judge(vigil_guard guard, std::int64_t step, double loss) {
+  vigil_decision decision = {};
+  decision.size = sizeof(decision);
+  EXPECT_EQ(vigil_guard_judge(guard, step, loss, vigil_not_known(), &decision), VIGIL_OK);
+  return decision;
+}
+
+TEST_F(CApi, TheGuardDecidesAndRecordsIt) {
+  const vigil_run run = Open();
+  vigil_guard guard = {0};
+  ASSERT_EQ(vigil_guard_open(run, nullptr, &guard), VIGIL_OK);
+  EXPECT_EQ(Judge(guard, 1, 2.0).action, VIGIL_ACTION_GO);
+  const vigil_decision decision = Judge(guard, 2, std::nan(""));
+  EXPECT_EQ(decision.action, VIGIL_ACTION_SKIP);
+  EXPECT_EQ(decision.trigger, VIGIL_TRIGGER_NON_FINITE);
+  EXPECT_THAT(decision.message, HasSubstr("the loss is nan"));
+  EXPECT_EQ(vigil_guard_note_checkpoint(guard, 1), VIGIL_OK);
+  EXPECT_EQ(vigil_guard_close(guard), VIGIL_OK);
+  EXPECT_EQ(vigil_guard_close(guard), VIGIL_CLOSED);
+  EXPECT_EQ(vigil_run_close(run, 0), VIGIL_OK);
+  const auto imported = vigil::import::ImportPaths({folder_});
+  ASSERT_EQ(imported.runs.size(), 1U);
+  ASSERT_FALSE(imported.runs[0].events.empty());
+  EXPECT_EQ(imported.runs[0].events[0].name, "guard/skip");
+  EXPECT_EQ(imported.runs[0].events[0].step, 2);
+}
+
+TEST_F(CApi, TheGuardIsChangedThroughItsControlFile) {
+  const vigil_run run = Open();
+  const std::string control = folder_ + "/guard.toml";
+  vigil_guard_options options = VIGIL_GUARD_OPTIONS_INIT;
+  options.control_file = control.c_str();
+  vigil_guard guard = {0};
+  ASSERT_EQ(vigil_guard_open(run, &options, &guard), VIGIL_OK);
+  EXPECT_EQ(Judge(guard, 1, std::nan("")).action, VIGIL_ACTION_SKIP);
+  std::ofstream(control) << "non_finite = \"raise\"\n";
+  int action = VIGIL_ACTION_SKIP;
+  for (int tries = 0; tries < 100 && action != VIGIL_ACTION_STOP; ++tries) {
+    ::usleep(100'000);
+    vigil_decision decision = {};
+    decision.size = sizeof(decision);
+    vigil_guard_judge(guard, 2, 1.0, 1.0, &decision);  // so that no row of bad steps is given up
+    if (vigil_guard_judge(guard, 3, std::nan(""), 1.0, &decision) == VIGIL_OK) action = decision.action;
+  }
+  EXPECT_EQ(action, VIGIL_ACTION_STOP);
+  EXPECT_EQ(vigil_guard_close(guard), VIGIL_OK);
+  EXPECT_EQ(vigil_run_close(run, 0), VIGIL_OK);
+}
+
+TEST_F(CApi, MisuseOfTheGuardIsACode) {
+  vigil_guard guard = {7};
+  vigil_guard_options options = VIGIL_GUARD_OPTIONS_INIT;
+  options.spike = 9;
+  EXPECT_EQ(vigil_guard_open(vigil_run{0}, &options, &guard), VIGIL_INVALID);
+  EXPECT_EQ(guard.id, 0U);
+  EXPECT_EQ(vigil_guard_open(vigil_run{0}, nullptr, nullptr), VIGIL_INVALID);
+  EXPECT_EQ(vigil_guard_judge(guard, 1, 1, 1, nullptr), VIGIL_INVALID);
+  vigil_decision decision = {};
+  decision.size = sizeof(decision);
+  EXPECT_EQ(vigil_guard_judge(guard, 1, 1, 1, &decision), VIGIL_INVALID);
+  EXPECT_EQ(decision.action, VIGIL_ACTION_GO);
+  std::vector<vigil_guard> guards(9);
+  for (std::size_t i = 0; i < 9; ++i)
+    EXPECT_EQ(vigil_guard_open(vigil_run{0}, nullptr, &guards[i]), i < 8 ? VIGIL_OK : VIGIL_LIMIT);
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(vigil_guard_judge(guards[0], 1, 1, 1, &decision) == VIGIL_FORKED ? 0 : 1);
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+  for (std::size_t i = 0; i < 8; ++i) EXPECT_EQ(vigil_guard_close(guards[i]), VIGIL_OK);
 }
 
 // Fingerprints are compared between runs and versions.

@@ -48,6 +48,11 @@ TEST(RecorderForks, TheChildsHandlesAreDeadAndTheParentGoesOn) {
 }
 
 TEST(RecorderForks, AChildMayRecordItsOwnRun) {
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+  GTEST_SKIP() << "the thread sanitizer forbids threads in a child of a process with threads";
+#endif
+#endif
   const Folder folder;
   const RunHandle run = OpenIn(folder.path());
   const SeriesHandle series = SeriesIn(run, "loss");
