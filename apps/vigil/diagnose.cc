@@ -4,6 +4,8 @@
 #include <memory>
 
 #include "command.h"
+#include "exports.h"
+#include "import/import.h"
 #include "journal/journal.h"
 #include "model/model.h"
 #include "pipeline.h"
@@ -18,6 +20,8 @@ examples:
   vigil diagnose train.log checkpoint-500        any mix of files and folders
   vigil diagnose runs/ --html report.html        many runs, and a page with plots
   vigil diagnose out/my-run --json | jq '.runs[0].diagnoses[0].cause'
+  ssh box cat train.log | vigil diagnose -       standard input
+  vigil diagnose out/ --what                     what is there, and what was left and why
   vigil diagnose out/my-run --fail-on warning    stricter exit code, for scripts
 
 exit codes: 0 nothing at or above --fail-on, 1 something is, 2 wrong usage or nothing could be read)";
@@ -29,6 +33,8 @@ struct DiagnoseOptions {
   bool verbose = false;
   bool quiet = false;
   Limits limits;
+  bool what = false;
+  Exports exports;
   Layout layout;
 };
 
@@ -73,9 +79,23 @@ void DrainJournals(const std::vector<std::string>& paths) {
   for (const std::string& problem : journal::DrainLeftovers(drain).problems) Complain(problem);
 }
 
+// What would be diagnosed, without doing it.
+int ShowWhat(const DiagnoseOptions& options) {
+  import::Imported imported;
+  {
+    ProgressBar bar(!options.quiet);
+    imported = import::ImportPaths(options.paths, [&](std::size_t done, std::size_t all) { bar.Show(done, all); });
+  }
+  const std::string text = options.json
+                               ? report::RenderWhatJson(imported.runs, imported.unread, imported.ignored, VIGIL_VERSION)
+                               : report::RenderWhat(imported.runs, imported.unread, imported.ignored);
+  return Print(text, imported.runs.empty() ? kFailure : kFine);
+}
+
 int RunDiagnose(const DiagnoseOptions& options) {
   if (std::find(options.paths.begin(), options.paths.end(), "") != options.paths.end())
     return Refuse("diagnose: an empty path was given (an unset variable?)");
+  if (options.what) return ShowWhat(options);
   const auto settings = LoadSettings(options.limits);
   if (!settings) return Refuse(settings.error().message);
   DrainJournals(options.paths);
@@ -89,6 +109,11 @@ int RunDiagnose(const DiagnoseOptions& options) {
   const int code = nothing ? ComplainOfNothing(outcome, options) : ExitCode(outcome.report, options.limits);
   if (nothing && !options.json) return code;
   if (const Status html = WriteHtml(options, outcome.report); !html) return Refuse(html.error().message);
+  const Status exported =
+      WriteExports(options.exports, outcome.report, options.limits.fail_on, [&](const std::string& path) {
+        if (!options.quiet) Complain(fmt::format("wrote {}", path));
+      });
+  if (!exported) return Refuse(exported.error().message);
   return Print(Rendered(options, outcome.report), code);
 }
 
@@ -97,12 +122,18 @@ int RunDiagnose(const DiagnoseOptions& options) {
 Command AddDiagnose(CLI::App& program) {
   CLI::App* command = program.add_subcommand("diagnose", "say what happened in a run, why, and what to do");
   auto options = std::make_shared<DiagnoseOptions>();
-  command->add_option("PATH", options->paths, "run folders, logs, event files, trainer states, in any mix")->required();
+  command
+      ->add_option("PATH", options->paths,
+                   "run folders, logs, event files, trainer states, in any mix; - is standard input")
+      ->required();
   command->add_flag("--json", options->json, "JSON (schema vigil.diagnosis/1) instead of text");
   command->add_option("--html", options->html, "also write one self-contained page with plots")->type_name("FILE");
   CLI::Option* verbose = command->add_flag("-v,--verbose", options->verbose, "every finding, all evidence, files read");
   command->add_flag("-q,--quiet", options->quiet, "only the verdict of each run")->excludes(verbose);
   AddLimitOptions(*command, options->limits);
+  command->add_flag("--what", options->what,
+                    "only list what was recognised, run by run, and what was left and why; also with --json");
+  AddExportOptions(*command, options->exports);
   AddLayoutOptions(*command, options->layout);
   command->footer(std::string(kExamples));
   return {command, [options] { return RunDiagnose(*options); }};

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -73,6 +74,31 @@ class LogBlocks {
   std::size_t skip_ = 0;  // bytes of a damaged block still to come
   bool assembling_ = false;
   std::string record_;
+};
+
+// ---- compressed files: gzip (also several members in a row) and zstd
+
+// Expands bytes that come in pieces. Keeps no more than the window that the format needs; how much comes out is the
+// caller's to limit.
+class Decompressor {
+ public:
+  enum class State : std::uint8_t { kGoesOn, kMayEnd, kDamaged };
+  struct Step {
+    std::size_t taken = 0;         // of the input
+    std::size_t made = 0;          // in the output
+    State state = State::kGoesOn;  // kMayEnd: what is whole ends here; more may follow
+  };
+
+  Decompressor() = default;
+  virtual ~Decompressor() = default;
+  Decompressor(const Decompressor&) = delete;
+  Decompressor& operator=(const Decompressor&) = delete;
+  Decompressor(Decompressor&&) = delete;
+  Decompressor& operator=(Decompressor&&) = delete;
+
+  // By the first bytes; null when they are neither's.
+  static std::unique_ptr<Decompressor> ForContent(std::string_view head);
+  virtual Step Continue(std::string_view in, char* out, std::size_t capacity) = 0;
 };
 
 // ---- protobuf wire format

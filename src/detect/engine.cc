@@ -55,17 +55,37 @@ class SegmentFeeder {
   }
 
  private:
-  // A companion with as many segments restarted with the leading series; one with fewer is read where its segments end.
+  // A companion with as many segments restarted with the leading series. Another one is read where it covers the same
+  // steps: a file that a restart overwrote has one segment, and one that was written twice has more.
   Range StretchOf(std::size_t role, std::size_t segment) const {
     const model::Series& series = *watched_[role];
     const std::size_t segments = series.segment_starts.size();
     const std::size_t lead_segments = watched_[lead_]->segment_starts.size();
     if (segments == lead_segments || segments == 0) return segments == 0 ? Range{} : SegmentRange(series, segment);
-    if (segment >= segments) return {};
-    const bool last_of_lead = segment + 1 == lead_segments;
-    Range range = SegmentRange(series, segment);
-    if (last_of_lead) range.end = series.size();
-    return range;
+    constexpr std::size_t kMostPairs = 1'000'000;
+    if (segments > kMostPairs / lead_segments) return segment < segments ? SegmentRange(series, segment) : Range{};
+    const Range lead = SegmentRange(*watched_[lead_], segment);
+    // What was logged before the first point or after the last one belongs to the outermost segments.
+    const std::int64_t first =
+        segment == 0 ? std::numeric_limits<std::int64_t>::min() : watched_[lead_]->steps[lead.begin];
+    const std::int64_t last =
+        segment + 1 == lead_segments ? std::numeric_limits<std::int64_t>::max() : watched_[lead_]->steps[lead.end - 1];
+    Range best;
+    for (std::size_t i = 0; i < segments; ++i) {
+      const Range covered = Within(series, SegmentRange(series, i), first, last);
+      // The later of two that cover as much is the one that stands.
+      if (covered.end - covered.begin >= best.end - best.begin) best = covered;
+    }
+    return best;
+  }
+
+  // The points of a segment with steps from `first` to `last`.
+  static Range Within(const model::Series& series, Range segment, std::int64_t first, std::int64_t last) {
+    const auto begin = series.steps.begin() + static_cast<std::ptrdiff_t>(segment.begin);
+    const auto end = series.steps.begin() + static_cast<std::ptrdiff_t>(segment.end);
+    const auto from = std::lower_bound(begin, end, first);
+    const auto to = std::upper_bound(from, end, last);
+    return {static_cast<std::size_t>(from - series.steps.begin()), static_cast<std::size_t>(to - series.steps.begin())};
   }
 
   Detector& detector_;

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "catalogue/catalogue.h"
 #include "import/import.h"
@@ -29,7 +30,7 @@ void Reserve(std::vector<Number>& column, std::size_t count) {
 }  // namespace
 
 PartBuilder::PartBuilder(std::string path, std::string format) {
-  part_.sources.push_back({std::move(path), std::move(format), model::SourceState::kRead, {}});
+  part_.sources.push_back({std::move(path), std::move(format), model::SourceState::kRead, {}, {}});
 }
 
 PartBuilder::SeriesId PartBuilder::OpenSeries(std::string_view raw_name, const model::Labels& extra) {
@@ -75,6 +76,28 @@ void PartBuilder::AddNote(std::string_view note) {
   notes += note;
 }
 
+PartBuilder& PartBuilder::OpenRun(std::string_view id, std::string_view name) {
+  const model::Source& source = part_.sources.front();
+  auto run = std::make_shared<PartBuilder>(source.path, source.format);
+  run->part_.sources.front().run = Printable(id);
+  run->part_.name = Printable(name);
+  return *runs_.emplace_back(std::move(run));
+}
+
+void PartBuilder::CountRowsIfNeverStepped() {
+  const auto at_zero = [](const model::Series& series) {
+    return series.axis == model::Axis::kTime ||
+           std::all_of(series.steps.begin(), series.steps.end(), [](std::int64_t step) { return step == 0; });
+  };
+  if (!std::all_of(part_.series.begin(), part_.series.end(), at_zero)) return;
+  for (model::Series& series : part_.series) {
+    if (series.size() < 2 || series.axis == model::Axis::kTime) continue;
+    series.axis = model::Axis::kRow;
+    std::iota(series.steps.begin(), series.steps.end(), std::int64_t{0});
+    series.segment_starts = {0};
+  }
+}
+
 void PartBuilder::MakeRoom(std::uint64_t done, std::uint64_t total) {
   // Growing by doubling would move every page once more and fault it in, which costs as much as parsing. Room is
   // address space until it is used; but a file may claim any size, so there is none for more than this much of it.
@@ -112,6 +135,22 @@ model::Run PartBuilder::Finish() {
 model::Run PartBuilder::Snapshot() const {
   PartBuilder copy(*this);
   return copy.Finish();
+}
+
+std::vector<model::Run> PartBuilder::FinishAll() {
+  std::vector<model::Run> parts;
+  if (runs_.empty()) {
+    parts.push_back(Finish());
+    return parts;
+  }
+  const model::Source& source = part_.sources.front();
+  for (const auto& run : runs_) {
+    run->part_.sources.front().format = source.format;
+    if (source.state == model::SourceState::kPartial) run->part_.sources.front().state = source.state;
+    if (!source.note.empty()) run->AddNote(source.note);
+    parts.push_back(run->Finish());
+  }
+  return parts;
 }
 
 }  // namespace vigil::import

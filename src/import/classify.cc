@@ -98,6 +98,30 @@ bool IsCausalLanguageModel(const model::Run& run) {
   return classes != nullptr && classes->value.find("ForCausalLM") != std::string::npos;
 }
 
+// What the framework was asked for: LLaMA-Factory's `stage`, axolotl's `rl`.
+model::Regime AskedFor(const model::Run& run) {
+  struct Stage {
+    std::string_view name;
+    std::string_view regime;
+  };
+  constexpr std::array<Stage, 8> kStages = {{{"pt", "pretrain"},
+                                             {"pretrain", "pretrain"},
+                                             {"sft", "sft"},
+                                             {"dpo", "dpo"},
+                                             {"ipo", "dpo"},
+                                             {"ppo", "ppo"},
+                                             {"grpo", "grpo"},
+                                             {"gdpo", "grpo"}}};
+  const model::Fact* const asked = run.FindFact("training_stage");
+  if (asked == nullptr) return {};
+  for (const Stage& stage : kStages) {
+    if (ToLower(asked->value) != stage.name) continue;
+    const bool adapter = stage.regime == "sft" && UsesAdapter(run);
+    return {adapter ? "lora" : std::string(stage.regime), 0.9};
+  }
+  return {};
+}
+
 model::Regime RegimeOf(const model::Run& run) {
   if (Has(run, "preference_margin") || Has(run, "preference_accuracy")) return {"dpo", 0.95};
   const bool critic = Has(run, "value_loss") || HasRawPrefix(run, "critic/vf_");
@@ -106,6 +130,7 @@ model::Regime RegimeOf(const model::Run& run) {
   if (language && Has(run, "reward")) return critic ? model::Regime{"ppo", 0.9} : model::Regime{"grpo", 0.85};
   if (HasRaw(run, "objective/kl") || HasRaw(run, "policy/approxkl_avg")) return {"ppo", 0.9};
   if (Has(run, "reward_std") && Has(run, "kl")) return {critic ? "ppo" : "grpo", 0.7};
+  if (model::Regime asked = AskedFor(run); asked.confidence > 0) return asked;
   // Rewards of games and robots: the limits for language models do not hold.
   if (Has(run, "reward")) return {};
   if (UsesAdapter(run)) return {"lora", 0.9};

@@ -15,7 +15,8 @@ namespace {
 
 struct Candidate {
   std::string path;
-  bool named = false;  // by the user: then it must be read, or said why not
+  bool named = false;    // by the user: then it must be read, or said why not
+  std::size_t root = 0;  // which of the paths given it was found at
 };
 
 std::string ReasonOf(const std::string& message, const std::string& path) {
@@ -29,6 +30,8 @@ class Search {
   explicit Search(Imported& imported) : imported_(imported) {}
 
   void Add(const std::string& path) {
+    ++root_;
+    if (path == kStandardInput) return AddFile(path, true);
     const auto entry = platform::Stat(path);
     if (!entry) {
       imported_.unread.push_back({path, ReasonOf(entry.error().message, path)});
@@ -62,13 +65,18 @@ class Search {
   }
 
   void AddFile(const std::string& path, bool named) {
-    if (seen_.insert(PlainPath(path)).second) files_.push_back({path, named});
+    if (seen_.insert(PlainPath(path)).second) files_.push_back({path, named, root_ - 1});
   }
 
   Imported& imported_;
   std::vector<Candidate> files_;
+  std::size_t root_ = 0;
   std::set<std::string> seen_;
 };
+
+void Keep(std::vector<model::Run> read, std::vector<model::Run>& parts) {
+  std::move(read.begin(), read.end(), std::back_inserter(parts));
+}
 
 // A file met on the way: nothing of ours, or broken.
 void ReadFound(const std::string& path, std::vector<model::Run>& parts, Imported& imported) {
@@ -88,10 +96,7 @@ void ReadFound(const std::string& path, std::vector<model::Run>& parts, Imported
     return;
   }
   auto part = ReadOpened(std::move(*opened));
-  if (part) {
-    parts.push_back(std::move(*part));
-    return;
-  }
+  if (part) return Keep(std::move(*part), parts);
   const std::string reason = ReasonOf(part.error().message, path);
   // A text that only looked like a log for a moment is no loss; one with damage in it is.
   const bool sound = reason.ends_with("without any value, event or setting in it");
@@ -99,11 +104,36 @@ void ReadFound(const std::string& path, std::vector<model::Run>& parts, Imported
 }
 
 void ReadNamed(const std::string& path, std::vector<model::Run>& parts, Imported& imported) {
-  auto part = ReadFile(path);
-  if (part) {
-    parts.push_back(std::move(*part));
-  } else {
-    imported.unread.push_back({path, ReasonOf(part.error().message, path)});
+  auto part = ReadRuns(path);
+  if (part) return Keep(std::move(*part), parts);
+  imported.unread.push_back({path, ReasonOf(part.error().message, path)});
+}
+
+// Files of a path that stands before it, or inside another that was given, are found there.
+bool IsWithinAnother(const std::vector<std::string>& paths, std::size_t at) {
+  const std::string inner = PlainPath(paths[at]);
+  for (std::size_t i = 0; i < paths.size(); ++i) {
+    const std::string other = PlainPath(paths[i]);
+    if ((i < at && other == inner) || (i != at && (other.empty() || inner.starts_with(other + "/")))) return true;
+  }
+  return false;
+}
+
+// What came of one of the paths given.
+struct Looked {
+  std::size_t files = 0;
+  bool said_something = false;
+};
+
+// A folder that was asked for and holds nothing of ours must not vanish beside one that does.
+void NameEmptyPaths(const std::vector<std::string>& paths, const std::vector<Looked>& looked, Imported& imported) {
+  for (std::size_t i = 0; i < paths.size(); ++i) {
+    if (looked[i].said_something) continue;
+    const bool known = std::any_of(imported.unread.begin(), imported.unread.end(),
+                                   [&](const model::Unread& unread) { return unread.path.starts_with(paths[i]); });
+    if (known || IsWithinAnother(paths, i)) continue;
+    imported.unread.push_back(
+        {paths[i], fmt::format("nothing that vigil can read ({} files looked at)", FormatCount(looked[i].files))});
   }
 }
 
@@ -127,14 +157,15 @@ std::string_view WhyIgnored(std::string_view path) {
       Known{"cc", "source code"},      Known{"cpp", "source code"},   Known{"cu", "source code"},
       Known{"h", "source code"},       Known{"c", "source code"},     Known{"js", "source code"},
       Known{"so", "compiled code"},    Known{"o", "compiled code"},   Known{"model", "tokenizer"},
-      Known{"mp4", "video"},           Known{"wav", "audio"},         Known{"sqlite", "database"},
-      Known{"db", "database"},         Known{"zip", "archive"},       Known{"tar", "archive"},
-      Known{"gz", "compressed"},       Known{"xz", "compressed"},     Known{"zst", "compressed"},
+      Known{"mp4", "video"},           Known{"wav", "audio"},         Known{"zip", "archive"},
+      Known{"tar", "archive"},         Known{"tgz", "archive"},       Known{"xz", "compressed"},
       Known{"bz2", "compressed"},      Known{"lock", "lock file"},
   };
-  const std::string_view file = FileOf(path);
+  const std::string_view file = WithoutCompression(FileOf(path));
   // Event files end in anything: a host name, a process id.
-  if (file.find("tfevents") != std::string_view::npos) return {};
+  if (file.find("tfevents") != std::string_view::npos) return file.ends_with(".vigil") ? "written by vigil" : "";
+  // Pickled settings end like weights.
+  if (file.find("args.") != std::string_view::npos) return {};
   const std::size_t dot = file.rfind('.');
   if (dot == std::string_view::npos) return {};
   const std::string extension = ToLower(file.substr(dot + 1));
@@ -148,11 +179,16 @@ Imported ImportPaths(const std::vector<std::string>& paths, const Progress& prog
   Search search(imported);
   for (const std::string& path : paths) search.Add(path);
   std::vector<model::Run> parts;
+  std::vector<Looked> looked(paths.size());
   for (std::size_t done = 0; done < search.files().size(); ++done) {
     const Candidate& file = search.files()[done];
+    const std::size_t before = parts.size() + imported.unread.size();
     (file.named ? ReadNamed : ReadFound)(file.path, parts, imported);
+    ++looked[file.root].files;
+    looked[file.root].said_something |= parts.size() + imported.unread.size() > before;
     if (progress) progress(done + 1, search.files().size());
   }
+  if (!parts.empty()) NameEmptyPaths(paths, looked, imported);
   imported.runs = JoinParts(std::move(parts));
   for (model::Run& run : imported.runs) Classify(run);
   return imported;

@@ -45,7 +45,8 @@ class FollowedFile {
 
   Growth growth() const { return reader_->growth(); }
   // False where the part is right only when it was read to its end.
-  bool grows() const { return growth() == Growth::kByRecords && read_bytes_ >= kYoungBytes; }
+  // Nobody appends to a compressed file.
+  bool grows() const { return growth() == Growth::kByRecords && read_bytes_ >= kYoungBytes && !file_.is_compressed(); }
 
   void TakeNew() {
     while (!reader_->IsOver()) {
@@ -74,7 +75,7 @@ class FollowedFile {
     if (pending_.size() > kMostPendingBytes) pending_.clear();
   }
 
-  platform::File file_;
+  ByteSource file_;
   std::unique_ptr<PartBuilder> builder_;
   std::unique_ptr<Reader> reader_;
   std::string pending_;
@@ -85,7 +86,7 @@ class FollowedFile {
 struct Place {
   platform::Entry last;
   std::unique_ptr<FollowedFile> file;  // kept open, so that what is written before a rotation is not lost
-  std::optional<model::Run> whole;     // as it was read last, where it is read anew each time
+  std::vector<model::Run> whole;       // as it was read last, where it is read anew each time
   bool grows() const { return file != nullptr && file->grows(); }
 };
 
@@ -114,7 +115,7 @@ class Follower::Files {
   std::vector<model::Run> Runs() const {
     std::vector<model::Run> parts = retired_;
     for (const auto& [path, place] : places_) {
-      if (place.whole) parts.push_back(*place.whole);
+      parts.insert(parts.end(), place.whole.begin(), place.whole.end());
       if (place.grows()) parts.push_back(place.file->Snapshot());
     }
     std::erase_if(parts, [](const model::Run& part) { return !HoldsAnything(part); });
@@ -125,7 +126,7 @@ class Follower::Files {
 
   std::size_t file_count() const {
     return static_cast<std::size_t>(std::count_if(places_.begin(), places_.end(), [](const auto& entry) {
-      return entry.second.file != nullptr || entry.second.whole.has_value();
+      return entry.second.file != nullptr || !entry.second.whole.empty();
     }));
   }
 
@@ -171,11 +172,11 @@ class Follower::Files {
     if (place.file == nullptr) ++open_files_;
     place.file = std::make_unique<FollowedFile>(std::move(*opened));
     if (place.grows()) {
-      place.whole.reset();
+      place.whole.clear();
       return;
     }
     // A document that is being written cannot be read: the one before stands until the next is whole.
-    if (auto part = ReadFile(path); part) place.whole = std::move(*part);
+    if (auto parts = ReadRuns(path); parts) place.whole = std::move(*parts);
     if (place.file->growth() == Growth::kWrittenAnew || open_files_ > kMostOpenFiles) Close(place);
   }
 
@@ -187,7 +188,7 @@ class Follower::Files {
   void Retire(Place& place) {
     if (place.file != nullptr) {
       retired_.push_back(place.file->Conclude());
-      place.whole.reset();
+      place.whole.clear();
     }
     Close(place);
   }

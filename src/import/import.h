@@ -48,6 +48,12 @@ class PartBuilder {
   // once instead of by doubling.
   void MakeRoom(std::uint64_t done, std::uint64_t total);
 
+  // A run of its own inside this source, for sources that hold several: `id` tells it from the others, `name` is what
+  // people call it. The builder lives as long as this one.
+  PartBuilder& OpenRun(std::string_view id, std::string_view name);
+  // When every point stands at step 0 the writer was never told a step: points are counted instead.
+  void CountRowsIfNeverStepped();
+
   model::Run& part() { return part_; }
   model::Series& series(SeriesId id) { return part_.series[id]; }
   // The part as it is handed on: without series that stayed empty, values in the units of their signals. The builder is
@@ -55,6 +61,9 @@ class PartBuilder {
   model::Run Finish();
   // The same as it stands now, while more may come.
   model::Run Snapshot() const;
+  // The same for every run that the source holds something of: this part when no other was opened, else those. Notes
+  // and damage of the source are each one's.
+  std::vector<model::Run> FinishAll();
 
   // A series costs some hundred bytes beside its points; no training has more metrics than this.
   static constexpr std::size_t kMaxSeries = 200'000;
@@ -71,6 +80,7 @@ class PartBuilder {
   std::unordered_map<std::string, SeriesId, NameHash, std::equal_to<>> ids_;
   std::uint64_t impossible_steps_ = 0;
   std::vector<std::pair<SeriesId, double>> scales_;  // of series whose name says another unit than the signal's
+  std::vector<std::shared_ptr<PartBuilder>> runs_;  // a copy of the builder (Snapshot) looks at the same ones
 };
 
 enum class Growth : std::uint8_t {
@@ -93,6 +103,10 @@ class Reader {
   virtual Growth growth() const { return Growth::kByRecords; }
   // Whether nothing more can be had from this source, whatever follows (damage that cannot be passed).
   virtual bool IsOver() const { return false; }
+  // A file beside this one that is part of it, by what its name has more ("-wal"); empty when there is none. Where it
+  // exists its bytes come first.
+  virtual std::string_view CompanionSuffix() const { return {}; }
+  virtual void TakeCompanion(std::string_view /*bytes*/) {}
 };
 
 // The beginning of a file, to recognise it by.
@@ -114,10 +128,15 @@ struct Format {
 std::span<const Format> Formats();
 const Format* Recognise(const Probe& probe);
 
-// Reads one file with the format its content shows. The part's source carries path, format, state and note.
+// Reads one file with the format its content shows: each run that it holds. A part's source carries path, format, state
+// and note.
 // An Error when nothing could be read from it: unknown format, empty, unreadable.
+Result<std::vector<model::Run>> ReadRuns(const std::string& path);
+// The first of them: most files hold one.
 Result<model::Run> ReadFile(const std::string& path);
 // The same over bytes in memory; each Consume sees `piece_bytes` more than was left over (0: all at once).
+Result<std::vector<model::Run>> ReadRunsInBytes(const std::string& path, std::string_view bytes, const Format& format,
+                                                std::size_t piece_bytes = 0);
 Result<model::Run> ReadBytes(const std::string& path, std::string_view bytes, const Format& format,
                              std::size_t piece_bytes = 0);
 
@@ -130,7 +149,10 @@ struct Imported {
 // Called now and then while importing: files done, files in all.
 using Progress = std::function<void(std::size_t done, std::size_t total)>;
 
-// Everything that can be read at the paths (files and folders), joined into runs.
+// The path that stands for standard input.
+inline constexpr std::string_view kStandardInput = "-";
+
+// Everything that can be read at the paths (files, folders, kStandardInput), joined into runs.
 Imported ImportPaths(const std::vector<std::string>& paths, const Progress& progress = {});
 
 // Follows files that grow. Bytes are read once. A file that is rotated, truncated or written anew begins a new part;

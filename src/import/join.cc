@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "import/import.h"
+#include "import/join/candidates.h"
 #include "import/join/compare.h"
 #include "import/join/merge.h"
 #include "import/join/place.h"
@@ -25,6 +26,7 @@ struct Unit {
   std::vector<Curve> curves;
   bool has_points = false;
   bool gone = false;  // joined into another
+  RankedName rank;    // of the file's name, or of the folder that a launcher gives each rank
 };
 
 using Units = std::vector<Unit>;
@@ -32,13 +34,19 @@ using Units = std::vector<Unit>;
 constexpr std::string_view kState = "trainer-state";
 constexpr std::string_view kEvents = "tfevents";
 constexpr std::string_view kJournal = "journal";
+constexpr std::string_view kMlflowFiles = "mlflow-files";
+// So many runs are compared each with each; of more only those that an index finds alike.
+constexpr std::size_t kFewRuns = 300;
 
 Unit MakeUnit(model::Run part, std::size_t order) {
   Unit unit;
   const model::Source& source = part.sources.front();
   unit.folder = std::string(FolderOf(source.path));
   unit.home = std::string(HomeOf(unit.folder));
-  unit.file = std::string(FileOf(source.path));
+  unit.file = std::string(WithoutCompression(FileOf(source.path)));
+  unit.rank = RankOf(unit.folder, unit.file);
+  // Runs of one database share its file, and nothing else: each has a home of its own.
+  if (!source.run.empty()) unit.home = unit.folder = source.path + "/" + source.run;
   unit.format = source.format;
   unit.formats = {source.format};
   unit.order = order;
@@ -117,13 +125,27 @@ void JoinJournalParts(std::vector<Unit*>& members) {
   }
 }
 
+// A run of MLflow's file store has a file per metric: they are one run by their place.
+void JoinMlflowFiles(std::vector<Unit*>& members) {
+  if (members.front()->format != kMlflowFiles) return;
+  Unit& first = *members.front();
+  for (std::size_t i = 1; i < members.size(); ++i) {
+    Unit& other = *members[i];
+    if (first.run.name.empty()) first.run.name = other.run.name;
+    AppendRun(first.run, std::move(other.run));
+    other.gone = true;
+    first.has_points |= other.has_points;
+  }
+  first.curves = TellingCurves(first.run);
+}
+
 // Logs of several ranks: what a rank tells that the first does not carries its number.
 void JoinRanks(std::vector<Unit*>& members) {
-  if (members.size() < 2 || RankIn(members.front()->file).rank < 0) return;
-  std::sort(members.begin(), members.end(),
-            [](const Unit* a, const Unit* b) { return RankIn(a->file).rank < RankIn(b->file).rank; });
+  if (members.size() < 2 || members.front()->rank.rank < 0) return;
+  std::stable_sort(members.begin(), members.end(),
+                   [](const Unit* a, const Unit* b) { return a->rank.rank < b->rank.rank; });
   for (Unit* const unit : members) {
-    const std::int32_t rank = RankIn(unit->file).rank;
+    const std::int32_t rank = unit->rank.rank;
     for (model::Event& event : unit->run.events) {
       if (event.rank < 0) event.rank = rank;
     }
@@ -308,6 +330,56 @@ bool AllMayComplete(const std::vector<Unit*>& runs) {
   return true;
 }
 
+// The runs met so far that another may belong to: all of a few, of many those that have some of its numbers.
+class Alike {
+ public:
+  explicit Alike(const std::vector<Unit*>& all)
+      : few_(all.size() <= kFewRuns), index_(PointsOf(all, few_), ErrorOf(all, few_)) {}
+
+  void Add(Unit& unit) {
+    const auto id = static_cast<CandidateIndex::Id>(runs_.size());
+    runs_.push_back(&unit);
+    if (few_) return;
+    index_.Add(id, unit.curves);
+    if (CountsRows(unit)) rows_.push_back(id);
+  }
+
+  std::vector<Unit*> Find(const Unit& unit) const {
+    if (few_ || CountsRows(unit)) return runs_;
+    std::vector<CandidateIndex::Id> ids = index_.Find(unit.curves);
+    // Rows without steps have no place in the index.
+    ids.insert(ids.end(), rows_.begin(), rows_.end());
+    std::sort(ids.begin(), ids.end());
+    ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
+    std::vector<Unit*> found;
+    found.reserve(ids.size());
+    for (const auto id : ids) found.push_back(runs_[id]);
+    return found;
+  }
+
+ private:
+  static bool CountsRows(const Unit& unit) {
+    return std::any_of(unit.curves.begin(), unit.curves.end(),
+                       [](const Curve& curve) { return curve.axis == model::Axis::kRow; });
+  }
+  static std::uint64_t PointsOf(const std::vector<Unit*>& all, bool few) {
+    std::uint64_t points = 0;
+    for (const Unit* unit : all) points += few ? 0 : CountPoints(unit->curves);
+    return points;
+  }
+
+  static double ErrorOf(const std::vector<Unit*>& all, bool few) {
+    double error = 1e-6;
+    for (const Unit* unit : all) error = few ? error : std::max(error, RelativeError(unit->curves));
+    return error;
+  }
+
+  bool few_;
+  CandidateIndex index_;
+  std::vector<Unit*> runs_;
+  std::vector<CandidateIndex::Id> rows_;
+};
+
 // Files of one home, the most precise first. What numbers do not decide the folder does: files that have nothing in
 // common complete each other, unless it is a folder of several runs.
 void JoinHome(std::vector<Unit*>& members) {
@@ -315,59 +387,102 @@ void JoinHome(std::vector<Unit*>& members) {
     return std::make_tuple(-PrecisionOf(a->format), a->order) < std::make_tuple(-PrecisionOf(b->format), b->order);
   });
   std::vector<Unit*> runs;
+  Alike alike(members);
   for (Unit* const unit : members) {
     if (!unit->has_points) continue;
-    const bool joined = std::any_of(runs.begin(), runs.end(), [&](Unit* run) { return JoinByNumbers(*run, *unit); });
-    if (!joined) runs.push_back(unit);
+    const auto earlier = alike.Find(*unit);
+    const bool joined =
+        std::any_of(earlier.begin(), earlier.end(), [&](Unit* run) { return JoinByNumbers(*run, *unit); });
+    if (joined) continue;
+    runs.push_back(unit);
+    alike.Add(*unit);
   }
   if (!AllMayComplete(runs)) return;
   for (std::size_t i = 1; i < runs.size(); ++i) AbsorbByMerging(*runs.front(), *runs[i]);
 }
 
+// A format that every run has, so that none of them is of another kind than the others.
+bool AllShareAFormat(const std::vector<Unit*>& runs) {
+  const std::set<std::string>& first = runs.front()->formats;
+  return std::any_of(first.begin(), first.end(), [&](const std::string& format) {
+    return std::all_of(runs.begin(), runs.end(), [&](const Unit* run) { return run->formats.contains(format); });
+  });
+}
+
 // A log kept apart from the run's folder: joined when it is of another kind, agrees on everything, and ends with it.
 void JoinAcrossHomes(Units& units) {
+  std::vector<Unit*> all;
   for (Unit& unit : units) {
-    if (unit.gone || !unit.has_points) continue;
-    for (Unit& run : units) {
-      if (&run == &unit) break;
-      if (run.gone || !run.has_points || ShareFormat(run, unit) || !EndTogether(run, unit)) continue;
-      const Comparison comparison = Compare(run.curves, unit.curves);
+    if (!unit.gone && unit.has_points) all.push_back(&unit);
+  }
+  if (all.size() < 2 || AllShareAFormat(all)) return;
+  Alike alike(all);
+  for (Unit* const unit : all) {
+    for (Unit* const run : alike.Find(*unit)) {
+      if (ShareFormat(*run, *unit) || !EndTogether(*run, *unit)) continue;
+      const Comparison comparison = Compare(run->curves, unit->curves);
       if (comparison.likeness != Likeness::kSame || !comparison.certain) continue;
-      AbsorbByMerging(run, unit);
+      AbsorbByMerging(*run, *unit);
       break;
     }
+    if (!unit->gone) alike.Add(*unit);
   }
 }
 
-bool IsWithin(std::string_view folder, std::string_view above) {
-  return folder == above || above.empty() ||
-         (folder.starts_with(above) && (above.back() == '/' || folder[above.size()] == '/'));
-}
+// Runs by their home, to find the one that a file without numbers (settings, a traceback) can belong to.
+class Owners {
+ public:
+  explicit Owners(Units& units) {
+    for (Unit& unit : units) {
+      if (!unit.gone && unit.has_points) by_home_[unit.home].push_back(&unit);
+    }
+  }
 
-// The one run that a file without numbers (settings, a traceback) can belong to: alone in its home, or the only one
-// below it, or the only one above it.
-Unit* OwnerOf(const Unit& unit, Units& units) {
-  const auto only = [&](auto&& fits) -> Unit* {
+  // Alone in its home, or the only one below it, or the only one above it; null when there is no such run.
+  Unit* Find(const std::string& home) const {
+    if (const auto at = by_home_.find(home); at != by_home_.end()) return OnlyOne(at->second);
+    bool several = false;
+    Unit* const below = FindBelow(home, several);
+    if (below != nullptr || several) return below;
+    return FindAbove(home);
+  }
+
+ private:
+  static Unit* OnlyOne(const std::vector<Unit*>& runs) { return runs.size() == 1 ? runs.front() : nullptr; }
+
+  Unit* FindBelow(const std::string& home, bool& several) const {
+    const std::string prefix = home.empty() || home.ends_with('/') ? home : home + "/";
     Unit* found = nullptr;
-    for (Unit& run : units) {
-      if (run.gone || !run.has_points || !fits(run)) continue;
-      if (found != nullptr) return nullptr;
-      found = &run;
+    for (auto at = by_home_.lower_bound(prefix); at != by_home_.end() && at->first.starts_with(prefix); ++at) {
+      several = found != nullptr || at->second.size() > 1;
+      if (several) return nullptr;
+      found = at->second.front();
     }
     return found;
-  };
-  const auto shares_home = [&](const Unit& run) { return run.home == unit.home; };
-  if (std::any_of(units.begin(), units.end(),
-                  [&](const Unit& run) { return !run.gone && run.has_points && shares_home(run); }))
-    return only(shares_home);
-  if (Unit* const below = only([&](const Unit& run) { return IsWithin(run.home, unit.home); })) return below;
-  return only([&](const Unit& run) { return IsWithin(unit.home, run.home); });
-}
+  }
+
+  Unit* FindAbove(std::string_view home) const {
+    Unit* found = nullptr;
+    while (!home.empty()) {
+      const std::string_view above = FolderOf(home);
+      if (const auto at = by_home_.find(std::string(above)); at != by_home_.end()) {
+        if (found != nullptr || at->second.size() > 1) return nullptr;
+        found = at->second.front();
+      }
+      if (above == home) break;
+      home = above;
+    }
+    return found;
+  }
+
+  std::map<std::string, std::vector<Unit*>> by_home_;
+};
 
 void AttachRest(Units& units) {
+  const Owners owners(units);
   for (Unit& unit : units) {
     if (unit.gone || unit.has_points) continue;
-    if (Unit* const owner = OwnerOf(unit, units)) AbsorbByMerging(*owner, unit);
+    if (Unit* const owner = owners.Find(unit.home)) AbsorbByMerging(*owner, unit);
   }
 }
 
@@ -380,13 +495,19 @@ void DropLoneSettings(Units& units) {
   }
 }
 
+// The name that a tracker keeps for the run, where the place says nothing.
+std::string OwnName(const Unit& unit) {
+  const bool placeless = !unit.run.sources.front().run.empty() || unit.run.sources.front().format == kMlflowFiles;
+  return placeless ? unit.run.name : std::string();
+}
+
 std::vector<model::Run> Finish(Units& units) {
   std::erase_if(units, [](const Unit& unit) { return unit.gone; });
   std::stable_sort(units.begin(), units.end(), [](const Unit& a, const Unit& b) { return a.order < b.order; });
   std::map<std::string, int> runs_at_home;
   for (const Unit& unit : units) ++runs_at_home[unit.home];
   std::vector<NameHints> hints;
-  for (const Unit& unit : units) hints.push_back({unit.home, unit.file, runs_at_home[unit.home] > 1});
+  for (const Unit& unit : units) hints.push_back({unit.home, unit.file, runs_at_home[unit.home] > 1, OwnName(unit)});
   const auto names = NameRuns(hints);
   std::vector<model::Run> runs;
   for (std::size_t i = 0; i < units.size(); ++i) {
@@ -411,6 +532,7 @@ std::vector<model::Run> JoinParts(std::vector<model::Run> parts) {
     return std::tuple(unit.folder, unit.format, unit.file.substr(0, unit.file.find("tfevents")));
   };
   const auto by_home_and_format = [](const Unit& unit) { return std::tuple(unit.home, unit.format); };
+  ForGroups(units, by_home_and_format, JoinMlflowFiles);
   ForGroups(units, by_event_folder, JoinEventFiles);
   ForGroups(
       units,
@@ -420,8 +542,7 @@ std::vector<model::Run> JoinParts(std::vector<model::Run> parts) {
                           journal ? FactOf(unit, kJournalRank) : std::string());
       },
       JoinJournalParts);
-  ForGroups(
-      units, [](const Unit& unit) { return std::tuple(unit.folder, unit.format, RankIn(unit.file).rest); }, JoinRanks);
+  ForGroups(units, [](const Unit& unit) { return std::tuple(unit.format, unit.rank.rest); }, JoinRanks);
   ForGroups(units, by_home_and_format, JoinStates);
   ForGroups(
       units, [](const Unit& unit) { return std::tuple(unit.folder, unit.format, WithoutDigits(unit.file)); },

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <memory>
 
+#include "import/join/place.h"
 #include "import/not_yet.h"
 
 namespace vigil::import {
@@ -46,7 +47,7 @@ class Window {
   }
 
   // Reads until the block is full or the file ends; true at the end of the file.
-  Result<bool> FillFrom(platform::File& file) {
+  Result<bool> FillFrom(ByteSource& file) {
     while (!full()) {
       const auto count = file.Read(block_.get() + size_, capacity_ - size_);
       if (!count) return Fail(count.error().message);
@@ -72,7 +73,8 @@ std::string WithoutPath(const std::string& message, const std::string& path) {
 void FeedFile(OpenedFile& opened, Reader& reader, PartBuilder& builder) {
   const bool whole = reader.NeedsWholeFile();
   const std::size_t limit = whole ? kDocumentLimitBytes : kRecordLimitBytes;
-  const std::uint64_t wanted = whole ? opened.file.size_bytes() + 1 : kPieceBytes;
+  const bool size_known = whole && !opened.file.is_compressed();
+  const std::uint64_t wanted = size_known ? opened.file.size_bytes() + 1 : kPieceBytes;
   Window window(static_cast<std::size_t>(std::min<std::uint64_t>(wanted, limit)), opened.head);
   std::uint64_t offset = 0;  // in the file, of the window's first byte
   for (;;) {
@@ -86,7 +88,7 @@ void FeedFile(OpenedFile& opened, Reader& reader, PartBuilder& builder) {
     if (last || reader.IsOver()) return;
     const bool begun = offset < kBeginningBytes && offset + consumed >= kBeginningBytes;
     offset += consumed;
-    if (begun) builder.MakeRoom(offset, opened.file.size_bytes());
+    if (begun && !opened.file.is_compressed()) builder.MakeRoom(offset, opened.file.size_bytes());
     window.Drop(consumed);
     if (!window.full()) continue;
     if (window.capacity() >= limit) {
@@ -104,41 +106,73 @@ bool HoldsAnything(const model::Run& part) {
          !part.batches.steps.empty();
 }
 
-Result<model::Run> Finished(PartBuilder& builder, const Format& format) {
-  model::Run part = builder.Finish();
-  if (HoldsAnything(part)) return part;
-  const model::Source& source = part.sources.front();
+Result<std::vector<model::Run>> Finished(PartBuilder& builder, const Format& format) {
+  std::vector<model::Run> parts = builder.FinishAll();
+  const model::Source source = parts.front().sources.front();
+  std::erase_if(parts, [](const model::Run& part) { return !HoldsAnything(part); });
+  if (!parts.empty()) return parts;
   return Fail(fmt::format("{}: {} without any value, event or setting in it{}{}", source.path, format.title,
                           source.note.empty() ? "" : ": ", source.note));
+}
+
+// Fills the head with the first bytes that the source gives.
+Status ReadHead(OpenedFile& opened) {
+  opened.head.resize(kHeadBytes);
+  std::size_t size = 0;
+  while (size < kHeadBytes) {
+    const auto count = opened.file.Read(opened.head.data() + size, kHeadBytes - size);
+    if (!count && size == 0) return tl::unexpected(count.error());
+    // What is wrong behind the beginning is met again when the rest is read.
+    if (!count || *count == 0) break;
+    size += *count;
+  }
+  opened.head.resize(size);
+  return {};
+}
+
+// Hands over the file beside this one that belongs to it, where there is one.
+void TakeCompanion(const std::string& path, Reader& reader, PartBuilder& builder) {
+  if (reader.CompanionSuffix().empty()) return;
+  const std::string companion = path + std::string(reader.CompanionSuffix());
+  if (!platform::Stat(companion)) return;
+  const auto bytes = platform::ReadWholeFile(companion, kDocumentLimitBytes);
+  if (bytes) {
+    reader.TakeCompanion(*bytes);
+  } else {
+    builder.ReportDamage(bytes.error().message);
+  }
+}
+
+Result<model::Run> FirstOf(Result<std::vector<model::Run>> runs) {
+  if (!runs) return tl::unexpected(runs.error());
+  return std::move(runs->front());
 }
 
 }  // namespace
 
 Result<OpenedFile> OpenAndRecognise(const std::string& path) {
-  auto file = platform::File::Open(path);
+  auto file = path == kStandardInput ? platform::File::StandardInput() : platform::File::Open(path);
   if (!file) return Fail(file.error().message);
-  OpenedFile opened{std::move(*file), path, std::string(kHeadBytes, '\0'), nullptr};
-  std::size_t size = 0;
-  while (size < kHeadBytes) {
-    const auto count = opened.file.Read(opened.head.data() + size, kHeadBytes - size);
-    if (!count) return Fail(count.error().message);
-    if (*count == 0) break;
-    size += *count;
+  OpenedFile opened{ByteSource(std::move(*file), path), path, {}, nullptr};
+  if (Status read = ReadHead(opened); !read) return tl::unexpected(read.error());
+  if (opened.head.empty()) return Fail(fmt::format("{}: empty file", path));
+  opened.file.ExpandIfCompressed(opened.head);
+  if (opened.file.is_compressed()) {
+    if (Status read = ReadHead(opened); !read) return tl::unexpected(read.error());
   }
-  opened.head.resize(size);
-  if (size == 0) return Fail(fmt::format("{}: empty file", path));
-  opened.format = Recognise({path, opened.head, opened.file.size_bytes()});
+  opened.format = Recognise({WithoutCompression(path), opened.head, opened.file.size_bytes()});
   return opened;
 }
 
-Result<model::Run> ReadOpened(OpenedFile opened) {
+Result<std::vector<model::Run>> ReadOpened(OpenedFile opened) {
   PartBuilder builder(opened.path, std::string(opened.format->id));
   const auto reader = opened.format->open(builder);
+  if (!opened.file.is_compressed()) TakeCompanion(opened.path, *reader, builder);
   FeedFile(opened, *reader, builder);
   return Finished(builder, *opened.format);
 }
 
-Result<model::Run> ReadFile(const std::string& path) {
+Result<std::vector<model::Run>> ReadRuns(const std::string& path) {
   auto opened = OpenAndRecognise(path);
   if (!opened) return Fail(opened.error().message);
   if (opened->format != nullptr) return ReadOpened(std::move(*opened));
@@ -150,8 +184,8 @@ Result<model::Run> ReadFile(const std::string& path) {
                                 : "content of no kind that vigil reads"));
 }
 
-Result<model::Run> ReadBytes(const std::string& path, std::string_view bytes, const Format& format,
-                             std::size_t piece_bytes) {
+Result<std::vector<model::Run>> ReadRunsInBytes(const std::string& path, std::string_view bytes, const Format& format,
+                                                std::size_t piece_bytes) {
   PartBuilder builder(path, std::string(format.id));
   const auto reader = format.open(builder);
   const std::size_t piece = piece_bytes == 0 || reader->NeedsWholeFile() ? bytes.size() : piece_bytes;
@@ -164,6 +198,13 @@ Result<model::Run> ReadBytes(const std::string& path, std::string_view bytes, co
     begin += reader->Consume(bytes.substr(begin, end - begin), last);
   }
   return Finished(builder, format);
+}
+
+Result<model::Run> ReadFile(const std::string& path) { return FirstOf(ReadRuns(path)); }
+
+Result<model::Run> ReadBytes(const std::string& path, std::string_view bytes, const Format& format,
+                             std::size_t piece_bytes) {
+  return FirstOf(ReadRunsInBytes(path, bytes, format, piece_bytes));
 }
 
 }  // namespace vigil::import

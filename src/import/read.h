@@ -5,14 +5,14 @@
 #include <string>
 #include <string_view>
 
+#include "import/bytes.h"
 #include "import/import.h"
-#include "platform/platform.h"
 
 namespace vigil::import {
 
 // A file with its beginning read and recognised.
 struct OpenedFile {
-  platform::File file;
+  ByteSource file;
   std::string path;
   std::string head;                // the bytes taken from the file so far
   const Format* format = nullptr;  // null: the content is nothing that vigil reads
@@ -21,7 +21,7 @@ struct OpenedFile {
 // An Error when the file cannot be opened or read, or is empty.
 Result<OpenedFile> OpenAndRecognise(const std::string& path);
 // Reads the rest. `opened.format` must not be null. An Error when nothing could be used.
-Result<model::Run> ReadOpened(OpenedFile opened);
+Result<std::vector<model::Run>> ReadOpened(OpenedFile opened);
 
 // Why a file met in a folder is not opened: its name is known to hold nothing for us, so that a folder of weights is
 // not opened file by file. Empty when it may hold something.

@@ -144,7 +144,8 @@ struct Source {
   std::string path;
   std::string format;
   SourceState state = SourceState::kRead;
-  std::string note;  // why partial or duplicate, with the place of the damage
+  std::string note;      // why partial or duplicate, with the place of the damage
+  std::string run = {};  // which one, in a file that holds several (a tracker's database)
 };
 
 // What kind of training this is: pretrain, sft, lora, grpo, ppo, dpo, ebft, other. Confidence 0..1; fixed limits hold

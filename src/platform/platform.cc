@@ -82,6 +82,12 @@ Result<File> File::Open(const std::string& path) {
   return file;
 }
 
+Result<File> File::StandardInput() {
+  const int descriptor = ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0);
+  if (descriptor < 0) return Fail(fmt::format("standard input cannot be read: {}", SystemMessage(errno)));
+  return File(descriptor, 0, "standard input");
+}
+
 Result<std::size_t> File::Read(char* into, std::size_t capacity) {
   for (;;) {
     const ssize_t count = ::read(descriptor_, into, capacity);

@@ -26,6 +26,8 @@ struct FileIdentity {
 class File {
  public:
   static Result<File> Open(const std::string& path);  // directories, FIFOs, devices and sockets are refused
+  // What is piped or typed into the program; its size is not known, and 0.
+  static Result<File> StandardInput();
   File(const File&) = delete;
   File& operator=(const File&) = delete;
   File(File&& other) noexcept;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -48,6 +49,25 @@ struct Alarm {
 std::string AlarmText(const Alarm& alarm, const TextOptions& options);
 // One line, schema vigil.alarm/1.
 std::string AlarmJson(const Alarm& alarm);
+
+// For continuous integration: a case per run and family of checks, which fails from `limit` on (never without one), and
+// is skipped where nothing was logged to check.
+std::string RenderJunit(const model::Report& report, std::optional<model::Severity> limit);
+// For code scanning: SARIF 2.1.0, a result per finding with the file and line it rests on.
+std::string RenderSarif(const model::Report& report, std::string_view version);
+// For a collector: OpenMetrics 1.0, severities, steps of findings, confidence of causes and last values as gauges.
+std::string RenderOpenMetrics(const model::Report& report);
+// A TensorBoard event file about one run: verdict and findings as text, severities as scalars at the steps concerned.
+std::string RenderEvents(const model::RunReport& run, double unix_time);
+// `path` as a URI reference, absolute paths with the scheme of files.
+std::string UriOf(std::string_view path);
+
+// What was recognised run by run, what could not be read, and what was left and why; as text, and as JSON (schema
+// vigil.what/1).
+std::string RenderWhat(const std::vector<model::Run>& runs, const std::vector<model::Unread>& unread,
+                       const std::vector<model::Unread>& ignored);
+std::string RenderWhatJson(const std::vector<model::Run>& runs, const std::vector<model::Unread>& unread,
+                           const std::vector<model::Unread>& ignored, std::string_view version);
 
 // The page of a finding, cause, evidence, remedy, config rule, signature or signal (also by a name it is logged under).
 // An unknown id is an error that offers the nearest.

@@ -65,6 +65,8 @@ def values_by_vigil(dump, path):
     series = {}
     for line in done.stdout.splitlines():
         tag, step, time, value = line.split("\t")
+        if tag.startswith("histogram/"):
+            continue  # summaries of distributions, which tensorboard keeps otherwise
         series.setdefault(tag, []).append((int(step), float(time), float(value)))
     return series
 

@@ -1,48 +1,74 @@
 #include "import/config_json/config_json.h"
 
-#include <fmt/format.h>
+#include <algorithm>
 
-#include <string>
-
-#include "catalogue/catalogue.h"
 #include "codec/codec.h"
 #include "import/json/looks.h"
+#include "import/settings/settings.h"
 
 namespace vigil::import {
 namespace {
 
-using codec::JsonToken;
+constexpr std::size_t kMostBytes = std::size_t{16} << 20U;
 
-constexpr std::size_t kLongestValue = 512;
-constexpr std::size_t kMostFacts = 10'000;
-
-// What kind of file the top-level keys show. A model's configuration says little about the training: its dropout or
-// temperature are not the run's.
+// What kind of file the keys show. A model's configuration says little about the training: its dropout or temperature
+// are not the run's.
 struct Kind {
   bool is_adapter = false;
   bool is_model = false;
   bool is_training = false;
-
-  void SeeKey(std::string_view key) {
-    is_adapter |= key == "peft_type";
-    is_model |= key == "model_type" || key == "architectures";
-    is_training |= key == "learning_rate" || key == "lr" || key == "max_steps" || key == "num_train_epochs";
-  }
+  bool is_launch = false;  // W&B's record of how the program was called
 };
 
-std::string ValueText(JsonToken token, const codec::JsonScanner& scanner) {
-  switch (token) {
-    case JsonToken::kNumber:
-      return FormatExact(scanner.number());
-    case JsonToken::kTrue:
-      return "true";
-    case JsonToken::kFalse:
-      return "false";
-    case JsonToken::kString:
-      return Printable(codec::UnescapeJson(scanner.text().substr(0, kLongestValue)));
-    default:
-      return {};
+Kind KindOf(const std::vector<Setting>& settings) {
+  Kind kind;
+  bool has_program = false;
+  bool has_arguments = false;
+  for (const Setting& setting : settings) {
+    const std::string_view path = setting.path;
+    kind.is_adapter |= path == "peft_type";
+    kind.is_model |= path == "model_type" || path == "architectures";
+    kind.is_training |= path == "learning_rate" || path == "lr" || path == "max_steps" || path == "num_train_epochs" ||
+                        path == "train_micro_batch_size_per_gpu" || path.starts_with("zero_optimization");
+    has_program |= path == "program" || path == "codePath";
+    has_arguments |= path == "args" && !setting.items.empty();
   }
+  kind.is_launch = has_program && has_arguments;
+  return kind;
+}
+
+bool IsOfAnyModel(std::string_view path) { return path == "vocab_size" || path == "transformers_version"; }
+
+// "--learning_rate 1e-4 --bf16=True": the arguments as settings.
+std::vector<Setting> FromArguments(const Setting& arguments) {
+  std::vector<Setting> settings;
+  for (std::size_t i = 0; i < arguments.items.size(); ++i) {
+    const std::string_view word = arguments.items[i];
+    if (!word.starts_with("--") || word.size() < 3) continue;
+    const std::size_t equals = word.find('=');
+    Setting setting{
+        std::string(word.substr(2, equals == std::string_view::npos ? equals : equals - 2)), {}, arguments.line};
+    if (equals != std::string_view::npos) {
+      setting.value = word.substr(equals + 1);
+    } else {
+      const bool has_value = i + 1 < arguments.items.size() && !arguments.items[i + 1].starts_with("--");
+      setting.value = has_value ? arguments.items[i + 1] : "true";
+    }
+    settings.push_back(std::move(setting));
+  }
+  return settings;
+}
+
+std::vector<Setting> Wanted(std::vector<Setting> settings) {
+  const Kind kind = KindOf(settings);
+  if (kind.is_training || kind.is_adapter) return settings;
+  if (kind.is_launch) {
+    const auto arguments =
+        std::find_if(settings.begin(), settings.end(), [](const Setting& setting) { return setting.path == "args"; });
+    return FromArguments(*arguments);
+  }
+  std::erase_if(settings, [](const Setting& setting) { return !IsOfAnyModel(setting.path); });
+  return settings;
 }
 
 class ConfigJsonReader : public Reader {
@@ -50,74 +76,49 @@ class ConfigJsonReader : public Reader {
   explicit ConfigJsonReader(PartBuilder& builder) : builder_(builder) {}
 
   Growth growth() const override { return Growth::kWrittenAnew; }
+  bool NeedsWholeFile() const override { return true; }
+
   std::size_t Consume(std::string_view bytes, bool last) override {
-    if (over_) return bytes.size();
-    scanner_.Continue(bytes, last);
-    for (;;) {
-      const JsonToken token = scanner_.Next();
-      if (token == JsonToken::kNeedMore) break;
-      if (token > JsonToken::kNeedMore) {
-        End(token);
-        return bytes.size();
-      }
-      See(token);
-    }
-    taken_ += scanner_.consumed();
-    return scanner_.consumed();
+    if (!last) return 0;
+    std::string problem;
+    StateSettings(Wanted(JsonSettings(bytes, &problem)), builder_);
+    if (!problem.empty()) builder_.ReportDamage(problem);
+    return bytes.size();
   }
 
  private:
-  void See(JsonToken token) {
-    if (scanner_.depth() != 1) return;  // settings of parts of the model, or lists
-    if (token == JsonToken::kKey) {
-      key_ = std::string(scanner_.text().substr(0, 256));
-      kind_.SeeKey(key_);
-      return;
-    }
-    std::string value = ValueText(token, scanner_);
-    if (value.empty() || key_.empty() || facts_.size() >= kMostFacts) return;
-    facts_.push_back({key_, std::move(value), {}, {0, scanner_.line()}});
-    key_.clear();
-  }
-
-  void End(JsonToken token) {
-    over_ = true;
-    for (const model::Fact& fact : facts_) {
-      const std::string_view known = catalogue::InterpretFact(fact.key);
-      const bool wanted = kind_.is_training || kind_.is_adapter ? !known.empty() : known == "vocab_size";
-      if (wanted) builder_.AddFact(fact.key, fact.value, fact.place.line);
-    }
-    if (token != JsonToken::kBroken) return;
-    builder_.ReportDamage(
-        fmt::format("line {} (byte {}): {}", scanner_.line(), taken_ + scanner_.consumed(), scanner_.problem()));
-  }
-
   PartBuilder& builder_;
-  codec::JsonScanner scanner_;
-  std::uint64_t taken_ = 0;
-  bool over_ = false;
-  std::string key_;
-  Kind kind_;
-  std::vector<model::Fact> facts_;
 };
+
+// One object and nothing behind it: a file of rows would have more.
+bool IsOneObject(std::string_view text) {
+  codec::JsonScanner scanner(text);
+  if (scanner.Next() != codec::JsonToken::kObjectBegin) return false;
+  if (scanner.SkipTo(0) != codec::JsonToken::kObjectEnd) return false;
+  return FromFirstCharacter(text.substr(scanner.consumed())).empty();
+}
+
+// What a row of metrics has and settings have not.
+bool HasMetrics(const std::vector<Setting>& settings) {
+  return std::any_of(settings.begin(), settings.end(), [](const Setting& setting) {
+    return setting.path == "step" || setting.path == "global_step" || setting.path == "_step" ||
+           setting.path.find("loss") != std::string::npos;
+  });
+}
 
 }  // namespace
 
 int RecogniseConfigJson(const Probe& probe) {
   const std::string_view text = FromFirstCharacter(probe.head);
-  if (!text.starts_with('{')) return 0;
-  codec::JsonScanner scanner;
-  scanner.Continue(text, false);
-  Kind kind;
-  std::size_t known = 0;
-  for (JsonToken token = scanner.Next(); token < JsonToken::kNeedMore; token = scanner.Next()) {
-    if (token != JsonToken::kKey || scanner.depth() != 1) continue;
-    kind.SeeKey(scanner.text());
-    known += catalogue::InterpretFact(scanner.text()).empty() ? 0 : 1;
-  }
-  if (kind.is_adapter) return 60;
-  if (kind.is_model) return known >= 1 ? 60 : 0;
-  return kind.is_training && known >= 3 ? 40 : 0;
+  if (!text.starts_with('{') || probe.size_bytes > kMostBytes) return 0;
+  const std::vector<Setting> settings = JsonSettings(text);
+  const Kind kind = KindOf(settings);
+  if (kind.is_adapter || kind.is_launch) return 60;
+  const std::size_t known = CountKnown(settings);
+  if (kind.is_model && !kind.is_training) return known >= 1 ? 60 : 0;
+  if (!kind.is_training || known < 3) return 0;
+  // A single row of known numbers looks like metrics, too.
+  return !HasMetrics(settings) && IsOneObject(text) ? 92 : 40;
 }
 
 std::unique_ptr<Reader> OpenConfigJson(PartBuilder& builder) { return std::make_unique<ConfigJsonReader>(builder); }

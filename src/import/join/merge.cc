@@ -215,13 +215,16 @@ int PrecisionOf(std::string_view format) {
     std::string_view format;
     int digits;
   };
-  constexpr std::array<Precision, 7> kKnown = {{{"journal", 18},
-                                                {"trainer-state", 17},
-                                                {"wandb", 16},
-                                                {"jsonl", 16},
-                                                {"metric-json", 15},
-                                                {"csv", 14},
-                                                {"tfevents", 7}}};
+  constexpr std::array<Precision, 10> kKnown = {{{"journal", 18},
+                                                 {"trainer-state", 17},
+                                                 {"mlflow-db", 16},
+                                                 {"mlflow-files", 16},
+                                                 {"trackio-db", 16},
+                                                 {"wandb", 16},
+                                                 {"jsonl", 16},
+                                                 {"metric-json", 15},
+                                                 {"csv", 14},
+                                                 {"tfevents", 7}}};
   for (const Precision& known : kKnown) {
     if (known.format == format) return known.digits;
   }

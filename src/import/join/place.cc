@@ -9,6 +9,8 @@
 namespace vigil::import {
 namespace {
 
+constexpr std::int64_t kMostRanks = 10'000'000;
+
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
 bool IsOneOf(std::string_view name, std::initializer_list<std::string_view> names) {
@@ -18,6 +20,22 @@ bool IsOneOf(std::string_view name, std::initializer_list<std::string_view> name
 bool HoldsTrackers(std::string_view folder_name) {
   return IsOneOf(ToLower(folder_name),
                  {"runs", "logs", "log", "tensorboard", "tensorboard_logs", "wandb", "tb", "tb_logs", "events"});
+}
+
+// Where torchrun puts the output of a rank: <run>/attempt_0/3.
+bool IsRankFolder(std::string_view folder) {
+  const std::string_view name = FileOf(folder);
+  const bool number = !name.empty() && name.find_first_not_of("0123456789") == std::string_view::npos;
+  return number && FileOf(FolderOf(folder)).starts_with("attempt_");
+}
+
+// Where torch's add_hparams puts its own event file: a folder named by the clock, 1763200212.3456.
+bool IsTimeFolder(std::string_view name) {
+  return name.size() > 11 && name[10] == '.' && name.find_first_not_of("0123456789.") == std::string_view::npos;
+}
+
+bool IsMlflowId(std::string_view name) {
+  return name.size() == 32 && name.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
 // Names that trainers and trackers give every run's file: the folder says more.
@@ -37,6 +55,7 @@ std::string_view NamingFolder(std::string_view home) {
 }
 
 std::string NameOf(const NameHints& hints) {
+  if (!hints.own.empty()) return hints.own;
   const std::string_view folder = FileOf(NamingFolder(hints.home));
   const std::string_view stem = StemOf(hints.file);
   const bool nameless_folder = folder.empty() || folder == "." || folder == "..";
@@ -47,7 +66,8 @@ std::string NameOf(const NameHints& hints) {
 
 // The name with as much of the path above it as tells it from others.
 std::string LongerName(const NameHints& hints, const std::string& name) {
-  const std::string_view home = NamingFolder(hints.home);
+  // A tracker's own id stands in the place of a folder's name.
+  const std::string_view home = NamingFolder(hints.own.empty() ? hints.home : FolderOf(hints.home));
   const std::string_view above = FileOf(FileOf(home) == name ? FolderOf(home) : home);
   return above.empty() || above == "." ? name : std::string(above) + "/" + name;
 }
@@ -83,6 +103,13 @@ std::string_view StemOf(std::string_view file) {
   return dot == std::string_view::npos || dot == 0 ? file : file.substr(0, dot);
 }
 
+std::string_view WithoutCompression(std::string_view path) {
+  for (const std::string_view ending : {".gz", ".zst", ".zstd"}) {
+    if (path.size() > ending.size() && path.ends_with(ending)) return path.substr(0, path.size() - ending.size());
+  }
+  return path;
+}
+
 std::optional<std::int64_t> CheckpointStep(std::string_view folder_name) {
   constexpr std::array<std::string_view, 5> kPrefixes = {"checkpoint-", "checkpoint_", "global_step", "step_", "step-"};
   for (const std::string_view prefix : kPrefixes) {
@@ -95,11 +122,27 @@ std::optional<std::int64_t> CheckpointStep(std::string_view folder_name) {
 }
 
 std::string_view HomeOf(std::string_view folder) {
-  while (CheckpointStep(FileOf(folder)) ||
+  if (const MlflowPlace run = InMlflowRun(std::string(folder) + "/"); !run.folder.empty())
+    return folder.substr(0, run.folder.size());
+  while (CheckpointStep(FileOf(folder)) || FileOf(folder) == ".hydra" || IsRankFolder(folder) ||
+         IsTimeFolder(FileOf(folder)) ||
          (FileOf(folder) == "files" && FileOf(FolderOf(folder)).find("run-") != std::string_view::npos)) {
     folder = FolderOf(folder);
   }
   return folder;
+}
+
+MlflowPlace InMlflowRun(std::string_view path) {
+  for (std::size_t slash = path.find('/'); slash != std::string_view::npos; slash = path.find('/', slash + 1)) {
+    const std::string_view folder = path.substr(0, slash);
+    if (!IsMlflowId(FileOf(folder))) continue;
+    const std::string_view rest = path.substr(slash + 1);
+    if (rest == "meta.yaml") return {folder, rest, {}};
+    const std::string_view kind = rest.substr(0, rest.find('/'));
+    if (kind.size() < rest.size() && IsOneOf(kind, {"metrics", "params", "tags"}))
+      return {folder, kind, std::string(rest.substr(kind.size() + 1))};
+  }
+  return {};
 }
 
 std::string_view TrackedFolder(std::string_view folder) {
@@ -117,8 +160,20 @@ RankedName RankIn(std::string_view file) {
   std::size_t end = begin;
   while (end < file.size() && IsDigit(file[end])) ++end;
   const auto rank = ParseInteger(file.substr(begin, end - begin));
-  if (!rank || *rank > 10'000'000) return {-1, std::string(file)};
+  if (!rank || *rank > kMostRanks) return {-1, std::string(file)};
   return {static_cast<std::int32_t>(*rank), std::string(file.substr(0, begin)) + "*" + std::string(file.substr(end))};
+}
+
+RankedName RankOf(std::string_view folder, std::string_view file) {
+  RankedName named = RankIn(file);
+  const std::string_view number = FileOf(folder);
+  const std::string_view attempt = FileOf(FolderOf(folder));
+  const auto rank = ParseInteger(number);
+  const bool per_rank = attempt.starts_with("attempt_") && rank && *rank >= 0 && *rank <= kMostRanks;
+  if (named.rank < 0 && per_rank)
+    return {static_cast<std::int32_t>(*rank), std::string(FolderOf(folder)) + "/*/" + std::string(file)};
+  named.rest = std::string(folder) + "/" + named.rest;
+  return named;
 }
 
 std::string WithoutDigits(std::string_view name) {

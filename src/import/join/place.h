@@ -17,11 +17,23 @@ std::string PlainPath(std::string_view path);
 // The name without its last extension: "train.log" -> "train".
 std::string_view StemOf(std::string_view file);
 
+// The path without the ending of a compressed file: "train.log.gz" -> "train.log".
+std::string_view WithoutCompression(std::string_view path);
+
 // The step of a checkpoint folder's name ("checkpoint-500", "global_step_40", "step-10").
 std::optional<std::int64_t> CheckpointStep(std::string_view folder_name);
 
-// The folder of the run that a file in `folder` belongs to: above checkpoint folders and W&B's `files`.
+// The folder of the run that a file in `folder` belongs to: above checkpoint folders, W&B's `files` and Hydra's
+// `.hydra`.
 std::string_view HomeOf(std::string_view folder);
+// Where a file stands in a run of MLflow's file store (<32 hexadecimal digits>/metrics/train/loss): the run's folder,
+// the kind of file ("metrics", "params", "tags" or "meta.yaml"), and the key that its place spells. Empty when in none.
+struct MlflowPlace {
+  std::string_view folder;
+  std::string_view kind;
+  std::string key;
+};
+MlflowPlace InMlflowRun(std::string_view path);
 // For a folder where trackers put their files below a run's own (X/runs/<name>, X/logs, X/tensorboard/<name>): X, else
 // empty.
 std::string_view TrackedFolder(std::string_view folder);
@@ -32,6 +44,9 @@ struct RankedName {
   std::string rest;
 };
 RankedName RankIn(std::string_view file);
+// The same of a file in its folder, with the folder in `rest`: also for launchers that give each rank a folder
+// (attempt_0/3/stdout.log).
+RankedName RankOf(std::string_view folder, std::string_view file);
 
 // The name with every run of digits taken out: equal for parts of one series of files.
 std::string WithoutDigits(std::string_view name);
@@ -41,6 +56,7 @@ struct NameHints {
   std::string home;
   std::string file;          // of the run's first source
   bool shares_home = false;  // other runs have the same home
+  std::string own;           // the name that a tracker keeps for it, or empty
 };
 std::vector<std::string> NameRuns(const std::vector<NameHints>& hints);
 

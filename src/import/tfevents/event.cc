@@ -111,6 +111,9 @@ bool ParseValue(std::string_view bytes, Value& value) {
         value.simple = fields.AsFloat();
         value.is_simple = true;
         break;
+      case FieldKey(5, WireType::kBytes):
+        value.histogram = fields.bytes();
+        break;
       case FieldKey(8, WireType::kBytes):
         value.tensor = fields.bytes();
         value.is_tensor = true;

@@ -18,6 +18,7 @@ struct Value {
   std::string_view tag;
   std::string_view tensor;
   std::string_view metadata;
+  std::string_view histogram = {};
   float simple = 0;
   bool is_simple = false;
   bool is_tensor = false;

@@ -11,7 +11,7 @@
 
 namespace vigil::import::tfevents {
 
-enum class TagKind : std::uint8_t { kScalar, kText, kHparams, kIgnored };
+enum class TagKind : std::uint8_t { kScalar, kHistogram, kText, kHparams, kIgnored };
 
 struct Tag {
   std::string name;
@@ -19,6 +19,8 @@ struct Tag {
   bool counts_rows = false;  // written without a step: the point's number stands for it
   PartBuilder::SeriesId series = 0;
   std::uint32_t follower = 0;  // the tag that came after this one the last time
+  // Of a histogram: `series` holds the minimum, those behind it the quantiles and the maximum.
+  static constexpr PartBuilder::SeriesId kStatistics = 5;
 };
 
 // Finds tags by name. A trainer writes its tags in the same order again and again, so the tag that followed last time

@@ -1,11 +1,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numeric>
 
 #include "codec/codec.h"
 #include "import/tfevents/event.h"
+#include "import/tfevents/histogram.h"
 #include "import/tfevents/settings.h"
 #include "import/tfevents/tags.h"
 #include "import/tfevents/tensor.h"
@@ -48,9 +50,11 @@ class Places {
 TagKind KindOf(const Value& value, const Plugin& plugin) {
   if (plugin.name == "hparams") return TagKind::kHparams;
   if (value.is_simple) return TagKind::kScalar;
+  if (!value.histogram.empty()) return TagKind::kHistogram;
   if (!value.is_tensor) return TagKind::kIgnored;
   if (plugin.name == "text") return TagKind::kText;
   if (plugin.name == "scalars") return TagKind::kScalar;
+  if (plugin.name == "histograms" || plugin.name == "distributions") return TagKind::kHistogram;
   // Nothing is said about the tag: a tensor of one number is a scalar.
   const bool number = plugin.name.empty() && tfevents::TensorScalar(value.tensor).has_value();
   return number ? TagKind::kScalar : TagKind::kIgnored;
@@ -128,7 +132,7 @@ class TfeventsReader : public Reader {
     if (!HasTime(plain.wall_time)) return;
     has_steps_ = has_steps_ || plain.step != 0;
     const Tag* tag = tags_.Find(plain.tag);
-    if (tag == nullptr) tag = OpenTag({plain.tag, {}, {}, plain.value, true, false});
+    if (tag == nullptr) tag = OpenTag({plain.tag, {}, {}, {}, plain.value, true, false});
     if (tag != nullptr && tag->kind == TagKind::kScalar)
       AddPoint(*tag, plain.step, plain.wall_time, static_cast<double>(plain.value));
   }
@@ -147,11 +151,37 @@ class TfeventsReader : public Reader {
   void TakeValue(const Event& event, const Value& value) {
     Tag* tag = tags_.Find(value.tag);
     if (tag == nullptr) tag = OpenTag(value);
+    if (tag != nullptr && tag->kind == TagKind::kHistogram) return TakeHistogram(event, value, *tag);
     if (tag == nullptr || tag->kind != TagKind::kScalar) return;
     if (value.is_simple) {
       AddPoint(*tag, event.step, event.wall_time, static_cast<double>(value.simple));
     } else if (const auto number = tfevents::TensorScalar(value.tensor); value.is_tensor && number) {
       AddPoint(*tag, event.step, event.wall_time, *number);
+    }
+  }
+
+  void TakeHistogram(const Event& event, const Value& value, const Tag& tag) {
+    const auto distribution = value.histogram.empty() ? tfevents::FromHistogramTensor(value.tensor)
+                                                      : tfevents::FromHistogram(value.histogram);
+    if (!distribution) return;
+    const std::array<double, Tag::kStatistics> values = {distribution->min, distribution->p05, distribution->median,
+                                                         distribution->p95, distribution->max};
+    for (PartBuilder::SeriesId i = 0; i < Tag::kStatistics; ++i)
+      builder_.Add(tag.series + i, event.step, values[i], event.wall_time);
+  }
+
+  // A histogram's series do not take the name of a signal: the largest gradient of a layer is not the gradient norm.
+  void OpenHistogram(Tag& tag) {
+    constexpr std::array<const char*, Tag::kStatistics> kNames = {"min", "p05", "p50", "p95", "max"};
+    if (++histograms_ > kMaxHistograms) {
+      tag.kind = TagKind::kIgnored;
+      return;
+    }
+    for (PartBuilder::SeriesId i = 0; i < Tag::kStatistics; ++i) {
+      const auto series = builder_.OpenSeries("histogram/" + tag.name, {{"statistic", kNames[i]}});
+      if (i == 0) tag.series = series;
+      // Names beyond the limit share one series.
+      if (series != tag.series + i) tag.kind = TagKind::kIgnored;
     }
   }
 
@@ -174,6 +204,7 @@ class TfeventsReader : public Reader {
     if (tag.kind == TagKind::kHparams) tfevents::AddHparams(plugin.content, builder_);
     if (tag.kind == TagKind::kText) tfevents::AddTextSettings(tfevents::TensorText(value.tensor), builder_);
     if (tag.kind == TagKind::kScalar) OpenScalar(tag);
+    if (tag.kind == TagKind::kHistogram) OpenHistogram(tag);
     return &tags_.Add(std::move(tag));
   }
 
@@ -225,6 +256,8 @@ class TfeventsReader : public Reader {
     if (without_time_ != 0)
       builder_.AddNote(fmt::format("{} events with NaN for their time left out", FormatCount(without_time_)));
     if (too_many_tags_) builder_.AddNote(fmt::format("tags after the first {} left out", FormatCount(kMaxTags)));
+    if (histograms_ > kMaxHistograms)
+      builder_.AddNote(fmt::format("histograms after the first {} left out", FormatCount(kMaxHistograms)));
     without_time_ = 0;
     too_many_tags_ = false;
   }
@@ -255,6 +288,8 @@ class TfeventsReader : public Reader {
   bool over_ = false;
   bool has_steps_ = false;  // any event at another step than 0
   bool too_many_tags_ = false;
+  static constexpr std::size_t kMaxHistograms = 20'000;
+  std::size_t histograms_ = 0;
   std::uint64_t without_time_ = 0;
   Places wrong_checksum_;
   Places not_decodable_;

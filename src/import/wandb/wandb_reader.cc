@@ -3,6 +3,7 @@
 #include <array>
 
 #include "codec/codec.h"
+#include "import/settings/settings.h"
 #include "import/wandb/wandb.h"
 
 namespace vigil::import {
@@ -166,6 +167,10 @@ class WandbReader : public Reader {
       if (fields.key() != FieldKey(1, WireType::kBytes)) continue;
       const Item item = ParseItem(fields.bytes());
       const bool internal = item.key.empty() || item.key.starts_with("_wandb");
+      if (!internal && item.json.starts_with('{') && item.json.size() < kLongestTree) {
+        AddJsonSettings(fmt::format("{{\"{}\": {}}}", item.key, item.json), builder_);
+        continue;
+      }
       const std::string_view value = Unquoted(item.json);
       if (!internal && !value.empty() && value != "null" && value.front() != '{' && value.size() < kLongestFact)
         builder_.AddFact(item.key, value);
@@ -252,6 +257,7 @@ class WandbReader : public Reader {
   static constexpr std::int64_t kNotTold = 255;
   static constexpr std::size_t kConsolePiece = std::size_t{64} << 10U;
   static constexpr std::size_t kLongestFact = 4096;
+  static constexpr std::size_t kLongestTree = std::size_t{1} << 20U;
   PartBuilder& builder_;
   codec::LogBlocks blocks_{kFileHeader.size()};
   PartBuilder console_part_;

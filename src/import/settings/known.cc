@@ -1,0 +1,76 @@
+#include <algorithm>
+#include <array>
+
+#include "catalogue/catalogue.h"
+#include "import/settings/settings.h"
+
+namespace vigil::import {
+namespace {
+
+// Sections that say no more than that the setting is about the training.
+bool IsTransparent(std::string_view section) {
+  constexpr std::array<std::string_view, 24> kSections = {
+      "train",      "training",           "trainer",   "training_args",
+      "train_args", "training_arguments", "optimizer", "optim",
+      "optimiser",  "scheduler",          "params",    "lr_scheduler",
+      "args",       "arguments",          "hparams",   "config",
+      "metrics",    "checkpoint",         "logging",   "init_args",
+      "algorithm",  "actor_rollout_ref",  "actor",     "rollout"};
+  return std::find(kSections.begin(), kSections.end(), section) != kSections.end();
+}
+
+bool SaysNothing(std::string_view value) {
+  return value == "auto" || value == "null" || value == "None" || value == "~" || value.empty();
+}
+
+bool Has(const std::vector<Setting>& settings, std::string_view path) {
+  return std::any_of(settings.begin(), settings.end(), [&](const Setting& setting) { return setting.path == path; });
+}
+
+bool HasSection(const std::vector<Setting>& settings, std::string_view section) {
+  return std::any_of(settings.begin(), settings.end(), [&](const Setting& setting) {
+    return setting.path.size() > section.size() && setting.path.starts_with(section) &&
+           setting.path[section.size()] == '.';
+  });
+}
+
+// The framework whose own words these are; empty when several share them.
+std::string_view FrameworkOf(const std::vector<Setting>& settings) {
+  const auto has = [&](std::string_view path) { return Has(settings, path); };
+  if (has("base_model") && (has("micro_batch_size") || has("sequence_len"))) return "axolotl";
+  if (has("stage") && (has("finetuning_type") || has("template"))) return "llama-factory";
+  if (has("training.steps") && has("training.local_batch_size")) return "torchtitan";
+  if (has("train.max_steps") && has("distributed.dp_shard")) return "kempnerforge";
+  if (HasSection(settings, "actor_rollout_ref")) return "verl";
+  return {};
+}
+
+}  // namespace
+
+std::string_view KeyOfSetting(std::string_view path) {
+  for (;;) {
+    if (const std::string_view key = catalogue::InterpretFact(path); !key.empty()) return key;
+    const std::size_t dot = path.find('.');
+    if (dot == std::string_view::npos || !IsTransparent(path.substr(0, dot))) return {};
+    path.remove_prefix(dot + 1);
+  }
+}
+
+std::size_t CountKnown(const std::vector<Setting>& settings) {
+  return static_cast<std::size_t>(std::count_if(settings.begin(), settings.end(), [](const Setting& setting) {
+    return !KeyOfSetting(setting.path).empty() && !SaysNothing(setting.value);
+  }));
+}
+
+void StateSettings(const std::vector<Setting>& settings, PartBuilder& builder) {
+  for (const Setting& setting : settings) {
+    const std::string_view key = KeyOfSetting(setting.path);
+    if (key.empty() || SaysNothing(setting.value)) continue;
+    builder.AddFact(setting.path, setting.value, setting.line);
+    // A name below a section is known by the section alone.
+    builder.part().facts.back().key = std::string(key);
+  }
+  if (builder.part().framework.empty()) builder.part().framework = std::string(FrameworkOf(settings));
+}
+
+}  // namespace vigil::import

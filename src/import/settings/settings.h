@@ -1,0 +1,45 @@
+// Settings of a run, in whatever notation a file holds them: as paths of keys ("optimizer.params.lr") with their values
+// as text. What the readers of configs share.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "import/import.h"
+
+namespace vigil::import {
+
+inline constexpr std::size_t kMostSettings = 10'000;
+inline constexpr std::size_t kLongestSetting = 512;
+
+struct Setting {
+  std::string path;   // keys joined by '.', those of lists left out
+  std::string value;  // numbers in their shortest form, true and false, text
+  std::uint32_t line = 0;
+  std::vector<std::string> items = {};  // of a list of plain values, each
+};
+
+// The settings of a JSON object, to the depth of 8. Null and empty values are left out, of lists only those of plain
+// values are kept ("a, b"). Damage ends it; `problem` says which.
+std::vector<Setting> JsonSettings(std::string_view text, std::string* problem = nullptr);
+
+// The same of a YAML document. Anchors and aliases are not followed, so that nothing grows.
+std::vector<Setting> YamlSettings(std::string_view text, std::string* problem = nullptr);
+// The same of a TOML document.
+std::vector<Setting> TomlSettings(std::string_view text, std::string* problem = nullptr);
+
+// The canonical key of a setting: of its whole path, else of its end below sections that only say that it is about the
+// training ("optimizer.params.lr"). Empty when unknown: the learning rate of a critic is not the run's.
+std::string_view KeyOfSetting(std::string_view path);
+// How many of them are known.
+std::size_t CountKnown(const std::vector<Setting>& settings);
+
+// States those that are known as facts of the part, and what they say of the framework. A value that is left to the
+// framework ("auto") says nothing.
+void StateSettings(const std::vector<Setting>& settings, PartBuilder& builder);
+// States all of them: for a tracker's own record of a run's configuration.
+void AddJsonSettings(std::string_view text, PartBuilder& builder);
+
+}  // namespace vigil::import

@@ -1,0 +1,250 @@
+// What continuous integration and code scanning read: JUnit XML and SARIF 2.1.0.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "catalogue/catalogue.h"
+#include "report/json.h"
+#include "report/report.h"
+#include "report/words.h"
+
+namespace vigil::report {
+namespace {
+
+// ---- JUnit
+
+// Text for an attribute or an element: XML 1.0 knows no other control characters than tab and line breaks.
+std::string Xml(std::string_view text) {
+  std::string out;
+  for (const char c : ValidUtf8(text)) {
+    switch (c) {
+      case '&':
+        out += "&amp;";
+        break;
+      case '<':
+        out += "&lt;";
+        break;
+      case '>':
+        out += "&gt;";
+        break;
+      case '"':
+        out += "&quot;";
+        break;
+      default:
+        out += static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\t' ? ' ' : c;
+    }
+  }
+  return out;
+}
+
+// One case: a family of checks on a run.
+struct JunitCase {
+  std::string name;
+  std::vector<const model::Finding*> failures;
+  std::string skipped;
+};
+
+std::vector<JunitCase> CasesOf(const model::RunReport& run, std::optional<model::Severity> limit) {
+  std::vector<JunitCase> cases;
+  for (const model::Coverage& coverage : run.coverage) {
+    JunitCase made;
+    made.name = std::string(model::Name(coverage.family));
+    for (const model::Finding& finding : run.findings) {
+      if (finding.family == coverage.family && limit && finding.severity >= *limit) made.failures.push_back(&finding);
+    }
+    if (made.failures.empty() && coverage.state == model::CoverageState::kBlind) made.skipped = coverage.reason;
+    cases.push_back(std::move(made));
+  }
+  return cases;
+}
+
+std::string CaseXml(const JunitCase& made, const std::string& run) {
+  std::string out = fmt::format("    <testcase classname=\"{}\" name=\"{}\" time=\"0\"", Xml(run), Xml(made.name));
+  if (made.failures.empty() && made.skipped.empty()) return out + "/>\n";
+  out += ">\n";
+  if (!made.skipped.empty()) out += fmt::format("      <skipped message=\"{}\"/>\n", Xml(OneLine(made.skipped)));
+  if (!made.failures.empty()) {
+    // A case has one failure: the worst finding names it, all stand in its text.
+    const model::Finding& worst = *made.failures.front();
+    out += fmt::format("      <failure message=\"{}\" type=\"{}\">", Xml(OneLine(worst.message)), Xml(worst.id));
+    for (const model::Finding* finding : made.failures)
+      out += Xml(fmt::format("{} [{}] {}\n", finding->id, model::Name(finding->severity), OneLine(finding->message)));
+    out += "</failure>\n";
+  }
+  return out + "    </testcase>\n";
+}
+
+// ---- SARIF
+
+void Member(JsonWriter& json, std::string_view key, std::string_view text) {
+  json.Key(key);
+  json.Text(text);
+}
+
+// {"text": ...}, as SARIF writes messages.
+void Message(JsonWriter& json, std::string_view key, std::string_view text) {
+  json.Key(key);
+  json.Open();
+  Member(json, "text", text);
+  json.Close();
+}
+
+std::string_view LevelOf(model::Severity severity) {
+  if (severity >= model::Severity::kError) return "error";
+  return severity == model::Severity::kWarning ? "warning" : "note";
+}
+
+void WriteRules(JsonWriter& json, const model::Report& report) {
+  std::set<std::string> ids;
+  for (const model::RunReport& run : report.runs) {
+    for (const model::Finding& finding : run.findings) ids.insert(finding.id);
+  }
+  json.Key("rules");
+  json.OpenList();
+  for (const std::string& id : ids) {
+    json.Open();
+    Member(json, "id", id);
+    if (const catalogue::FindingRow* row = catalogue::FindFinding(id)) {
+      Message(json, "shortDescription", row->title);
+      Message(json, "fullDescription", row->why);
+    } else if (const catalogue::SignatureRow* signature = catalogue::FindSignature(id)) {
+      Message(json, "shortDescription", signature->title);
+    }
+    json.Close();
+  }
+  json.CloseList();
+}
+
+// The file and line that the finding rests on: of its evidence, else the run's first file.
+void WriteLocation(JsonWriter& json, const model::RunReport& run, const model::Finding& finding) {
+  std::string path = run.run.sources.empty() ? std::string() : run.run.sources.front().path;
+  std::uint32_t line = 0;
+  for (const model::Evidence& evidence : finding.evidence) {
+    if (evidence.path.empty()) continue;
+    path = evidence.path;
+    line = evidence.line;
+    break;
+  }
+  json.Key("locations");
+  json.OpenList();
+  json.Open();
+  if (!path.empty()) {
+    json.Key("physicalLocation");
+    json.Open();
+    json.Key("artifactLocation");
+    json.Open();
+    Member(json, "uri", UriOf(path));
+    json.Close();
+    if (line != 0) {
+      json.Key("region");
+      json.Open();
+      json.Key("startLine");
+      json.Count(line);
+      json.Close();
+    }
+    json.Close();
+  }
+  json.Key("logicalLocations");
+  json.OpenList();
+  json.Open();
+  Member(json, "name", run.run.name);
+  Member(json, "kind", "module");
+  json.Close();
+  json.CloseList();
+  json.Close();
+  json.CloseList();
+}
+
+void WriteResult(JsonWriter& json, const model::RunReport& run, const model::Finding& finding) {
+  json.Open();
+  Member(json, "ruleId", finding.id);
+  Member(json, "level", LevelOf(finding.severity));
+  Message(json, "message", fmt::format("{}: {}", run.run.name, OneLine(finding.message)));
+  WriteLocation(json, run, finding);
+  json.Close();
+}
+
+}  // namespace
+
+std::string UriOf(std::string_view path) {
+  std::string uri;
+  for (const char c : path) {
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                       std::string_view("/._-~+@,=").find(c) != std::string_view::npos;
+    uri += plain ? std::string(1, c) : fmt::format("%{:02X}", static_cast<unsigned char>(c));
+  }
+  return path.starts_with('/') ? "file://" + uri : uri;
+}
+
+std::string RenderJunit(const model::Report& report, std::optional<model::Severity> limit) {
+  std::string suites;
+  std::size_t cases = 0;
+  std::size_t failures = 0;
+  for (const model::RunReport& run : report.runs) {
+    std::string body;
+    std::size_t failed = 0;
+    std::size_t skipped = 0;
+    const auto made = CasesOf(run, limit);
+    for (const JunitCase& one : made) {
+      failed += one.failures.empty() ? 0 : 1;
+      skipped += one.skipped.empty() ? 0 : 1;
+      body += CaseXml(one, run.run.name);
+    }
+    suites +=
+        fmt::format("  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"0\" skipped=\"{}\" time=\"0\">\n",
+                    Xml(run.run.name), made.size(), failed, skipped);
+    suites += body + "  </testsuite>\n";
+    cases += made.size();
+    failures += failed;
+  }
+  if (!report.unread.empty()) {
+    suites += fmt::format(
+        "  <testsuite name=\"files\" tests=\"{0}\" failures=\"0\" errors=\"{0}\" skipped=\"0\" time=\"0\">\n",
+        report.unread.size());
+    for (const model::Unread& unread : report.unread) {
+      suites += fmt::format(
+          "    <testcase classname=\"files\" name=\"{}\" time=\"0\">\n      <error message=\"{}\" type=\"unread\"/>\n"
+          "    </testcase>\n",
+          Xml(unread.path), Xml(OneLine(unread.reason)));
+    }
+    suites += "  </testsuite>\n";
+    cases += report.unread.size();
+  }
+  return fmt::format(
+      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"vigil\" tests=\"{}\" failures=\"{}\" "
+      "errors=\"{}\">\n"
+      "{}</testsuites>\n",
+      cases, failures, report.unread.size(), suites);
+}
+
+std::string RenderSarif(const model::Report& report, std::string_view version) {
+  JsonWriter json(JsonWriter::Layout::kPretty);
+  json.Open();
+  Member(json, "$schema", "https://json.schemastore.org/sarif-2.1.0.json");
+  Member(json, "version", "2.1.0");
+  json.Key("runs");
+  json.OpenList();
+  json.Open();
+  json.Key("tool");
+  json.Open();
+  json.Key("driver");
+  json.Open();
+  Member(json, "name", "vigil");
+  Member(json, "version", version);
+  WriteRules(json, report);
+  json.Close();
+  json.Close();
+  json.Key("results");
+  json.OpenList();
+  for (const model::RunReport& run : report.runs) {
+    for (const model::Finding& finding : run.findings) WriteResult(json, run, finding);
+  }
+  json.CloseList();
+  json.Close();
+  json.CloseList();
+  json.Close();
+  return json.Take() + "\n";
+}
+
+}  // namespace vigil::report

@@ -1,0 +1,80 @@
+// The report as OpenMetrics 1.0, for a text file that a collector scrapes.
+#include <fmt/format.h>
+
+#include <cmath>
+#include <map>
+
+#include "report/report.h"
+#include "report/words.h"
+
+namespace vigil::report {
+namespace {
+
+std::string Escaped(std::string_view text) {
+  std::string out;
+  for (const char c : OneLine(text)) {
+    if (c == '"' || c == '\\') out += '\\';
+    out += c;
+  }
+  return out;
+}
+
+std::string NumberText(double value) {
+  if (std::isnan(value)) return "NaN";
+  if (std::isinf(value)) return value > 0 ? "+Inf" : "-Inf";
+  return FormatExact(value);
+}
+
+// All samples of one metric stand together, and no two have the same labels.
+class Family {
+ public:
+  Family(std::string_view name, std::string_view help) : name_(name), help_(help) {}
+
+  void Add(std::string labels, double value) { samples_.emplace(std::move(labels), value); }
+
+  std::string Text() const {
+    if (samples_.empty()) return {};
+    std::string out = fmt::format("# TYPE {0} gauge\n# HELP {0} {1}\n", name_, help_);
+    for (const auto& [labels, value] : samples_) out += fmt::format("{}{{{}}} {}\n", name_, labels, NumberText(value));
+    return out;
+  }
+
+ private:
+  std::string name_;
+  std::string help_;
+  std::map<std::string, double> samples_;
+};
+
+}  // namespace
+
+std::string RenderOpenMetrics(const model::Report& report) {
+  Family severity("vigil_run_severity", "The worst finding of a run: 0 none, 1 info, 2 warning, 3 error, 4 fatal.");
+  Family last("vigil_run_last_step", "The last step that a run logged.");
+  Family findings("vigil_finding_first_step", "The step at which a finding begins; NaN when it has none.");
+  Family causes("vigil_cause_confidence", "How sure the cause is, 0 to 1.");
+  Family values("vigil_signal_last", "The last value of a signal.");
+  for (const model::RunReport& run : report.runs) {
+    const std::string name = fmt::format("run=\"{}\"", Escaped(run.run.name));
+    const bool any = !run.findings.empty();
+    severity.Add(name, any ? 1 + static_cast<double>(WorstOf(run)) : 0);
+    if (const StepSpan span = SpanOf(run.run); span.last != model::kNoStep)
+      last.Add(name, static_cast<double>(span.last));
+    for (const model::Finding& finding : run.findings) {
+      findings.Add(fmt::format("{},id=\"{}\",severity=\"{}\",signal=\"{}\"", name, Escaped(finding.id),
+                               model::Name(finding.severity), Escaped(finding.signal)),
+                   finding.first_step == model::kNoStep ? std::nan("") : static_cast<double>(finding.first_step));
+    }
+    for (const model::Diagnosis& diagnosis : run.diagnoses)
+      causes.Add(fmt::format("{},cause=\"{}\"", name, Escaped(diagnosis.cause)), diagnosis.confidence);
+    for (const model::Series& series : run.run.series) {
+      if (series.empty()) continue;
+      std::string labels = fmt::format("{},signal=\"{}\"", name, Escaped(series.signal));
+      // Names of labels are the source's own; one label holds them all.
+      if (!series.labels.empty()) labels += fmt::format(",labels=\"{}\"", Escaped(LabelText(series.labels)));
+      values.Add(std::move(labels), series.values.back());
+    }
+  }
+  return severity.Text() + last.Text() + findings.Text() + causes.Text() + values.Text() + "# EOF\n";
+}
+
+}  // namespace vigil::report

@@ -1,0 +1,140 @@
+// What was recognised, run by run, and what was left and why.
+#include <fmt/format.h>
+
+#include <map>
+
+#include "report/json.h"
+#include "report/report.h"
+#include "report/words.h"
+
+namespace vigil::report {
+namespace {
+
+constexpr std::size_t kMostLines = 20;
+
+std::string SourceLine(const model::Source& source) {
+  std::string line = fmt::format("    {}  {}", OneLine(source.path), source.format);
+  if (!source.run.empty()) line += fmt::format(" [{}]", OneLine(source.run));
+  if (source.state != model::SourceState::kRead) line += fmt::format(", {}", Name(source.state));
+  if (!source.note.empty()) line += fmt::format(": {}", OneLine(source.note));
+  return line + "\n";
+}
+
+std::string RunLine(const model::Run& run) {
+  const StepSpan span = SpanOf(run);
+  std::string line = fmt::format("  {}: {} signals", OneLine(run.name), run.series.size());
+  if (const std::string steps = StepText(span.first, span.last); !steps.empty())
+    line += fmt::format(", {}, {} points in the longest", steps, FormatCount(span.logged));
+  if (!run.framework.empty()) line += fmt::format(", {}", OneLine(run.framework));
+  if (run.regime.confidence > 0) line += fmt::format(", {} ({})", run.regime.name, Percent(run.regime.confidence));
+  if (run.ranks > 1) line += fmt::format(", {} ranks", run.ranks);
+  return line + "\n";
+}
+
+std::string Listed(std::string_view title, const std::vector<model::Unread>& files) {
+  if (files.empty()) return {};
+  std::string out = fmt::format("\n{}: {}\n", title, FormatCount(files.size()));
+  for (const model::Unread& file : files) out += fmt::format("  {}: {}\n", OneLine(file.path), OneLine(file.reason));
+  return out;
+}
+
+// Files left are many: beyond a few they are counted by reason.
+std::string Ignored(const std::vector<model::Unread>& files) {
+  if (files.size() <= kMostLines) return Listed("left, as nothing of a run's", files);
+  std::map<std::string, std::size_t> counts;
+  for (const model::Unread& file : files) ++counts[file.reason];
+  std::string out = fmt::format("\nleft, as nothing of a run's: {}\n", FormatCount(files.size()));
+  for (const auto& [reason, count] : counts) out += fmt::format("  {} x {}\n", FormatCount(count), OneLine(reason));
+  return out;
+}
+
+void WriteFiles(JsonWriter& json, std::string_view key, const std::vector<model::Unread>& files) {
+  json.Key(key);
+  json.OpenList();
+  for (const model::Unread& file : files) {
+    json.Open();
+    json.Key("path");
+    json.Text(file.path);
+    json.Key("reason");
+    json.Text(file.reason);
+    json.Close();
+  }
+  json.CloseList();
+}
+
+void WriteSources(JsonWriter& json, const model::Run& run) {
+  json.Key("sources");
+  json.OpenList();
+  for (const model::Source& source : run.sources) {
+    json.Open();
+    json.Key("path");
+    json.Text(source.path);
+    json.Key("format");
+    json.Text(source.format);
+    json.Key("run");
+    json.TextOrNull(source.run);
+    json.Key("state");
+    json.Text(Name(source.state));
+    json.Key("note");
+    json.TextOrNull(source.note);
+    json.Close();
+  }
+  json.CloseList();
+}
+
+void WriteRunRow(JsonWriter& json, const model::Run& run) {
+  const StepSpan span = SpanOf(run);
+  json.Open();
+  json.Key("name");
+  json.Text(run.name);
+  json.Key("framework");
+  json.TextOrNull(run.framework);
+  json.Key("regime");
+  json.Text(run.regime.name);
+  json.Key("ranks");
+  json.Integer(run.ranks);
+  json.Key("first_step");
+  json.StepOrNull(span.first);
+  json.Key("last_step");
+  json.StepOrNull(span.last);
+  json.Key("signals");
+  json.Count(run.series.size());
+  json.Key("facts");
+  json.Count(run.facts.size());
+  json.Key("events");
+  json.Count(run.events.size());
+  WriteSources(json, run);
+  json.Close();
+}
+
+}  // namespace
+
+std::string RenderWhat(const std::vector<model::Run>& runs, const std::vector<model::Unread>& unread,
+                       const std::vector<model::Unread>& ignored) {
+  std::string out = fmt::format("runs: {}\n", FormatCount(runs.size()));
+  for (const model::Run& run : runs) {
+    out += RunLine(run);
+    for (const model::Source& source : run.sources) out += SourceLine(source);
+  }
+  return out + Listed("could not be read", unread) + Ignored(ignored);
+}
+
+std::string RenderWhatJson(const std::vector<model::Run>& runs, const std::vector<model::Unread>& unread,
+                           const std::vector<model::Unread>& ignored, std::string_view version) {
+  JsonWriter json(JsonWriter::Layout::kPretty);
+  json.Open();
+  json.Key("schema");
+  json.Text("vigil.what/1");
+  json.Key("version");
+  json.Text(version);
+  json.Key("runs");
+  json.OpenList();
+  for (const model::Run& run : runs) WriteRunRow(json, run);
+  json.CloseList();
+  WriteFiles(json, "unread", unread);
+  WriteFiles(json, "ignored", ignored);
+  json.Close();
+  return json.Take() + "\n";
+}
+
+}  // namespace vigil::report

@@ -1,0 +1,96 @@
+#include <gtest/gtest.h>
+#include <zlib.h>
+#include <zstd.h>
+
+#include <string>
+
+#include "codec/codec.h"
+
+namespace vigil::codec {
+namespace {
+
+std::string Gzip(const std::string& text) {
+  z_stream stream = {};
+  EXPECT_EQ(deflateInit2(&stream, 9, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY), Z_OK);
+  std::string out(text.size() + 100, '\0');
+  std::string in = text;
+  stream.next_in = reinterpret_cast<Bytef*>(in.data());
+  stream.avail_in = static_cast<unsigned>(in.size());
+  stream.next_out = reinterpret_cast<Bytef*>(out.data());
+  stream.avail_out = static_cast<unsigned>(out.size());
+  EXPECT_EQ(deflate(&stream, Z_FINISH), Z_STREAM_END);
+  out.resize(stream.total_out);
+  deflateEnd(&stream);
+  return out;
+}
+
+std::string Zstd(const std::string& text) {
+  std::string out(ZSTD_compressBound(text.size()), '\0');
+  out.resize(ZSTD_compress(out.data(), out.size(), text.data(), text.size(), 3));
+  return out;
+}
+
+struct Outcome {
+  std::string text;
+  bool whole = false;
+  bool damaged = false;
+};
+
+// Expands with pieces of `in_piece` bytes into room for `out_piece`.
+Outcome Expand(std::string_view packed, std::size_t in_piece, std::size_t out_piece) {
+  Outcome outcome;
+  const auto expander = Decompressor::ForContent(packed);
+  if (expander == nullptr) return outcome;
+  std::string room(out_piece, '\0');
+  for (;;) {
+    const auto step = expander->Continue(packed.substr(0, in_piece), room.data(), room.size());
+    packed.remove_prefix(step.taken);
+    outcome.text.append(room, 0, step.made);
+    outcome.whole = step.state == Decompressor::State::kMayEnd;
+    outcome.damaged = step.state == Decompressor::State::kDamaged;
+    if (outcome.damaged || (step.made == 0 && packed.empty())) return outcome;
+  }
+}
+
+std::string Text() {
+  std::string text;
+  for (int i = 0; i < 5000; ++i) text += "step " + std::to_string(i) + " loss " + std::to_string(1.0 / (i + 1)) + "\n";
+  return text;
+}
+
+TEST(Decompressor, ExpandsWhateverThePieces) {
+  const std::string text = Text();
+  for (const std::string& packed : {Gzip(text), Zstd(text)}) {
+    for (const std::size_t piece : {std::size_t{1}, std::size_t{100}, packed.size()}) {
+      const Outcome outcome = Expand(packed, piece, 777);
+      EXPECT_TRUE(outcome.whole);
+      EXPECT_EQ(outcome.text, text);
+    }
+  }
+}
+
+TEST(Decompressor, GoesOnWithTheNextMember) {
+  EXPECT_EQ(Expand(Gzip("one\n") + Gzip("two\n"), 5, 64).text, "one\ntwo\n");
+  EXPECT_EQ(Expand(Zstd("one\n") + Zstd("two\n"), 5, 64).text, "one\ntwo\n");
+}
+
+TEST(Decompressor, KnowsAnEndFromACut) {
+  for (const std::string& packed : {Gzip(Text()), Zstd(Text())}) {
+    const Outcome cut = Expand(std::string_view(packed).substr(0, packed.size() / 2), 1000, 1000);
+    EXPECT_FALSE(cut.whole);
+  }
+}
+
+TEST(Decompressor, SaysWhenBytesAreDamaged) {
+  std::string packed = Gzip(Text());
+  for (std::size_t i = packed.size() / 2; i < packed.size() / 2 + 50; ++i) packed[i] = '\xff';
+  EXPECT_TRUE(Expand(packed, 100, 1000).damaged || !Expand(packed, 100, 1000).whole);
+}
+
+TEST(Decompressor, LeavesOtherContentAlone) {
+  EXPECT_EQ(Decompressor::ForContent("step 1 loss 2"), nullptr);
+  EXPECT_EQ(Decompressor::ForContent(""), nullptr);
+}
+
+}  // namespace
+}  // namespace vigil::codec
