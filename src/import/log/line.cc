@@ -101,18 +101,26 @@ bool DropMpiPrefix(CleanLine& line) {
   return true;
 }
 
+// The rank behind an opening bracket ("Rank 3]", "RANK:3]", "rank 3)"), -1 when something else stands there.
+std::int32_t RankBehindBracket(std::string_view text) {
+  constexpr std::string_view kWord = "rank";
+  if (!StartsWithIgnoringCase(text, kWord)) return -1;
+  std::string_view rest = text.substr(kWord.size());
+  while (!rest.empty() && (rest[0] == ' ' || rest[0] == ':' || rest[0] == '=')) rest.remove_prefix(1);
+  std::size_t digits = 0;
+  const std::int64_t rank = ReadDigits(rest, digits);
+  const bool closed = digits < rest.size() && (rest[digits] == ']' || rest[digits] == ')');
+  return rank >= 0 && digits <= 6 && closed ? static_cast<std::int32_t>(rank) : -1;
+}
+
 // "[Rank 3]", "[RANK:3]", "[rank3]", "(rank 3)" among the words of a logger; -1 when there is none.
 std::int32_t BracketedRank(std::string_view text) {
   text = text.substr(0, kLongestPreface);
-  for (std::size_t at = text.find_first_of("[("); at != std::string_view::npos; at = text.find_first_of("[(", at + 1)) {
-    constexpr std::string_view kWord = "rank";
-    if (!StartsWithIgnoringCase(text.substr(at + 1), kWord)) continue;
-    std::string_view rest = text.substr(at + 1 + kWord.size());
-    while (!rest.empty() && std::string_view(" :=").find(rest[0]) != std::string_view::npos) rest.remove_prefix(1);
-    std::size_t digits = 0;
-    const std::int64_t rank = ReadDigits(rest, digits);
-    const bool closed = digits < rest.size() && (rest[digits] == ']' || rest[digits] == ')');
-    if (rank >= 0 && digits <= 6 && closed) return static_cast<std::int32_t>(rank);
+  for (const char bracket : {'[', '('}) {
+    for (std::size_t at = text.find(bracket); at != std::string_view::npos; at = text.find(bracket, at + 1)) {
+      const std::int32_t rank = RankBehindBracket(text.substr(at + 1));
+      if (rank >= 0) return rank;
+    }
   }
   return -1;
 }

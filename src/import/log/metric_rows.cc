@@ -1,5 +1,7 @@
 #include "import/log/metric_rows.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -15,6 +17,8 @@ constexpr std::int64_t kUnresolved = std::int64_t{1} << 60U;
 constexpr std::size_t kLongestMetricLine = 16384;
 // Training, evaluation, and the same with an odd number in them.
 constexpr std::size_t kMostShapes = 8;
+// Rows without a step are kept until the end tells theirs.
+constexpr std::size_t kMostDictRows = 1'000'000;
 // Beyond it a number in text is no count of steps.
 constexpr double kLargestStep = 9e15;
 
@@ -360,6 +364,10 @@ MetricRows::DictKind MetricRows::TakeDict(const NamedNumbers& numbers, std::stri
   if (step < 0 && epoch < 0 && !has_loss_and_more) return DictKind::kNone;
   Place place = {step, line.rank, line_number, step < 0 ? Origin::kDictRow : Origin::kDictWithStep};
   if (!FindNames(numbers, place)) return DictKind::kNone;
+  if (step < 0 && dict_rows_.size() >= kMostDictRows) {
+    ++lost_rows_;
+    return DictKind::kNone;
+  }
   if (step < 0) {
     const RowKind kind = KindOfRow(numbers);
     if (kind == RowKind::kTraining) bar.ObserveTrainingRow();
@@ -421,6 +429,11 @@ void MetricRows::Finish(const TrainingBar& bar) {
   model::Run& part = builder_.part();
   if (dict_rows_.size() != 0) ResolveDictRows();
   table_.Settle();
+  if (table_.stride() > 1) {
+    builder_.AddNote(fmt::format("too many points to keep: every {}th of each metric, and those that stand out",
+                                 FormatCount(table_.stride())));
+  }
+  if (lost_rows_ != 0) builder_.AddNote(fmt::format("{} rows more without a step left out", FormatCount(lost_rows_)));
   const std::int64_t stated = std::llround(part.FactNumber("max_steps").value_or(0));
   if (dict_rows_.size() != 0 && bar.total() > 0) {
     part.planned_steps = bar.total();

@@ -97,6 +97,7 @@ class MetricRows {
   std::string name_;
   std::string loss_name_ = "lm loss";
 
+  std::uint64_t lost_rows_ = 0;
   std::int64_t last_step_ = -1;
   std::int64_t total_steps_ = 0;
   std::int64_t block_step_ = -1;

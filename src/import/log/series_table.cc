@@ -1,5 +1,8 @@
 #include "import/log/series_table.h"
 
+#include <algorithm>
+#include <cmath>
+
 #include "catalogue/catalogue.h"
 
 namespace vigil::import::log {
@@ -18,9 +21,38 @@ std::string KeyOf(std::string_view name, std::int32_t rank, Origin origin) {
   return key;
 }
 
+// Whether a value is on another level than the one kept before it: not finite, or three times away.
+bool LeavesLevel(double value, double before) {
+  if (!std::isfinite(value) || !std::isfinite(before)) return std::isfinite(value) != std::isfinite(before);
+  constexpr double kFar = 3;
+  return std::max(std::abs(value), std::abs(before)) > kFar * std::min(std::abs(value), std::abs(before));
+}
+
+// Keeps every second point, and with `spikes` those that leave the level of the one kept before.
+void KeepEverySecond(model::Series& series, bool spikes) {
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < series.size(); ++i) {
+    const bool spike = spikes && kept > 0 && LeavesLevel(series.values[i], series.values[kept - 1]);
+    if (i % 2 != 0 && !spike) continue;
+    series.steps[kept] = series.steps[i];
+    series.values[kept] = series.values[i];
+    series.lines[kept] = series.lines[i];
+    ++kept;
+  }
+  series.steps.resize(kept);
+  series.values.resize(kept);
+  series.lines.resize(kept);
+  series.segment_starts.clear();
+  for (std::size_t i = 0; i < kept; ++i) {
+    if (i == 0 || series.steps[i] <= series.steps[i - 1])
+      series.segment_starts.push_back(static_cast<std::uint32_t>(i));
+  }
+}
+
 }  // namespace
 
-SeriesTable::SeriesTable(PartBuilder& builder) : builder_(builder), entries_(1) {}
+SeriesTable::SeriesTable(PartBuilder& builder, std::uint64_t most_points)
+    : builder_(builder), entries_(1), most_points_(most_points) {}
 
 std::uint32_t SeriesTable::Find(std::string_view name, std::int32_t rank, Origin origin, bool keep_unknown) {
   // Rank 0 speaks for the run; the others get a label.
@@ -72,7 +104,29 @@ void SeriesTable::Add(std::uint32_t index, std::int64_t step, double value, std:
   }
   entry.last_step = step;
   entry.last_start = start_;
+  if (!Keeps(entry, value)) return;
+  entry.last_value = value;
   builder_.series(entry.series).Append(step, value, model::kNoValue, line);
+  if (++points_ < most_points_) return;
+  Thin(true);
+  // A series that jumps all the time is nothing but spikes.
+  if (points_ > most_points_ / 4 * 3) Thin(false);
+}
+
+bool SeriesTable::Keeps(Entry& entry, double value) const {
+  const std::uint64_t number = entry.seen++;
+  return stride_ == 1 || number % stride_ == 0 || LeavesLevel(value, entry.last_value);
+}
+
+void SeriesTable::Thin(bool with_spikes) {
+  points_ = 0;
+  stride_ *= 2;
+  for (const Entry& entry : entries_) {
+    if (!entry.is_open) continue;
+    model::Series& series = builder_.series(entry.series);
+    KeepEverySecond(series, with_spikes);
+    points_ += series.size();
+  }
 }
 
 void SeriesTable::Settle() {

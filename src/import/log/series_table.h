@@ -17,7 +17,8 @@ enum class Origin : std::uint8_t { kLine, kBar, kDictRow, kDictWithStep, kSummar
 
 class SeriesTable {
  public:
-  explicit SeriesTable(PartBuilder& builder);
+  static constexpr std::uint64_t kMostPoints = 5'000'000;
+  explicit SeriesTable(PartBuilder& builder, std::uint64_t most_points = kMostPoints);
 
   // A name as a rank's lines use it. `known`: the vocabulary has it.
   struct Entry {
@@ -34,6 +35,8 @@ class SeriesTable {
     std::int64_t last_step = -1;
     std::uint32_t last_start = 0;
     std::uint32_t successor = 0;
+    std::uint64_t seen = 0;  // points, kept or not
+    double last_value = 0;   // of the last one kept
   };
 
   // The place of that name in the table, 0 when it has none. A name that the vocabulary does not know gets one only
@@ -43,10 +46,15 @@ class SeriesTable {
   const Entry& entry(std::uint32_t index) const { return entries_[index]; }
   // Appends a point. A step told twice (ranks that print the same line) is kept once, unless steps went back between.
   void Add(std::uint32_t index, std::int64_t step, double value, std::uint32_t line, model::Axis axis);
+  // A log of hundreds of millions of points is thinned as it is read, evenly, so that memory stays bounded: every
+  // stride-th point of a series is kept, and those that leave the level of the one before (spikes, the first of NaN).
+  std::uint64_t stride() const { return stride_; }
   // Where several kinds of lines use a name, the kind with most points keeps it; the others are emptied.
   void Settle();
 
  private:
+  bool Keeps(Entry& entry, double value) const;
+  void Thin(bool with_spikes);
   std::uint32_t FindSlowly(std::string_view name, std::int32_t rank, Origin origin, bool keep_unknown);
 
   PartBuilder& builder_;
@@ -55,6 +63,9 @@ class SeriesTable {
   std::uint32_t previous_ = 0;
   std::int64_t latest_step_ = -1;
   std::uint32_t start_ = 0;  // how often steps went back
+  std::uint64_t most_points_;
+  std::uint64_t points_ = 0;
+  std::uint64_t stride_ = 1;
 };
 
 }  // namespace vigil::import::log

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <filesystem>
 #include <random>
 
@@ -102,6 +103,26 @@ TEST(LogReader, BoundsTheNumberOfNamesAndEvents) {
   EXPECT_LE(run.series.size(), 5000U);
   EXPECT_LE(run.events.size(), 100U);
   EXPECT_EQ(StepsOf(run, "loss").size(), 20000U);
+}
+
+TEST(LogReader, BoundsTheNumberOfPointsAndKeepsWhatStandsOut) {
+  PartBuilder builder("a.log", "log-text");
+  constexpr std::uint64_t kMost = 10'000;
+  SeriesTable table(builder, kMost);
+  const std::uint32_t loss = table.Find("loss", -1, Origin::kLine, true);
+  constexpr std::int64_t kPoints = 3 * kMost;
+  for (std::int64_t step = 1; step <= kPoints; ++step) {
+    const double value = step == 15'555 ? 500.0 : step > kPoints - 500 ? std::nan("") : 2.0;
+    table.Add(loss, step, value, 1, model::Axis::kStep);
+  }
+  const model::Run run = builder.Finish();
+  const model::Series& series = run.series.at(0);
+  EXPECT_LT(series.size(), kMost);
+  EXPECT_GT(series.size(), kMost / 4);
+  EXPECT_EQ(table.stride(), 4U);
+  EXPECT_THAT(series.steps, testing::Contains(15'555)) << "a spike is not thinned away";
+  EXPECT_THAT(series.steps, testing::Contains(kPoints - 499)) << "nor is the first NaN";
+  EXPECT_THAT(series.segment_starts, ElementsAre(0));
 }
 
 TEST(LogReader, KeepsTheKindOfLineThatUsesANameMost) {
