@@ -108,7 +108,8 @@ bool ArgumentReader::ReadDotted(std::string_view text, std::uint32_t line) {
   if (dots == std::string_view::npos) return false;
   const std::string_view key = Trim(text.substr(0, dots));
   const std::size_t value = text.find_first_not_of('.', dots + 1);
-  if (!IsName(key) || value == std::string_view::npos) return false;
+  // "forward-backward ......: (123.4, 130.1)" is a timer.
+  if (!IsName(key) || value == std::string_view::npos || text[value] == ':') return false;
   State(key, Unquoted(text.substr(value)), line);
   return true;
 }

@@ -6,6 +6,8 @@
 #include <array>
 #include <string>
 
+#include "import/log/line.h"
+
 namespace vigil::import::log {
 namespace {
 
@@ -162,6 +164,11 @@ const std::vector<SignatureMatcher::PatternId>& HintScanner::PatternsOf(std::uin
 }
 
 std::string_view HintScanner::TextOf(std::uint32_t literal) { return SharedEngine().literals[literal].text; }
+
+bool HasWord(std::string_view text, std::uint32_t bit) {
+  return std::any_of(std::begin(kWords), std::end(kWords),
+                     [&](const Word& word) { return (word.bits & bit) != 0 && ContainsIgnoringCase(text, word.text); });
+}
 
 std::size_t HintScanner::literal_count() { return SharedEngine().literals.size(); }
 

@@ -61,4 +61,7 @@ class HintScanner {
   bool works_ = false;
 };
 
+// Whether the text holds one of the words of that kind: what the miners look at is the same with and without hints.
+bool HasWord(std::string_view text, std::uint32_t bit);
+
 }  // namespace vigil::import::log

@@ -247,7 +247,8 @@ void LogReader::ProcessSegment(std::string_view segment) {
 
 void LogReader::HandleText(CleanLine line) {
   const std::uint32_t bits = hints_.bits;
-  if ((metrics_.in_table() || (bits & kHintTable) != 0) && metrics_.TakeTable(line.text, line.rank, line_)) {
+  const bool opens_box = (bits & kHintTable) != 0 && HasWord(line.text, kHintTable);
+  if ((metrics_.in_table() || opens_box) && metrics_.TakeTable(line.text, line.rank, line_)) {
     events_.ObserveStep(metrics_.last_step(), offset_);
     return;
   }
@@ -265,6 +266,7 @@ void LogReader::HandleText(CleanLine line) {
   cleared_ = false;
   if ((tracebacks_.is_open() || (bits & kHintTraceback) != 0) && HandleTraceback(line)) return;
   if ((arguments_.is_open() || (bits & kHintArguments) != 0) && arguments_.Consume(line.text, line_)) return;
+  if ((bits & kHintArguments) != 0 && !cut_ && metrics_.TakeTimer(line, line_)) return;
   if (failures_.is_open() || (bits & kHintFailures) != 0) HandleFailureTable(line);
   if ((bits & kHintDict) != 0) {
     cleared_ = was_cleared;
@@ -279,8 +281,12 @@ void LogReader::HandleText(CleanLine line) {
 
 // A header of a table looks like nothing else that is understood, so it is tried behind the lines of loops.
 bool LogReader::HandleMetric(const CleanLine& line) {
-  const bool taken = metrics_.TakeLine(line, cut_, line_) || metrics_.TakeLoneScore(line, cut_, line_) ||
-                     metrics_.TakeTable(line.text, line.rank, line_) || metrics_.TakeRepeated(line, cut_, line_);
+  const auto is_mined = [&] {
+    return HasWord(line.text, kHintMetric) &&
+           (metrics_.TakeMemory(line, cut_, line_) || metrics_.TakeLoneScore(line, cut_, line_) ||
+            metrics_.TakeTable(line.text, line.rank, line_) || metrics_.TakeRepeated(line, cut_, line_));
+  };
+  const bool taken = metrics_.TakeLine(line, cut_, line_) || is_mined();
   if (taken) events_.ObserveStep(metrics_.last_step(), offset_);
   return taken;
 }

@@ -374,6 +374,7 @@ bool ParseMetricLine(std::string_view text, bool cut, MetricLine& line) {
   line.step_opens_line = false;
   line.step_is_global = false;
   line.is_summary = false;
+  line.irregular = false;
   line.numbers.clear();
   FieldReader fields(text);
   Field field;
@@ -386,6 +387,7 @@ bool ParseMetricLine(std::string_view text, bool cut, MetricLine& line) {
     const bool bare_count = field.name.empty() && field.total > 0 && (is_first || after_epoch);
     const bool is_step =
         line.step < 0 && IsCount(field.value) && (bare_count || (!field.trailing && IsStepName(field)));
+    if (!IsCount(field.value) && !field.trailing && IsStepName(field)) line.irregular = true;
     if (is_step || IsBetterStep(field, line, sure)) {
       line.step_within_epoch = is_step && bare_count && after_epoch;
       line.step_opens_line = is_step && bare_count && is_first;

@@ -18,6 +18,7 @@ struct MetricLine {
   bool step_opens_line = false;    // "5120/10000 [=====>....] - loss: 0.65"
   bool step_is_global = false;     // "num_updates=3964": counted through all epochs
   bool is_summary = false;         // "epoch 1 | loss 2.3 | ... | num_updates 3964": of the epoch, not of that step
+  bool irregular = false;          // "step 1.5": the next line of this form may read otherwise
   bool evaluation = false;         // "validate step: 100  loss: 3.1"
   NamedNumbers numbers;            // without step and epoch
   std::uint32_t step_at = 0;       // where their digits begin

@@ -250,6 +250,43 @@ bool MetricRows::TakeRepeated(const CleanLine& line, bool cut, std::uint32_t lin
   return !rows.empty();
 }
 
+// The numbers in postfix_, at the latest step that was told.
+void MetricRows::AddAtLatestStep(const CleanLine& line, std::uint32_t line_number) {
+  const Place place = {last_step_, line.rank, line_number};
+  FindNames(postfix_, place);
+  AddPoints(postfix_, place);
+}
+
+bool MetricRows::TakeTimer(const CleanLine& line, std::uint32_t line_number) {
+  if (last_step_ < 0 || last_step_ >= kUnresolved) return false;
+  const std::size_t dots = line.text.find(" .....");
+  const std::size_t colon = dots == std::string_view::npos ? dots : line.text.find_first_not_of('.', dots + 1);
+  if (colon == std::string_view::npos || line.text[colon] != ':') return false;
+  const std::string_view name = Trim(line.text.substr(0, dots));
+  std::string_view values = Trim(line.text.substr(colon + 1));
+  const bool pair = values.starts_with('(') && values.ends_with(')');
+  if (pair) values = values.substr(1, values.size() - 2);
+  const std::size_t comma = pair ? values.find(',') : std::string_view::npos;
+  const auto slowest = ParseNumber(comma == std::string_view::npos ? values : values.substr(comma + 1));
+  const auto fastest = comma == std::string_view::npos ? std::nullopt : ParseNumber(values.substr(0, comma));
+  if (name.empty() || name.find(' ') != std::string_view::npos || !slowest) return false;
+  const std::string prefix = "timers/" + std::string(name);
+  const std::string least = prefix + "/min";
+  postfix_.clear();
+  postfix_.push_back({prefix, *slowest});
+  if (fastest) postfix_.push_back({least, *fastest});
+  AddAtLatestStep(line, line_number);
+  return true;
+}
+
+bool MetricRows::TakeMemory(const CleanLine& line, bool cut, std::uint32_t line_number) {
+  const std::size_t at = line.text.find(" memory (MB) |");
+  if (cut || at == std::string_view::npos || last_step_ < 0 || last_step_ >= kUnresolved) return false;
+  ParseNamedNumbers(line.text.substr(at + std::string_view(" memory (MB) |").size()), postfix_);
+  AddAtLatestStep(line, line_number);
+  return true;
+}
+
 bool MetricRows::TakeLoneScore(const CleanLine& line, bool cut, std::uint32_t line_number) {
   if (cut || last_step_ < 0 || last_step_ >= kUnresolved || table_.empty()) return false;
   const std::string_view text = Trim(line.text);
@@ -259,9 +296,7 @@ bool MetricRows::TakeLoneScore(const CleanLine& line, bool cut, std::uint32_t li
   if (!value) return false;
   postfix_.clear();
   postfix_.push_back({kWords, *value});
-  const Place place = {last_step_, line.rank, line_number};
-  FindNames(postfix_, place);
-  AddPoints(postfix_, place);
+  AddAtLatestStep(line, line_number);
   return true;
 }
 
@@ -284,7 +319,7 @@ bool MetricRows::TakeLine(const CleanLine& line, bool cut, std::uint32_t line_nu
   BringToSeconds(metric_line_.numbers);
   AddPoints(metric_line_.numbers, place);
   last_step_ = place.step;
-  if (by_shape_ && !cut) RememberShape(line.text, line.rank);
+  if (by_shape_ && !cut && !metric_line_.irregular) RememberShape(line.text, line.rank);
   return true;
 }
 

@@ -31,6 +31,10 @@ class MetricRows {
   bool TakeRepeated(const CleanLine& line, bool cut, std::uint32_t line_number);
   // "val loss 3.1" alone in a line, between lines that name their steps: it belongs to the latest one.
   bool TakeLoneScore(const CleanLine& line, bool cut, std::uint32_t line_number);
+  // "    forward-backward ......: (123.4, 130.1)": Megatron's timers in milliseconds, of the fastest and slowest rank.
+  bool TakeTimer(const CleanLine& line, std::uint32_t line_number);
+  // "[Rank 0] (after 2 iterations) memory (MB) | max allocated: 2345.6 | ...", which Megatron tells once.
+  bool TakeMemory(const CleanLine& line, bool cut, std::uint32_t line_number);
   // Numbers behind a bar, at the step the bar tells.
   bool TakePostfix(const ProgressBar& bar, std::int32_t rank, std::uint32_t line_number);
   // A dictionary; its step is taken from the dictionary, from the text before it, or found out at the end.
@@ -68,6 +72,7 @@ class MetricRows {
   bool TakeLineByShape(const CleanLine& line, std::uint32_t line_number);
   void RememberShape(std::string_view text, std::int32_t rank);
   void AddMissingLoss(const NamedNumbers& numbers, const Place& place);
+  void AddAtLatestStep(const CleanLine& line, std::uint32_t line_number);
   void AddNull(std::uint32_t index, const Place& place);
   bool HasBadGradient(const NamedNumbers& numbers) const;
   void ResolveDictRows();

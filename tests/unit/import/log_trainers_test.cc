@@ -170,6 +170,21 @@ TEST(TrainerLogs, OfLlmcPutALoneScoreAtTheLatestStep) {
   EXPECT_THAT(StepsOf(run, "loss"), ElementsAre(1, 2));
 }
 
+TEST(TrainerLogs, OfMegatronTellTimersAndMemoryOfTheLatestStep) {
+  const model::Run run = ReadLog(
+      " iteration       10/     100 | lm loss: 6.800840E+00 | grad norm: 0.812 |\n"
+      "[Rank 0] (after 10 iterations) memory (MB) | allocated: 1024.0 | max allocated: 2048.0 | reserved: 3072.0 | max "
+      "reserved: 4096.0\n"
+      "(min, max) time across ranks (ms):\n"
+      "    forward-backward ...............................: (123.45, 130.12)\n"
+      "    optimizer ......................................: (5.10, 5.20)\n");
+  EXPECT_EQ(PointsOf(run, "timers/forward-backward"), (Points{{10, 130.12}}));
+  EXPECT_EQ(PointsOf(run, "timers/forward-backward/min"), (Points{{10, 123.45}}));
+  EXPECT_EQ(PointsOf(run, "max allocated"), (Points{{10, 2.0}})) << "in GiB";
+  EXPECT_EQ(run.FindFact("forward-backward"), nullptr);
+  EXPECT_EQ(run.FindFact("optimizer"), nullptr);
+}
+
 TEST(TrainerLogs, CountBatchesOfEpochs) {
   const model::Run run =
       ReadLog("Epoch 1, Batch 100, Loss: 3.0\nEpoch 1, Batch 200, Loss: 2.5\nEpoch 2, Batch 100, Loss: 2.2\n");
