@@ -99,6 +99,8 @@ class Collapse : public Detector {
 
 }  // namespace
 
-std::unique_ptr<Detector> MakeCollapse(const Context& context) { return std::make_unique<Collapse>(context); }
+std::unique_ptr<Detector> MakeCollapse(const Context& context) {
+  return std::make_unique<BegunAnew<Collapse>>(context);
+}
 
 }  // namespace vigil::detect

@@ -41,6 +41,8 @@ class Detector {
   virtual void Observe(const Sample& sample) = 0;
   // A restart: steps went back. What follows overwrites the steps from `step` on.
   virtual void Restart(std::int64_t step) { static_cast<void>(step); }
+  // The run was stopped and went on: no step was lost. `step` is the first one after it.
+  virtual void Resume(std::int64_t step) { static_cast<void>(step); }
   // The findings so far. Const, so that a live view can ask at any time. Severity, family, id, signal and labels are
   // filled in by the engine from the row; a detector sets severity only where the outcome decides.
   virtual void Report(std::vector<model::Finding>& out) const = 0;

@@ -15,6 +15,7 @@ namespace vigil::detect {
 
 // non_finite.cc
 std::unique_ptr<Detector> MakeNonFiniteLoss(const Context& context);
+std::unique_ptr<Detector> MakeNonFiniteEval(const Context& context);
 std::unique_ptr<Detector> MakeNonFiniteGrad(const Context& context);
 std::unique_ptr<Detector> MakeLossScaleCollapse(const Context& context);
 // spike.cc
@@ -84,6 +85,27 @@ class LossCourse {
 
  private:
   stats::BucketHistory history_{128};
+};
+
+// A detector that counts over the whole run, and counts from nothing when the run begins anew from its first step.
+template <class Counting>
+class BegunAnew : public Detector {
+ public:
+  explicit BegunAnew(const Context& context) : context_(context), counting_(context) {}
+
+  void Observe(const Sample& sample) override {
+    if (first_step_ == model::kNoStep) first_step_ = sample.step;
+    counting_.Observe(sample);
+  }
+  void Restart(std::int64_t step) override {
+    if (step <= first_step_) counting_ = Counting(context_);
+  }
+  void Report(std::vector<model::Finding>& out) const override { counting_.Report(out); }
+
+ private:
+  Context context_;
+  Counting counting_;
+  std::int64_t first_step_ = model::kNoStep;
 };
 
 }  // namespace vigil::detect

@@ -26,14 +26,16 @@ using Watched = std::vector<const model::Series*>;
 // a step come before the leading series, so that it is judged with them known.
 class SegmentFeeder {
  public:
-  SegmentFeeder(Detector& detector, const Watched& watched, std::size_t lead)
-      : detector_(detector), watched_(watched), lead_(lead) {}
+  // `resumes`: the last steps before the run was stopped and went on, in rising order.
+  SegmentFeeder(Detector& detector, const Watched& watched, std::size_t lead, const std::vector<std::int64_t>& resumes)
+      : detector_(detector), watched_(watched), lead_(lead), resumes_(resumes) {}
 
   void Feed(std::size_t segment) {
     std::vector<Range> ranges(watched_.size());
     for (std::size_t role = 0; role < watched_.size(); ++role) {
       if (watched_[role] != nullptr) ranges[role] = StretchOf(role, segment);
     }
+    std::int64_t last = model::kNoStep;
     for (;;) {
       std::size_t next = watched_.size();
       std::int64_t smallest = std::numeric_limits<std::int64_t>::max();
@@ -49,12 +51,19 @@ class SegmentFeeder {
       if (next == watched_.size()) return;
       const model::Series& series = *watched_[next];
       const std::size_t at = ranges[next].begin++;
+      if (last != model::kNoStep && ResumedBetween(last, series.steps[at])) detector_.Resume(series.steps[at]);
+      last = series.steps[at];
       const std::uint32_t line = series.lines.empty() ? 0 : series.lines[at];
       detector_.Observe({static_cast<std::uint32_t>(next), series.steps[at], series.values[at], line});
     }
   }
 
  private:
+  bool ResumedBetween(std::int64_t last, std::int64_t next) const {
+    const auto at = std::lower_bound(resumes_.begin(), resumes_.end(), last);
+    return at != resumes_.end() && *at < next;
+  }
+
   // A companion with as many segments restarted with the leading series. Another one is read where it covers the same
   // steps: a file that a restart overwrote has one segment, and one that was written twice has more.
   Range StretchOf(std::size_t role, std::size_t segment) const {
@@ -91,6 +100,7 @@ class SegmentFeeder {
   Detector& detector_;
   const Watched& watched_;
   std::size_t lead_;
+  const std::vector<std::int64_t>& resumes_;
 };
 
 // The series of each signal by their labels, made once: a run may hold a hundred thousand.
@@ -144,11 +154,19 @@ std::vector<const model::Series*> FindLeads(const SeriesIndex& index, const cata
   return {};
 }
 
+// What the user asked for holds for the finding as its row describes it; a lesser form of it stays lesser.
+model::Severity SeverityOf(const Context& context, std::optional<model::Severity> decided) {
+  const model::Severity usual = context.row->severity;
+  const model::Severity wanted = context.settings->SeverityOf(context.row->id, usual);
+  if (!decided || *decided == usual) return wanted;
+  if (wanted == usual) return *decided;
+  return *decided < usual ? std::min(*decided, wanted) : wanted;
+}
+
 void FillIn(model::Finding& finding, const Context& context, bool severity_set) {
   finding.id = std::string(context.row->id);
   finding.family = context.row->family;
-  if (!severity_set) finding.severity = context.row->severity;
-  finding.severity = context.settings->SeverityOf(context.row->id, finding.severity);
+  finding.severity = SeverityOf(context, severity_set ? std::optional(finding.severity) : std::nullopt);
   if (context.primary == nullptr) return;
   finding.signal = context.primary->signal;
   finding.labels = context.primary->labels;
@@ -158,10 +176,21 @@ void FillIn(model::Finding& finding, const Context& context, bool severity_set) 
 
 constexpr std::size_t kMostRestarts = 1000;
 
+// The last steps before the run was stopped and went on, as its logs tell, in rising order.
+std::vector<std::int64_t> ResumesTold(const model::Run& run) {
+  std::vector<std::int64_t> steps;
+  for (const model::Event& event : run.events) {
+    const bool told = event.kind == model::EventKind::kResume && event.step != model::kNoStep;
+    if (told && steps.size() < kMostRestarts) steps.push_back(event.step);
+  }
+  std::sort(steps.begin(), steps.end());
+  return steps;
+}
+
 void RunDetector(const Context& context, const Watched& watched, std::size_t lead,
-                 std::vector<model::Finding>& findings) {
+                 const std::vector<std::int64_t>& resumes, std::vector<model::Finding>& findings) {
   const auto detector = FindFactory(context.row->detector)(context);
-  SegmentFeeder feeder(*detector, watched, lead);
+  SegmentFeeder feeder(*detector, watched, lead, resumes);
   const model::Series& series = *watched[lead];
   std::size_t restarts = 0;
   for (std::size_t segment = 0; segment < series.segment_starts.size(); ++segment) {
@@ -223,6 +252,7 @@ void KeepTheFirst(std::vector<model::Finding>& findings) {
 std::vector<model::Finding> Detect(const model::Run& run, const catalogue::Settings& settings, bool ended) {
   std::vector<model::Finding> found;
   SeriesIndex index(run);
+  const std::vector<std::int64_t> resumes = ResumesTold(run);
   for (const catalogue::FindingRow& row : catalogue::Findings()) {
     if (row.detector.empty() || !settings.Enabled(row.id)) continue;
     std::size_t lead_role = 0;
@@ -238,7 +268,7 @@ std::vector<model::Finding> Detect(const model::Run& run, const catalogue::Setti
       context.primary = lead;
       context.logging_interval = std::max(1.0, lead->LoggingInterval());
       context.ended = ended;
-      RunDetector(context, watched, lead_role, found);
+      RunDetector(context, watched, lead_role, resumes, found);
     }
   }
   KeepTheFirst(found);

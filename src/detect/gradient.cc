@@ -247,7 +247,9 @@ class GradVanishing : public Detector {
 }  // namespace
 
 std::unique_ptr<Detector> MakeGradExplosion(const Context& context) { return std::make_unique<GradExplosion>(context); }
-std::unique_ptr<Detector> MakeGradZero(const Context& context) { return std::make_unique<GradZero>(context); }
+std::unique_ptr<Detector> MakeGradZero(const Context& context) {
+  return std::make_unique<BegunAnew<GradZero>>(context);
+}
 std::unique_ptr<Detector> MakeGradVanishing(const Context& context) { return std::make_unique<GradVanishing>(context); }
 
 }  // namespace vigil::detect

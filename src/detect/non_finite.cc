@@ -85,7 +85,9 @@ std::string Told(std::string_view what, std::int64_t step, const BadPoints& bad,
 class NonFiniteLoss : public Detector {
  public:
   explicit NonFiniteLoss(const Context& context)
-      : recovered_points_(context.Threshold("recovered_points")), replaced_(ReplacesNan(*context.run)) {}
+      : recovered_points_(context.Threshold("recovered_points")),
+        interval_(context.logging_interval),
+        replaced_(ReplacesNan(*context.run)) {}
 
   void Observe(const Sample& sample) override {
     if (sample.role == 1) {
@@ -185,10 +187,15 @@ class NonFiniteLoss : public Detector {
       return fmt::format("the largest number of its type at step {}: what nan_to_num makes of infinity", first.step);
     if (hidden_ == Hidden::kLeftOut)
       return fmt::format("the line of step {} has no loss, as some trainers and JSON writers do with NaN", first.step);
+    if (interval_ > 1)
+      return fmt::format(
+          "first non-finite loss at step {}; with a point every {} steps it may have begun up to {} earlier",
+          first.step, FormatNumber(interval_), FormatNumber(interval_ - 1));
     return fmt::format("first non-finite loss at step {}", first.step);
   }
 
   double recovered_points_;
+  double interval_;
   bool replaced_;
   Hidden hidden_ = Hidden::kNot;
   BadPoints bad_;
@@ -198,6 +205,56 @@ class NonFiniteLoss : public Detector {
   Sample began_;
   bool grad_is_bad_ = false;
   bool in_hidden_ = false;
+};
+
+// ---- evaluation
+
+class NonFiniteEval : public Detector {
+ public:
+  explicit NonFiniteEval(const Context& context) : recovered_points_(context.Threshold("recovered_points")) {}
+
+  void Observe(const Sample& sample) override {
+    const bool bad = !std::isfinite(sample.value);
+    if (sample.role == 1) {
+      if (bad && first_bad_loss_ == model::kNoStep) first_bad_loss_ = sample.step;
+      if (!bad) train_loss_ = sample;
+      return;
+    }
+    bad_.Add(sample, bad);
+  }
+  void Restart(std::int64_t step) override {
+    bad_.Restart(step);
+    if (first_bad_loss_ >= step) first_bad_loss_ = model::kNoStep;
+  }
+
+  void Report(std::vector<model::Finding>& out) const override {
+    // Of a model that is lost the evaluation says nothing new.
+    const bool lost = first_bad_loss_ != model::kNoStep && bad_.any() && first_bad_loss_ <= bad_.first().step;
+    if (!bad_.any() || lost) return;
+    const bool recovered = bad_.Recovered(recovered_points_);
+    const Sample& first = bad_.first();
+    const std::string what = fmt::format("eval loss is {}", FormatNumber(first.value));
+    model::Finding finding = MakeFinding(first.step, bad_.last_step(), Told(what, first.step, bad_, recovered));
+    if (recovered) finding.severity = model::Severity::kWarning;
+    AddEvidence(finding, fmt::format("first non-finite evaluation at step {}", first.step), first.step, first.value,
+                first.line);
+    if (train_loss_.step != model::kNoStep) {
+      AddEvidence(finding,
+                  fmt::format("training loss {} at step {}: the forward pass itself works",
+                              FormatNumber(train_loss_.value), train_loss_.step),
+                  train_loss_.step, train_loss_.value);
+    }
+    AddOutage(finding, bad_);
+    AddMeasure(finding, "recovered", recovered ? 1 : 0);
+    AddMeasure(finding, "from_start", bad_.all() ? 1 : 0);
+    out.push_back(std::move(finding));
+  }
+
+ private:
+  double recovered_points_;
+  BadPoints bad_;
+  Sample train_loss_{1, model::kNoStep, 0, 0};
+  std::int64_t first_bad_loss_ = model::kNoStep;
 };
 
 // ---- gradient norm
@@ -351,6 +408,7 @@ class LossScaleCollapse : public Detector {
 }  // namespace
 
 std::unique_ptr<Detector> MakeNonFiniteLoss(const Context& context) { return std::make_unique<NonFiniteLoss>(context); }
+std::unique_ptr<Detector> MakeNonFiniteEval(const Context& context) { return std::make_unique<NonFiniteEval>(context); }
 std::unique_ptr<Detector> MakeNonFiniteGrad(const Context& context) { return std::make_unique<NonFiniteGrad>(context); }
 std::unique_ptr<Detector> MakeLossScaleCollapse(const Context& context) {
   return std::make_unique<LossScaleCollapse>(context);

@@ -223,6 +223,8 @@ std::unique_ptr<Detector> MakeEntropyCollapse(const Context& context) {
   return std::make_unique<EntropyCollapse>(context);
 }
 std::unique_ptr<Detector> MakeKlBlowup(const Context& context) { return std::make_unique<KlBlowup>(context); }
-std::unique_ptr<Detector> MakeTruncated(const Context& context) { return std::make_unique<Truncated>(context); }
+std::unique_ptr<Detector> MakeTruncated(const Context& context) {
+  return std::make_unique<BegunAnew<Truncated>>(context);
+}
 
 }  // namespace vigil::detect

@@ -12,6 +12,7 @@ struct Entry {
 
 constexpr Entry kDetectors[] = {
     {"NonFiniteLoss", MakeNonFiniteLoss},
+    {"NonFiniteEval", MakeNonFiniteEval},
     {"NonFiniteGrad", MakeNonFiniteGrad},
     {"LossScaleCollapse", MakeLossScaleCollapse},
     {"LossSpike", MakeLossSpike},

@@ -27,7 +27,15 @@ class RewardFlat : public Detector {
     smallest_ = std::min(smallest_, sample.value);
     largest_ = std::max(largest_, sample.value);
   }
-  void Restart(std::int64_t step) override { history_.ForgetFrom(step); }
+  void Restart(std::int64_t step) override {
+    history_.ForgetFrom(step);
+    smallest_ = std::numeric_limits<double>::infinity();
+    largest_ = -smallest_;
+    for (const stats::Bucket& bucket : history_.buckets()) {
+      smallest_ = std::min(smallest_, bucket.smallest);
+      largest_ = std::max(largest_, bucket.largest);
+    }
+  }
 
   void Report(std::vector<model::Finding>& out) const override {
     if (history_.points() < 3 || static_cast<double>(history_.points()) < min_points_) return;
@@ -250,9 +258,11 @@ std::unique_ptr<Detector> MakeRewardFlat(const Context& context) { return std::m
 std::unique_ptr<Detector> MakeRewardCollapse(const Context& context) {
   return std::make_unique<RewardCollapse>(context);
 }
-std::unique_ptr<Detector> MakeNoSignal(const Context& context) { return std::make_unique<NoSignal>(context); }
+std::unique_ptr<Detector> MakeNoSignal(const Context& context) {
+  return std::make_unique<BegunAnew<NoSignal>>(context);
+}
 std::unique_ptr<Detector> MakePreferenceNoSignal(const Context& context) {
-  return std::make_unique<PreferenceNoSignal>(context);
+  return std::make_unique<BegunAnew<PreferenceNoSignal>>(context);
 }
 
 }  // namespace vigil::detect

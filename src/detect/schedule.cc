@@ -363,7 +363,7 @@ class ScheduleBreak : public Detector {
 
 }  // namespace
 
-std::unique_ptr<Detector> MakeLrZero(const Context& context) { return std::make_unique<LrZero>(context); }
+std::unique_ptr<Detector> MakeLrZero(const Context& context) { return std::make_unique<BegunAnew<LrZero>>(context); }
 std::unique_ptr<Detector> MakeNoWarmup(const Context& context) { return std::make_unique<NoWarmup>(context); }
 std::unique_ptr<Detector> MakeScheduleBreak(const Context& context) { return std::make_unique<ScheduleBreak>(context); }
 

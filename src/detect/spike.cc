@@ -14,6 +14,7 @@ struct Spike {
   double baseline = 0;
   std::uint64_t points = 0;
   bool with_grad = false;
+  bool open = false;  // the log ends before it came back
   double ratio() const { return peak.value / baseline; }
 };
 
@@ -26,7 +27,7 @@ class SpikeCollector {
     if (!open_ && !outstanding) return false;
     if (!open_) {
       open_ = true;
-      current_ = {sample, sample, height.baseline, 0, with_grad};
+      current_ = {sample, sample, height.baseline, 0, with_grad, false};
     }
     const bool back = height.z < kBackZ || height.ratio < 1 + (current_.ratio() - 1) * kBackShare;
     if (back && current_.points > 0) {
@@ -38,46 +39,83 @@ class SpikeCollector {
     if (sample.value > current_.peak.value) current_.peak = sample;
     return true;
   }
-  // The level stayed up: what looked like a spike is the new level.
-  bool HasBecomeTheLevel() const { return open_ && current_.points > kLongestSpike; }
-  void Abandon() { open_ = false; }
-  void Close() {
-    if (!open_) return;
+  // The level stayed up: what looked like a spike is the new level, unless it comes back before long.
+  bool HasBecomeTheLevel() const { return open_ && current_.points > kNarrow; }
+  void TakeAsLevel() {
     open_ = false;
-    ++count_;
-    if (count_ == 1) first_ = current_;
-    last_ = current_;
-    biggest_.push_back(current_);
-    std::sort(biggest_.begin(), biggest_.end(), [](const Spike& a, const Spike& b) { return a.ratio() > b.ratio(); });
-    if (biggest_.size() > kKept) biggest_.pop_back();
+    risen_ = current_;
+    back_ = 0;
+  }
+  // Every point, before it is judged: a level that was taken for the new one may go back after all.
+  void Watch(const Sample& sample) {
+    if (!risen_) return;
+    const double back_below = risen_->baseline * (1 + (risen_->ratio() - 1) * kBackShare);
+    back_ = sample.value < back_below ? back_ + 1 : 0;
+    ++risen_->points;
+    if (back_ == kALevel) {
+      risen_->points -= kALevel;
+      Keep(*risen_);
+    }
+    if (back_ == kALevel || risen_->points > kWidest) risen_.reset();
+  }
+  void Abandon() {
+    open_ = false;
+    risen_.reset();
+  }
+  // With what the log ends in: too short for a level, and not back.
+  SpikeCollector AtEndOfLog() const {
+    SpikeCollector all = *this;
+    if (open_ && current_.points < kALevel) {
+      all.current_.open = true;
+      all.Close();
+    }
+    return all;
   }
 
-  bool open() const { return open_; }
-  const Spike& current() const { return current_; }
   std::uint64_t count() const { return count_; }
   const Spike& first() const { return first_; }
   const Spike& last() const { return last_; }
   const std::vector<Spike>& biggest() const { return biggest_; }
 
  private:
+  void Close() {
+    open_ = false;
+    Keep(current_);
+  }
+  void Keep(const Spike& spike) {
+    ++count_;
+    if (count_ == 1) first_ = spike;
+    last_ = spike;
+    biggest_.push_back(spike);
+    std::sort(biggest_.begin(), biggest_.end(), [](const Spike& a, const Spike& b) { return a.ratio() > b.ratio(); });
+    if (biggest_.size() > kKept) biggest_.pop_back();
+  }
   static constexpr double kBackZ = 3;
   static constexpr double kBackShare = 0.25;
-  static constexpr std::uint64_t kLongestSpike = 64;
+  static constexpr std::uint64_t kNarrow = 64;
+  static constexpr std::uint64_t kWidest = 512;
+  static constexpr std::uint64_t kALevel = 3;  // points in a row that are no accident
   static constexpr std::size_t kKept = 3;
   bool open_ = false;
   Spike current_;
+  std::optional<Spike> risen_;
+  std::uint64_t back_ = 0;
   Spike first_;
   Spike last_;
   std::uint64_t count_ = 0;
   std::vector<Spike> biggest_;
 };
 
+std::string HowItEnded(const Spike& spike) {
+  if (spike.open) return "not back where the log ends";
+  return fmt::format("back after {} point{}", spike.points, spike.points == 1 ? "" : "s");
+}
+
 void AddSpikes(model::Finding& finding, std::string_view signal, const std::vector<Spike>& spikes) {
   for (const Spike& spike : spikes) {
     AddEvidence(finding,
-                fmt::format("{} {} at step {}, {}x the level around it, back after {} point{}", signal,
-                            FormatNumber(spike.peak.value), spike.peak.step, FormatNumber(spike.ratio()), spike.points,
-                            spike.points == 1 ? "" : "s"),
+                fmt::format("{} {} at step {}, {}x the level around it, {}", signal, FormatNumber(spike.peak.value),
+                            spike.peak.step, FormatNumber(spike.ratio()), HowItEnded(spike)),
                 spike.peak.step, spike.peak.value, spike.peak.line);
   }
   AddMeasure(finding, "height", spikes.front().ratio());
@@ -86,17 +124,19 @@ void AddSpikes(model::Finding& finding, std::string_view signal, const std::vect
 
 std::string DescribeSpikes(std::string_view signal, const SpikeCollector& spikes, const Spike& top) {
   if (spikes.count() == 1) {
-    return fmt::format("{} jumped to {} ({}x) at step {} and came back after {} point{}", signal,
-                       FormatNumber(top.peak.value), FormatNumber(top.ratio()), top.peak.step, top.points,
-                       top.points == 1 ? "" : "s");
+    return fmt::format("{} jumped to {} ({}x) at step {}, {}", signal, FormatNumber(top.peak.value),
+                       FormatNumber(top.ratio()), top.peak.step, HowItEnded(top));
   }
   return fmt::format("{} {} spikes between steps {} and {}, the largest {} ({}x) at step {}", spikes.count(), signal,
                      spikes.first().start.step, spikes.last().start.step, FormatNumber(top.peak.value),
                      FormatNumber(top.ratio()), top.peak.step);
 }
 
-// Spikes on more than this share of the points are the noise of the run, not events in it.
-constexpr double kNoiseShare = 0.05;
+// Spikes on more than a few of the points are the noise of the run, not events in it.
+bool AreNoise(std::uint64_t spikes, std::uint64_t points) {
+  constexpr double kNoiseShare = 0.05;
+  return static_cast<double>(spikes) > std::max(2.0, kNoiseShare * static_cast<double>(points));
+}
 
 // ---- loss
 
@@ -121,38 +161,44 @@ class LossSpike : public Detector {
       return;
     }
     ++points_;
+    spikes_.Watch(sample);
     if (!loss_.Ready()) return loss_.Push(sample.value);
     const bool with_grad = grad_spikes_at_ == sample.step;
     const Height height = loss_.Measure(sample.value);
     const bool outstanding = loss_.IsSpike(height, with_grad ? z_with_grad_ : limits_.z);
     if (!spikes_.Add(sample, height, outstanding, with_grad)) return loss_.Push(sample.value);
-    if (spikes_.HasBecomeTheLevel()) Restart(sample.step);
+    if (!spikes_.HasBecomeTheLevel()) return;
+    spikes_.TakeAsLevel();
+    ForgetBaselines();
   }
 
   void Restart(std::int64_t) override {
     spikes_.Abandon();
-    loss_.Clear();
-    grad_.Clear();
+    ForgetBaselines();
   }
 
   void Report(std::vector<model::Finding>& out) const override {
-    if (!enabled_ || spikes_.count() == 0 ||
-        static_cast<double>(spikes_.count()) > std::max(2.0, kNoiseShare * static_cast<double>(points_)))
-      return;
-    const Spike& top = spikes_.biggest().front();
+    const SpikeCollector spikes = spikes_.AtEndOfLog();
+    if (!enabled_ || spikes.count() == 0 || AreNoise(spikes.count(), points_)) return;
+    const Spike& top = spikes.biggest().front();
     model::Finding finding =
-        MakeFinding(spikes_.first().start.step, spikes_.last().start.step, DescribeSpikes("loss", spikes_, top));
+        MakeFinding(spikes.first().start.step, spikes.last().start.step, DescribeSpikes("loss", spikes, top));
     // One odd batch that moved neither the gradient nor the next point is worth a note.
     const bool harmless = top.points == 1 && !top.with_grad && top.ratio() < kTall;
     if (harmless) finding.severity = model::Severity::kInfo;
-    AddSpikes(finding, "loss", spikes_.biggest());
-    AddMeasure(finding, "count", static_cast<double>(spikes_.count()));
+    AddSpikes(finding, "loss", spikes.biggest());
+    AddMeasure(finding, "count", static_cast<double>(spikes.count()));
     AddMeasure(finding, "with_grad", top.with_grad ? 1 : 0);
     AddMeasure(finding, "peak_step", static_cast<double>(top.peak.step));
     out.push_back(std::move(finding));
   }
 
  private:
+  void ForgetBaselines() {
+    loss_.Clear();
+    grad_.Clear();
+  }
+
   static SpikeLimits LimitsOf(const Context& context) {
     return {context.Threshold("z"), context.Threshold("min_ratio"), context.Threshold("beyond_max"),
             Count(context.Threshold("window")), Count(context.Threshold("min_points"))};
@@ -184,13 +230,16 @@ class GradSpike : public Detector {
     if (sample.role == 1) return loss_.Add(sample.step, sample.value);
     if (!std::isfinite(sample.value) || sample.value <= 0) return;
     ++points_;
+    spikes_.Watch(sample);
     if (!grad_.Ready()) return grad_.Push(sample.value);
     const Height height = grad_.Measure(sample.value);
     // Near-zero norms are normal between the useful batches of RL: a jump from them to an ordinary norm is no spike.
     const bool tall = height.ratio >= ratio_ && height.z > limits_.z;
     const bool outstanding = (tall || grad_.IsSpike(height, limits_.z)) && (!rl_ || sample.value > 1);
     if (!spikes_.Add(sample, height, outstanding, false)) return grad_.Push(sample.value);
-    if (spikes_.HasBecomeTheLevel()) Restart(sample.step);
+    if (!spikes_.HasBecomeTheLevel()) return;
+    spikes_.TakeAsLevel();
+    grad_.Clear();
   }
 
   void Restart(std::int64_t) override {
@@ -199,16 +248,15 @@ class GradSpike : public Detector {
   }
 
   void Report(std::vector<model::Finding>& out) const override {
-    if (spikes_.count() == 0 ||
-        static_cast<double>(spikes_.count()) > std::max(2.0, kNoiseShare * static_cast<double>(points_)))
-      return;
-    const Spike& top = spikes_.biggest().front();
+    const SpikeCollector spikes = spikes_.AtEndOfLog();
+    if (spikes.count() == 0 || AreNoise(spikes.count(), points_)) return;
+    const Spike& top = spikes.biggest().front();
     model::Finding finding =
-        MakeFinding(spikes_.first().start.step, spikes_.last().start.step, DescribeSpikes("grad_norm", spikes_, top));
+        MakeFinding(spikes.first().start.step, spikes.last().start.step, DescribeSpikes("grad_norm", spikes, top));
     // Without an order of magnitude and with a loss that ended near its best, it was noise that the clip limit absorbs.
     if (top.ratio() < ratio_ && loss_.points() > 0 && loss_.EndedNearBest()) finding.severity = model::Severity::kInfo;
-    AddSpikes(finding, "grad_norm", spikes_.biggest());
-    AddMeasure(finding, "count", static_cast<double>(spikes_.count()));
+    AddSpikes(finding, "grad_norm", spikes.biggest());
+    AddMeasure(finding, "count", static_cast<double>(spikes.count()));
     AddMeasure(finding, "peak_step", static_cast<double>(top.peak.step));
     out.push_back(std::move(finding));
   }

@@ -162,8 +162,9 @@ model::Coverage CoverSetup(const model::Run& run) {
 model::Coverage CoverResume(const model::Run& run) {
   const model::Series* loss = run.Find("loss");
   const bool restarted = loss != nullptr && loss->segment_starts.size() > 1;
-  const bool said = std::any_of(run.events.begin(), run.events.end(),
-                                [](const model::Event& event) { return event.kind == model::EventKind::kResume; });
+  const bool said = std::any_of(run.events.begin(), run.events.end(), [](const model::Event& event) {
+    return event.kind == model::EventKind::kResume && event.step > 0;
+  });
   if (loss == nullptr || loss->empty())
     return {Family::kResume, CoverageState::kBlind, "no loss to compare across restarts",
             EnableText("loss", run.framework)};

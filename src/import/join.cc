@@ -95,12 +95,21 @@ void ForGroups(Units& units, Key&& key, Join&& join) {
   for (auto& [name, members] : groups) join(members);
 }
 
+// A process that starts again opens a new file: where it goes on is a restart, even if no step was lost.
+void TellRestart(Unit& unit) {
+  model::Event event;
+  event.kind = model::EventKind::kResume;
+  event.text = "a new file of the run begins";
+  unit.run.events.push_back(std::move(event));
+}
+
 // Event files of one folder are one run: each restart of the process opens a new one. Their names begin alike; a
 // collection of files that were renamed is no run.
 void JoinEventFiles(std::vector<Unit*>& members) {
   if (members.front()->format != kEvents || members.size() < 2) return;
   std::sort(members.begin(), members.end(), [](const Unit* a, const Unit* b) { return a->file < b->file; });
   for (std::size_t i = 1; i < members.size(); ++i) {
+    if (members[i]->has_points && members[0]->has_points) TellRestart(*members[i]);
     AppendRun(members[0]->run, std::move(members[i]->run));
     members[i]->gone = true;
     members[0]->has_points |= members[i]->has_points;
@@ -120,6 +129,7 @@ void JoinJournalParts(std::vector<Unit*>& members) {
   const auto part = [](const Unit* unit) { return ParseInteger(FactOf(*unit, kJournalPart)).value_or(0); };
   std::stable_sort(members.begin(), members.end(), [&](const Unit* a, const Unit* b) { return part(a) < part(b); });
   for (std::size_t i = 1; i < members.size(); ++i) {
+    if (members[i]->has_points && members[0]->has_points) TellRestart(*members[i]);
     AppendRun(members[0]->run, std::move(members[i]->run));
     Absorb(*members[0], *members[i]);
   }

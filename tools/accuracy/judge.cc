@@ -83,6 +83,7 @@ void Tally::Add(const Outcome& outcome, Unread unread_counts) {
   } else if (outcome.healthy()) {
     ++healthy;
     false_alarms += outcome.alarmed ? 1 : 0;
+    warned += !outcome.alarmed && !outcome.findings.empty() ? 1 : 0;
     healthy_steps += outcome.steps;
   } else {
     ++only_read;

@@ -49,6 +49,7 @@ struct Tally {
   int undecided = 0;  // the verdict says that the evidence does not decide
   int healthy = 0;
   int false_alarms = 0;
+  int warned = 0;        // healthy, and told something at `warning`
   int other_alarms = 0;  // sick, no expected finding, but an alarm about something else
   int only_read = 0;     // nothing is asked but to be read
   std::int64_t healthy_steps = 0;

@@ -55,13 +55,13 @@ std::vector<Outcome> Only(const std::vector<Outcome>& outcomes, const std::funct
 
 std::string Headline(const std::vector<std::pair<std::string, Tally>>& tallies) {
   std::string table = Header({"runs", "right finding", "right cause first", "undecided", "missed", "not read",
-                              "false alarms", "healthy steps", "precision", "recall", "median delay"});
+                              "false alarms", "only warned", "healthy steps", "precision", "recall", "median delay"});
   for (const auto& [name, tally] : tallies) {
-    table +=
-        Row({name, Of(tally.found, tally.sick), Of(tally.cause_right, tally.cause_labelled),
-             fmt::format("{}", tally.undecided), fmt::format("{}", tally.missed()), fmt::format("{}", tally.unread),
-             Of(tally.false_alarms, tally.healthy), FormatCount(static_cast<std::uint64_t>(tally.healthy_steps)),
-             Share(tally.Precision()), Share(tally.Recall()), Delay(tally)});
+    table += Row({name, Of(tally.found, tally.sick), Of(tally.cause_right, tally.cause_labelled),
+                  fmt::format("{}", tally.undecided), fmt::format("{}", tally.missed()),
+                  fmt::format("{}", tally.unread), Of(tally.false_alarms, tally.healthy),
+                  Of(tally.warned, tally.healthy), FormatCount(static_cast<std::uint64_t>(tally.healthy_steps)),
+                  Share(tally.Precision()), Share(tally.Recall()), Delay(tally)});
   }
   return table + "\n";
 }
@@ -185,10 +185,10 @@ std::string GymTables(const std::vector<Outcome>& outcomes) {
 
 std::string CorpusTables(const std::vector<Outcome>& outcomes, const std::map<std::string, std::string>& readings) {
   const Tally all = TallyOf(outcomes, Unread::kApart);
-  std::string text = Header({"files", "not read yet", "right finding", "missed", "false alarms", "healthy steps",
-                             "precision", "recall", "only to be read"});
+  std::string text = Header({"files", "not read yet", "right finding", "missed", "false alarms", "only warned",
+                             "healthy steps", "precision", "recall", "only to be read"});
   text += Row({fmt::format("{}", all.cases), fmt::format("{}", all.unread), Of(all.found, all.sick),
-               fmt::format("{}", all.missed()), Of(all.false_alarms, all.healthy),
+               fmt::format("{}", all.missed()), Of(all.false_alarms, all.healthy), Of(all.warned, all.healthy),
                FormatCount(static_cast<std::uint64_t>(all.healthy_steps)), Share(all.Precision()), Share(all.Recall()),
                fmt::format("{}", all.only_read)}) +
           "\n";
@@ -221,7 +221,8 @@ How often the verdict is right, written by `make accuracy`. Thresholds are chose
   a run that could not be read among them.
 * **right cause first**: of the runs with a labelled cause, those whose first diagnosis names it; **undecided** are those where
   the diagnosis says that the evidence does not decide.
-* **false alarm**: a healthy run with a finding at `error` or `fatal`.
+* **false alarm**: a healthy run with a finding at `error` or `fatal`. **only warned**: a healthy run with a `warning` and nothing
+  above it; some are right (a spike that healed), none stops anybody.
 * **precision**: of all runs that were flagged, those flagged rightly. A sick run that is flagged only for something else
   counts against it. **recall**: of all sick runs, those with the right finding.
 * **delay**: the first step that the expected finding names, minus the step at which the fault began.

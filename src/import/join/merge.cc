@@ -208,6 +208,21 @@ bool UniteSeries(model::Run& into, model::Run& from, std::uint32_t offset) {
   return added;
 }
 
+std::int64_t LastStepOf(const model::Run& run) {
+  std::int64_t last = model::kNoStep;
+  for (const model::Series& series : run.series) {
+    if (series.axis == model::Axis::kStep && !series.empty()) last = std::max(last, series.steps.back());
+  }
+  return last;
+}
+
+// A log that begins with "resuming" tells no step: it is where the part before it ended.
+void PlaceResumes(const model::Run& into, model::Run& from) {
+  for (model::Event& event : from.events) {
+    if (event.kind == model::EventKind::kResume && event.step <= 0) event.step = LastStepOf(into);
+  }
+}
+
 }  // namespace
 
 int PrecisionOf(std::string_view format) {
@@ -233,6 +248,7 @@ int PrecisionOf(std::string_view format) {
 
 void AppendRun(model::Run& into, model::Run from, std::int64_t after) {
   KeepNewFacts(into, from);
+  PlaceResumes(into, from);
   const std::uint32_t offset = MoveRest(into, from);
   const SeriesIndex index(into);
   for (model::Series& series : from.series) {

@@ -191,6 +191,101 @@ TEST(ResumeJump, AnExactContinuationIsNone) {
   EXPECT_EQ(Get(maker.Find(), "loss/resume-jump"), nullptr);
 }
 
+TEST(ResumeJump, IsFoundWhereNoStepWasLost) {
+  RunMaker maker(1);
+  maker.Series("loss", 300, [&](int step) { return (step > 150 ? 2.4 : 2.0) * std::exp(maker.Gauss(0.02)); });
+  EXPECT_EQ(Get(maker.Find(), "loss/resume-jump"), nullptr) << "nobody told of a restart";
+  maker.Resumed(150);
+  const auto findings = maker.Find();
+  const auto* finding = Get(findings, "loss/resume-jump");
+  ASSERT_NE(finding, nullptr) << Describe(findings);
+  EXPECT_EQ(finding->first_step, 151);
+}
+
+TEST(ResumeJump, ManySoundRestartsOfAFallingLossGiveNone) {
+  int found = 0;
+  for (std::uint32_t seed = 0; seed < 100; ++seed) {
+    RunMaker maker(seed);
+    maker.Series("loss", 1000, maker.Falling(10, 1.5, 0.05));
+    for (int after = 60; after < 1000; after += 60) maker.Resumed(after);
+    found += Get(maker.Find(), "loss/resume-jump") != nullptr ? 1 : 0;
+  }
+  EXPECT_LE(found, 2) << "1,600 restarts";
+}
+
+TEST(ResumeJump, ComparesTheStepsThatTheRestartOverwrote) {
+  // A loss that falls fast: against the line before it anything could be a jump, against the same steps it is none.
+  RunMaker maker(3);
+  const auto fast = [&](int step) { return (1 + 4 * std::exp(-step / 60.0)) * std::exp(maker.Gauss(0.01)); };
+  maker.Series("loss", 120, fast).Again(60, 200, fast);
+  EXPECT_EQ(Get(maker.Find(), "loss/resume-jump"), nullptr);
+}
+
+TEST(LossSpike, OneThatIsWideAndComesBackIsKept) {
+  RunMaker maker(2);
+  maker.Series("loss", 2000,
+               [&](int step) { return 2.0 * std::exp(maker.Gauss(0.02)) * (step > 800 && step <= 900 ? 3.0 : 1.0); });
+  const auto findings = maker.Find();
+  const auto* finding = Get(findings, "loss/spike");
+  ASSERT_NE(finding, nullptr) << Describe(findings);
+  EXPECT_EQ(finding->first_step, 801);
+  EXPECT_NEAR(finding->MeasureOr("width", 0), 100, 5);
+}
+
+TEST(LossSpike, OneThatTheLogEndsInIsTold) {
+  RunMaker maker(2);
+  maker.Series("loss", 300, [&](int step) { return 2.0 * std::exp(maker.Gauss(0.02)) * (step > 298 ? 6.0 : 1.0); });
+  const auto findings = maker.Find();
+  const auto* finding = Get(findings, "loss/spike");
+  ASSERT_NE(finding, nullptr) << Describe(findings);
+  EXPECT_NE(finding->message.find("not back"), std::string::npos) << finding->message;
+}
+
+TEST(NonFiniteEval, IsFoundBesideASoundTrainingLoss) {
+  RunMaker maker(2);
+  maker.Series("loss", 200, maker.Falling(5, 1, 0.02));
+  maker.Series("eval_loss", 200, [](int) { return kNan; }, 20, 20);
+  const auto findings = maker.Find();
+  const auto* finding = Get(findings, "loss/eval-non-finite");
+  ASSERT_NE(finding, nullptr) << Describe(findings);
+  EXPECT_EQ(finding->severity, model::Severity::kError);
+  EXPECT_EQ(finding->first_step, 20);
+}
+
+TEST(NonFiniteEval, SaysNothingNewOfALostModel) {
+  RunMaker maker(2);
+  maker.Series("loss", 200, [](int step) { return step >= 50 ? kNan : 2.0; });
+  maker.Series("eval_loss", 200, [](int step) { return step >= 50 ? kNan : 2.0; }, 20, 20);
+  const auto findings = maker.Find();
+  EXPECT_EQ(Get(findings, "loss/eval-non-finite"), nullptr) << Describe(findings);
+  EXPECT_NE(Get(findings, "loss/non-finite"), nullptr);
+}
+
+TEST(Collapse, OfAnAttemptThatWasBegunAnewIsOver) {
+  RunMaker maker(2);
+  maker.Series("loss", 60, [](int step) { return step > 10 ? 0.0 : 2.0; });
+  maker.Again(1, 300, maker.Falling(5, 1, 0.02));
+  const auto findings = maker.Find();
+  EXPECT_EQ(Get(findings, "loss/collapse"), nullptr) << Describe(findings);
+}
+
+model::Severity SeverityOf(const std::vector<model::Finding>& findings, std::string_view id) {
+  const model::Finding* finding = Get(findings, id);
+  return finding == nullptr ? model::Severity::kInfo : finding->severity;
+}
+
+TEST(Severity, AskedForByTheUserDoesNotRaiseWhatIsLess) {
+  const auto parsed = catalogue::Settings::Parse("[\"loss/non-finite\"]\nseverity = \"error\"\n", "vigil.toml");
+  ASSERT_TRUE(parsed);
+  const catalogue::Settings& settings = *parsed;
+  RunMaker lost;
+  lost.Series("loss", 100, [](int step) { return step >= 60 ? kNan : 2.0; });
+  EXPECT_EQ(SeverityOf(Detect(lost.run(), settings), "loss/non-finite"), model::Severity::kError);
+  RunMaker skipped;
+  skipped.Series("loss", 200, [&](int step) { return step == 60 ? kNan : 2.0 + skipped.Gauss(0.05) - 0.005 * step; });
+  EXPECT_EQ(SeverityOf(Detect(skipped.run(), settings), "loss/non-finite"), model::Severity::kWarning);
+}
+
 TEST(Divergence, IsFoundWhenOnlyTheLastPointsShowIt) {
   for (const int points : {120, 2000, 100'000}) {
     RunMaker maker(5);

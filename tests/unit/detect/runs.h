@@ -43,6 +43,14 @@ class RunMaker {
     for (int step = first; step <= last; ++step) run_.series.back().Append(step, value(step));
     return *this;
   }
+  // The log tells that the run was stopped after that step and went on.
+  RunMaker& Resumed(int after) {
+    model::Event event;
+    event.kind = model::EventKind::kResume;
+    event.step = after;
+    run_.events.push_back(std::move(event));
+    return *this;
+  }
   double Gauss(double sigma) { return std::normal_distribution<double>(0, sigma)(random_); }
   double Heavy(double sigma, double freedom) { return sigma * std::student_t_distribution<double>(freedom)(random_); }
 
