@@ -15,7 +15,7 @@ import statistics
 import sys
 
 FIXTURES = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "tests", "fixtures")
-LIMIT_BYTES = 4_000_000
+LIMIT_BYTES = 5_000_000
 NUMBER = r"(-?(?:\d+\.?\d*(?:e[+-]?\d+)?|nan|inf))"
 
 
@@ -72,6 +72,7 @@ def from_loop_lines(text, out):
 
 
 LOOP_KEYS = {"lr": "learning_rate", "val_loss": "eval_loss"}
+LIGHTNING_KEYS = {"train_loss": "loss", "val_loss": "eval_loss", "lr-AdamW": "learning_rate"}
 
 
 def from_json_lines(lines, out):
@@ -85,7 +86,8 @@ def from_json_lines(lines, out):
 def from_csv(path, out):
     for row in csv.DictReader(open(path)):
         for key, value in row.items():
-            out.put(LOOP_KEYS.get(key, key), int(row["step"]), value)
+            if value != "":  # Lightning leaves out what a row does not hold
+                out.put(LOOP_KEYS.get(key, LIGHTNING_KEYS.get(key, key)), int(row["step"]), value)
 
 
 def from_events(paths, out):
@@ -97,7 +99,8 @@ def from_events(paths, out):
                 if not v.HasField("tensor") or v.tensor.dtype != 1:
                     continue
                 value = v.tensor.float_val[0] if v.tensor.float_val else float("nan")
-                key = v.tag.removeprefix("train/").replace("eval/", "eval_").replace("val/val_loss", "eval_loss")
+                key = LIGHTNING_KEYS.get(v.tag, v.tag)
+                key = key.removeprefix("train/").replace("eval/", "eval_").replace("val/val_loss", "eval_loss")
                 out.put(LOOP_KEYS.get(key, key), event.step, value)
 
 
@@ -115,8 +118,8 @@ def load(folder):
         sources.append(lambda out: from_events(events, out))
     if os.path.exists(f"{folder}/metrics.jsonl"):
         sources.append(lambda out: from_json_lines(open(f"{folder}/metrics.jsonl"), out))
-    if os.path.exists(f"{folder}/metrics.csv"):
-        sources.append(lambda out: from_csv(f"{folder}/metrics.csv", out))
+    for table in glob.glob(f"{folder}/**/metrics.csv", recursive=True):
+        sources.append(lambda out, table=table: from_csv(table, out))
     for read in (from_dict_lines, from_loop_lines, lambda t, out: from_json_lines(t.splitlines(), out)):
         sources.append(lambda out, read=read: read(text, out))
     for read in sources:

@@ -13,9 +13,17 @@ def make_training_args(folder):
     from transformers import TrainingArguments
 
     arguments = TrainingArguments(
-        output_dir="out", learning_rate=3e-4, warmup_steps=50, max_grad_norm=0.5, per_device_train_batch_size=4,
-        gradient_accumulation_steps=8, max_steps=1200, lr_scheduler_type="cosine", logging_steps=10,
-        use_cpu=True, report_to=[],
+        output_dir="out",
+        learning_rate=3e-4,
+        warmup_steps=50,
+        max_grad_norm=0.5,
+        per_device_train_batch_size=4,
+        gradient_accumulation_steps=8,
+        max_steps=1200,
+        lr_scheduler_type="cosine",
+        logging_steps=10,
+        use_cpu=True,
+        report_to=[],
     )
     torch.save(arguments, folder / "training_args.bin")
 
@@ -24,7 +32,9 @@ def make_trl_args(folder):
     import torch
     from trl import GRPOConfig
 
-    arguments = GRPOConfig(output_dir="out", learning_rate=1e-6, beta=0.04, num_generations=8, use_cpu=True, report_to=[])
+    arguments = GRPOConfig(
+        output_dir="out", learning_rate=1e-6, beta=0.04, num_generations=8, use_cpu=True, report_to=[]
+    )
     torch.save(arguments, folder / "grpo_training_args.bin")
 
 
@@ -51,7 +61,9 @@ def make_wandb(folder):
     os.environ["WANDB_SILENT"] = "true"
     config = {"learning_rate": 0.0003, "model": {"vocab_size": 512}, "max_steps": 12}
     # Names of the machine have no place in a fixture.
-    quiet = wandb.Settings(x_disable_meta=True, disable_git=True, host="gym", program="gym.py", program_relpath="gym.py")
+    quiet = wandb.Settings(
+        x_disable_meta=True, disable_git=True, host="gym", program="gym.py", program_relpath="gym.py"
+    )
     run = wandb.init(project="gym", dir=folder, mode="offline", config=config, settings=quiet)
     for step in range(1, 13):
         print(f"step {step}: loss {3.0 / (1 + 0.25 * step):.4f}")
@@ -62,8 +74,13 @@ def make_wandb(folder):
 def main():
     folder = Path(sys.argv[1]).resolve()
     folder.mkdir(parents=True, exist_ok=True)
-    makers = {"training_args": make_training_args, "trl": make_trl_args, "old": make_old_pickle,
-              "hparams": make_hparams, "wandb": make_wandb}
+    makers = {
+        "training_args": make_training_args,
+        "trl": make_trl_args,
+        "old": make_old_pickle,
+        "hparams": make_hparams,
+        "wandb": make_wandb,
+    }
     for name in sys.argv[2:] or makers:
         makers[name](folder)
 

@@ -13,6 +13,7 @@ from torch import nn
 import task
 
 HF, SFT, GRPO, DPO, TORCH = "hf", "sft", "grpo", "dpo", "torch"
+LIGHTNING, ACCELERATE = "lightning", "accelerate"
 
 
 @dataclass(frozen=True)
@@ -28,7 +29,13 @@ BLOWUP = "loss/divergence,grad/explosion,loss/non-finite,grad/non-finite,loss/no
 FLAT = "loss/not-decreasing,loss/plateau"
 
 FAULTS = [
-    Fault("lr-too-high", (HF, SFT, GRPO, DPO, TORCH), BLOWUP, "lr-too-high", "learning rate 30-300 times too high"),
+    Fault(
+        "lr-too-high",
+        (HF, SFT, GRPO, DPO, TORCH, LIGHTNING, ACCELERATE),
+        BLOWUP,
+        "lr-too-high",
+        "learning rate 30-300 times too high",
+    ),
     Fault(
         "no-warmup",
         (HF, TORCH),
@@ -73,7 +80,7 @@ FAULTS = [
     ),
     Fault(
         "labels-shuffled",
-        (HF, SFT, TORCH),
+        (HF, SFT, TORCH, ACCELERATE),
         FLAT,
         "wrong-targets,frozen-params,objective-mismatch",
         "targets belong to other inputs",
@@ -99,7 +106,13 @@ FAULTS = [
         "lr-too-low,frozen-params",
         "learning rate a thousandth of what the model needs",
     ),
-    Fault("overfit", (HF, SFT, TORCH), "loss/overfit", "overfitting", "tiny train set, many epochs, a real eval set"),
+    Fault(
+        "overfit",
+        (HF, SFT, TORCH, LIGHTNING),
+        "loss/overfit",
+        "overfitting",
+        "tiny train set, many epochs, a real eval set",
+    ),
     Fault("schedule-break", (HF, TORCH), "lr/schedule-break", "bad-schedule", "the scheduler is made anew in mid run"),
     Fault(
         "resume-no-optimizer",

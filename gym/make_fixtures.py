@@ -1,10 +1,12 @@
 """Makes the labelled runs under tests/fixtures: `gym/.venv/bin/python gym/make_fixtures.py [name part ...]`.
 
 Runs are forked from one process that has loaded the trainers; runs that end in a traceback get a process of their own,
-so that the text after it is what Python leaves. The older trainers run in gym/.venv4.
+so that the text after it is what Python leaves. The older trainers run in gym/.venv4, Lightning and Accelerate each in
+an environment of their own (gym/clients/setup.sh).
 """
 
 import argparse
+import functools
 import glob
 import os
 import re
@@ -28,7 +30,10 @@ SCRIPTS = {
     "grpo": "trl_grpo.py",
     "dpo": "trl_dpo.py",
     "torch": "torch_loop.py",
+    "lightning": "lightning_loop.py",
+    "accelerate": "accelerate_loop.py",
 }
+APART = ("lightning", "accelerate")  # trainers with an environment of their own
 HEADER = ["path", "trainer", "fault", "split", "expect", "cause", "onset_step", "note"]
 
 
@@ -64,10 +69,10 @@ def run_forked(script, words, log, buffered):
     os._exit(code)
 
 
-def run_alone(script, words, log, buffered):
+def run_alone(script, words, log, buffered, python=sys.executable):
     flags = [] if buffered else ["-u"]
     child = subprocess.Popen(
-        [sys.executable, *flags, script, *words],
+        [python, *flags, script, *words],
         stdout=log,
         stderr=log,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
@@ -75,10 +80,17 @@ def run_alone(script, words, log, buffered):
     return child.wait()
 
 
+def runner_of(run):
+    if run.trainer in APART:
+        return functools.partial(run_alone, python=os.path.join(GYM, ".clients", run.trainer, "bin", "python"))
+    return run_alone if "alone" in run.how or run.fault.startswith("crash-") else run_forked
+
+
 def scrub(data):
     """Takes machine names and paths out of a text file."""
     home = os.path.realpath(sys.base_prefix)
     for old, new in (
+        *((os.path.join(GYM, ".clients", name), "/opt/venv") for name in APART),
         (os.path.join(GYM, ".venv4"), "/opt/venv"),
         (os.path.join(GYM, ".venv"), "/opt/venv"),
         (home + "/lib/python3.11", "/usr/lib/python3.11"),
@@ -113,9 +125,9 @@ def collect(run, work):
             stamp, _, pid, number = os.path.basename(path).rsplit(".", 3)
             name = f"{stamp}.host.{pid}.{number}"
             copy(path, os.path.join(target, os.path.relpath(os.path.dirname(path), work), name))
-    for name in ("metrics.jsonl", "metrics.csv"):
-        if os.path.exists(os.path.join(work, name)):
-            copy(os.path.join(work, name), os.path.join(target, name))
+    for pattern in ("metrics.jsonl", "**/metrics.csv", "**/hparams.y*ml"):
+        for path in glob.glob(f"{work}/{pattern}", recursive=True):
+            copy(path, os.path.join(target, os.path.relpath(path, work)))
 
 
 def make(run):
@@ -124,7 +136,7 @@ def make(run):
     os.makedirs(work)
     os.chdir(work)
     script = os.path.join(GYM, SCRIPTS[run.trainer])
-    runner = run_alone if "alone" in run.how or run.fault.startswith("crash-") else run_forked
+    runner = runner_of(run)
     with open("train.log", "ab", buffering=0) as log:
         for part in run.parts:
             words = f"--fault {run.fault} --seed {run.seed} {part}".split()
@@ -188,7 +200,7 @@ def main():
             ],
             check=True,
         )
-    if any(r.trainer != "torch" for r in mine):
+    if any(r.trainer not in ("torch", *APART) for r in mine):
         import trl  # noqa: F401
         from trl import DPOTrainer, GRPOTrainer, SFTTrainer  # noqa: F401
     for run in mine:

@@ -4,8 +4,9 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
 peers=build/peers
-packages=(tensorboard pandas)
-if "$peers/bin/python" -c "import tensorboard, pandas" 2>/dev/null; then exit 0; fi
+# The last W&B whose package reads its own files in Python is older than what it writes with.
+packages=(tensorboard pandas wandb==0.25.0 "setuptools<81")
+if "$peers/bin/python" -c "import tensorboard, pandas, wandb.sdk.internal.datastore" 2>/dev/null; then exit 0; fi
 mkdir -p build
 if command -v uv >/dev/null; then
   uv venv --quiet --clear "$peers"

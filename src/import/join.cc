@@ -9,6 +9,7 @@
 #include "import/join/compare.h"
 #include "import/join/merge.h"
 #include "import/join/place.h"
+#include "import/join/writers.h"
 #include "import/journal/journal.h"
 
 namespace vigil::import {
@@ -38,10 +39,10 @@ constexpr std::string_view kMlflowFiles = "mlflow-files";
 // So many runs are compared each with each; of more only those that an index finds alike.
 constexpr std::size_t kFewRuns = 300;
 
-Unit MakeUnit(model::Run part, std::size_t order) {
+Unit MakeUnit(model::Run part, const std::string& writer_folder, std::size_t order) {
   Unit unit;
   const model::Source& source = part.sources.front();
-  unit.folder = std::string(FolderOf(source.path));
+  unit.folder = writer_folder.empty() ? std::string(FolderOf(source.path)) : writer_folder;
   unit.home = std::string(HomeOf(unit.folder));
   unit.file = std::string(WithoutCompression(FileOf(source.path)));
   unit.rank = RankOf(unit.folder, unit.file);
@@ -532,9 +533,9 @@ std::vector<model::Run> Finish(Units& units) {
 std::vector<model::Run> JoinParts(std::vector<model::Run> parts) {
   Units units;
   units.reserve(parts.size());
-  for (model::Run& part : parts) {
-    if (!part.sources.empty()) units.push_back(MakeUnit(std::move(part), units.size()));
-  }
+  std::erase_if(parts, [](const model::Run& part) { return part.sources.empty(); });
+  const std::vector<std::string> writer_folders = WriterFolders(parts);
+  for (std::size_t i = 0; i < parts.size(); ++i) units.push_back(MakeUnit(std::move(parts[i]), writer_folders[i], i));
   if (units.empty()) return {};
   FindHomes(units);
   const auto by_folder_and_format = [](const Unit& unit) { return std::tuple(unit.folder, unit.format); };

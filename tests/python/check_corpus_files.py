@@ -1,154 +1,199 @@
-"""Checks tests/corpus_files.tsv with readers of others: json, csv, the tensorboard package and W&B's own reader.
+"""Compares what vigil reads from files of strangers and of real clients with slow readers of others (slow_readers.py).
 
-usage: check_corpus_files.py TABLE CORPUS
-For each file the series that the table names is read again: number of points, first and last value must be the same.
-Kinds whose reader is absent are left out; exits 77 ("not run") when nothing could be checked.
+usage: check_corpus_files.py DUMP TABLE CORPUS [FIXTURES]
+
+DUMP is the program tests/python/dump_series.cc. For each file in TABLE (tests/corpus_files.tsv): every series, each of
+its values in order, and its steps where the file names them; the table's own columns too. The same for the structured
+files below FIXTURES. Kinds whose package is absent are counted and named; exits 77 ("not run") when nothing was checked.
 """
 
 import csv
-import json
 import math
-import re
+import os
+import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).parent))
+import slow_readers  # noqa: E402
+
 NOT_RUN = 77
-
-
-def number(text):
-    try:
-        return float(str(text).replace(",", ""))
-    except ValueError:
-        return None
-
-
-def from_state(path, name):
-    # The last row sums up the whole run: no step of it.
-    rows = [row for row in json.loads(path.read_text())["log_history"] if "train_runtime" not in row]
-    return [number(row[name]) for row in rows if row.get(name) is not None]
-
-
-def from_lines(path, name):
-    rows = [json.loads(line) for line in path.read_text().splitlines() if line.strip()]
-    return [number(row[name]) for row in rows if row.get(name) is not None]
-
-
-def from_golden(path, name):
-    values = json.loads(path.read_text())[name]["values"]
-    # "nan" stands for the steps that a test of a restart left to the run before it.
-    return [number(values[step]) for step in sorted(values, key=int) if values[step] != "nan"]
-
-
-def from_table(path, name):
-    text = [line for line in path.read_text(errors="replace").splitlines() if line.strip() and not line.startswith("#")]
-    delimiter = max(",;\t", key=text[0].count)
-    rows = list(csv.reader(text, delimiter=delimiter))
-    head = [cell.strip() for cell in rows[0]]
-    if name not in head:
-        return None
-    at = head.index(name)
-    cells = [row[at].strip() for row in rows[1:] if len(row) > at and row[at].strip()]
-    return [number(cell) for cell in cells]
-
-
-def from_events(path, name):
-    from tensorboard.backend.event_processing.event_file_loader import RawEventFileLoader
-    from tensorboard.compat.proto.event_pb2 import Event
-
-    values = []
-    for raw in RawEventFileLoader(str(path)).Load():
-        for value in Event.FromString(raw).summary.value:
-            if value.tag != name:
-                continue
-            if value.WhichOneof("value") == "simple_value":
-                values.append(value.simple_value)
-            elif value.tensor.float_val:
-                values.append(value.tensor.float_val[0])
-            else:
-                return None
-    return values
-
-
-def from_wandb(path, name):
-    from wandb.proto import wandb_internal_pb2
-    from wandb.sdk.internal import datastore
-
-    store = datastore.DataStore()
-    store.open_for_scan(str(path))
-    values = []
-    while True:
-        try:
-            data = store.scan_data()
-        except AssertionError:
-            break
-        if data is None:
-            break
-        record = wandb_internal_pb2.Record.FromString(data)
-        for item in record.history.item:
-            key = item.key or "/".join(item.nested_key)
-            if key == name:
-                values.append(number(item.value_json.strip('"')))
-    return [value for value in values if value is not None]
-
-
-READERS = {
-    "trainer-state": from_state,
-    "jsonl": from_lines,
-    "metric-json": from_golden,
-    "csv": from_table,
-    "tfevents": from_events,
-    "wandb": from_wandb,
+ROOT = Path(__file__).resolve().parents[2]
+# What the vocabulary turns into another unit: shares into percent, milliseconds into seconds, gigabytes into bytes.
+UNITS = (1, 100, 1e-3, 1e9, 2**30, 1e6, 2**20, 1e12, 2**-30, 2**-20)
+# Columns that count, clock or describe the rows and are no series of their own.
+COUNTERS = {
+    *slow_readers.STEP_KEYS,
+    "_step",
+    "_runtime",
+    "_timestamp",
+    "_wandb/runtime",
+    "total_steps",
+    "percentage",
+    "t",
+    "time",
+    "time/iterations",
+    "time/total_timesteps",
+    "elapsed_time",
+    "remaining_time",
+    "story/global_step",
+    "snapshot/global_step",
+    "updates",
+    "epoch",
+    "Step",
+    "train/step",
+    "max_steps",
+    "wall_time",
+    "timestamp",
 }
+COUNTER_PREFIXES = ("time/", "_wandb")
 
 
-def same(a, b):
-    return a == b or (math.isnan(a) and math.isnan(b)) or math.isclose(a, b, rel_tol=1e-12)
+def same(a, b, unit=1.0):
+    return a * unit == b or (math.isnan(a) and math.isnan(b)) or math.isclose(a * unit, b, rel_tol=1e-9)
 
 
-def check(row, corpus):
-    """None when the row is right, "left out" with a reason, or what is wrong."""
-    reader = READERS.get(row["format"])
-    if reader is None or row["longest"] == "-":
-        return "left out: no other reader"
-    try:
-        values = reader(corpus / row["path"], row["longest"])
-    except ImportError as error:
-        return f"left out: {error}"
-    except (KeyError, ValueError, StopIteration) as error:
-        return f"left out: {type(error).__name__} in the other reader"
-    if values is None:
-        return "left out: not in a form that the other reader knows"
-    values = [value for value in values if value is not None]
-    found = (len(values), values[0], values[-1]) if values else (0, math.nan, math.nan)
-    wanted = (int(row["its_points"]), float(row["first_value"]), float(row["last_value"]))
-    ends_agree = same(found[1], wanted[1]) and same(found[2], wanted[2])
-    # Steps that are written twice are taken once, so that there may be fewer points, never more.
-    if ends_agree and wanted[0] <= found[0] <= wanted[0] * 2:
+def by_vigil(dump, path):
+    """{run: {name: [(step, value)]}}."""
+    done = subprocess.run([dump, "--runs", str(path)], capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise ValueError(done.stderr.strip())
+    runs = {}
+    for line in done.stdout.splitlines():
+        run, name, step, _, value = line.split("\t")
+        if not name.startswith("histogram/"):
+            runs.setdefault(run, {}).setdefault(name, []).append((int(step), float(value)))
+    return runs
+
+
+def unit_of(expected, found):
+    pairs = ((a[1], b[1]) for a, b in zip(expected, found, strict=False) if a[1] and b[1] and math.isfinite(a[1]))
+    a, b = next(pairs, (1, 1))
+    return next((unit for unit in UNITS if math.isclose(a * unit, b, rel_tol=1e-9)), 1)
+
+
+def without_repeats(points):
+    """A value that is said twice for one step counts once."""
+    kept = []
+    for point in points:
+        if not kept or point[0] is None or kept[-1][0] != point[0] or not same(kept[-1][1], point[1]):
+            kept.append(point)
+    return kept
+
+
+def difference(expected, found):
+    """What differs between two lists of points, in words; None when nothing does."""
+    unit = unit_of(expected, found)
+    if len(expected) != len(found):
+        expected = without_repeats(expected)
+    if len(expected) != len(found):
+        return f"{len(expected)} points, {len(found)} found"
+    for at, (a, b) in enumerate(zip(expected, found, strict=True)):
+        if not same(a[1], b[1], unit) or (a[0] is not None and a[0] != b[0]):
+            return f"point {at}: {a} expected, {b} found"
+    return None
+
+
+def compare(expected, found):
+    """Differences between two readings of one run: [text], and how many values are the same."""
+    problems, values = [], 0
+    for name, points in found.items():
+        if name not in expected and name.startswith("system/"):
+            continue  # samples of the machine, which the other reader leaves
+        if name not in expected:
+            problems.append(f"{name}: no such series in the file")
+            continue
+        problem = difference(expected[name], points)
+        problems += [f"{name}: {problem}"] if problem else []
+        values += 0 if problem else len(points)
+    for name in expected:
+        if name not in found and name not in COUNTERS and not name.startswith(COUNTER_PREFIXES):
+            problems.append(f"{name}: not read")
+    return problems, values
+
+
+def table_problem(row, found):
+    """Whether the table's own columns say what was read."""
+    if row["longest"] == "-":
         return None
-    return f"wrong: table {wanted}, other reader {found}"
+    points = [point for run in found.values() for name, point in run.items() if name == row["longest"]]
+    if not points:
+        return f"{row['longest']}: named in the table, not read"
+    told = (int(row["its_points"]), float(row["first_value"]), float(row["last_value"]))
+    seen = (len(points[0]), points[0][0][1], points[0][-1][1])
+    right = told[0] == seen[0] and same(told[1], seen[1]) and same(told[2], seen[2])
+    return None if right else f"{row['longest']}: {told} in the table, {seen} read"
+
+
+class Check:
+    def __init__(self, dump):
+        self.dump, self.files, self.values, self.left, self.problems = dump, 0, 0, Counter(), []
+
+    def file(self, path, kind, row=None):
+        reader = slow_readers.READERS.get(kind)
+        if reader is None:
+            self.left[f"{kind}: no other reader"] += 1
+            return
+        try:
+            expected = reader(path)
+        except ImportError as error:
+            self.left[f"{kind}: {error}"] += 1
+            return
+        try:
+            found = by_vigil(self.dump, slow_readers.expanded(path))
+        except ValueError as error:
+            self.problems.append(str(error))
+            return
+        problem = table_problem(row, found) if row else None
+        self.problems += [f"{path.name}: {problem}"] if problem else []
+        missing = {run for run, series in expected.items() if series} - set(found)
+        self.problems += [f"{path.name}: run {run} not read" for run in missing]
+        for run, series in found.items():
+            problems, values = compare(expected.get(run, {}), series)
+            self.problems += [f"{path.name}: {text}" for text in problems]
+            self.values += values
+        self.files += 1
+
+
+def kind_of(path):
+    name = path.name.removesuffix(".gz")
+    if "tfevents" in name:
+        return "tfevents"
+    kinds = {".wandb": "wandb", ".csv": "csv", ".jsonl": "jsonl", ".db": "sqlite"}
+    return "trainer-state" if name == "trainer_state.json" else kinds.get(Path(name).suffix)
+
+
+def need_packages():
+    """Goes on with the Python of the benchmarks' peers where the one in use has no tensorboard."""
+    try:
+        import tensorboard  # noqa: F401
+    except ImportError:
+        peers = ROOT / "build/peers/bin/python"
+        if peers.exists() and Path(sys.prefix) != ROOT / "build/peers":
+            os.execv(peers, [str(peers), *sys.argv])
 
 
 def main():
-    table, corpus = Path(sys.argv[1]), Path(sys.argv[2])
-    if not corpus.exists():
-        print("not run: corpus absent")
-        sys.exit(NOT_RUN)
-    checked, left, wrong = 0, {}, []
-    with table.open() as file:
-        for row in csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE):
-            said = check(row, corpus)
-            if said is None:
-                checked += 1
-            elif said.startswith("left out"):
-                left.setdefault(re.sub(r"'.*", "", said), []).append(row["path"])
-            else:
-                wrong.append(f"{row['path']}: {row['longest']}: {said}")
-    for reason, paths in left.items():
-        print(f"{len(paths)} {reason}")
-    print(f"{checked} files: the same, {len(wrong)} wrong")
-    if wrong:
-        sys.exit("\n".join(wrong))
-    if checked == 0:
+    need_packages()
+    dump, table, corpus, *fixtures = sys.argv[1:]
+    check = Check(dump)
+    if Path(corpus).exists():
+        with open(table) as file:
+            for row in csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE):
+                check.file(Path(corpus) / row["path"], row["format"], row)
+    else:
+        print(f"not run: the corpus is absent ({corpus})")
+    for folder in fixtures:
+        for path in sorted(Path(folder).rglob("*")):
+            if path.is_file() and (kind := kind_of(path)):
+                check.file(path, kind)
+    for reason, count in check.left.items():
+        print(f"not run: {count} files: {reason}")
+    print(f"{check.files} files, {check.values} values: the same, {len(check.problems)} problems")
+    if check.problems:
+        sys.exit("\n".join(check.problems[:40]))
+    if check.files == 0:
         sys.exit(NOT_RUN)
 
 

@@ -7,30 +7,20 @@ the tensorboard package or the files are absent.
 
 import math
 import os
-import struct
 import subprocess
 import sys
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).parent))
+from slow_readers import tensor_number  # noqa: E402
+
 NOT_RUN = 77
 ROOT = Path(__file__).resolve().parents[2]
-DATA_TYPES = {1: ("float_val", "<f"), 2: ("double_val", "<d"), 3: ("int_val", "<i"), 9: ("int64_val", "<q")}
 
 
 def not_run(why):
     print(f"not run: {why}")
     sys.exit(NOT_RUN)
-
-
-def tensor_scalar(tensor):
-    """The number in a TensorProto of one element, None when it is anything else."""
-    if tensor.dtype not in DATA_TYPES or any(dim.size != 1 for dim in tensor.tensor_shape.dim):
-        return None
-    field, layout = DATA_TYPES[tensor.dtype]
-    if tensor.tensor_content:
-        return struct.unpack(layout, tensor.tensor_content)[0]
-    values = getattr(tensor, field)
-    return values[0] if len(values) == 1 else None
 
 
 def append(points, point):
@@ -44,17 +34,26 @@ def values_of(path):
     from tensorboard.backend.event_processing.event_file_loader import RawEventFileLoader
     from tensorboard.compat.proto.event_pb2 import Event
 
-    series = {}
+    series, described = {}, {}
     for raw in RawEventFileLoader(str(path)).Load():
         event = Event.FromString(raw)
         for value in event.summary.value:
             kind = value.WhichOneof("value")
+            plugin = described.setdefault(value.tag, value.metadata.plugin_data.plugin_name)
             number = value.simple_value if kind == "simple_value" else None
-            if kind == "tensor":
-                number = tensor_scalar(value.tensor)
+            if kind == "tensor" and plugin in ("", "scalars"):
+                number = tensor_number(value.tensor)
             if number is not None:
                 append(series.setdefault(value.tag, []), (event.step, event.wall_time, float(number)))
-    return series
+    return series if any(point[0] for points in series.values() for point in points) else counted(series)
+
+
+def counted(series):
+    """A writer that was never told a step puts every point at 0: they are counted instead."""
+    return {
+        tag: [(at, *point[1:]) for at, point in enumerate(points)] if len(points) > 1 else points
+        for tag, points in series.items()
+    }
 
 
 def values_by_vigil(dump, path):

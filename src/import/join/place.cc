@@ -18,8 +18,8 @@ bool IsOneOf(std::string_view name, std::initializer_list<std::string_view> name
 }
 
 bool HoldsTrackers(std::string_view folder_name) {
-  return IsOneOf(ToLower(folder_name),
-                 {"runs", "logs", "log", "tensorboard", "tensorboard_logs", "wandb", "tb", "tb_logs", "events"});
+  return IsOneOf(ToLower(folder_name), {"runs", "logs", "log", "tensorboard", "tensorboard_logs", "wandb", "tb",
+                                        "tb_logs", "events", "lightning_logs"});
 }
 
 // Where torchrun puts the output of a rank: <run>/attempt_0/3.
@@ -64,12 +64,26 @@ std::string NameOf(const NameHints& hints) {
   return std::string(folder);
 }
 
-// The name with as much of the path above it as tells it from others.
-std::string LongerName(const NameHints& hints, const std::string& name) {
+// The folder whose name tells a run of that name from others: the next one above it that is not called so everywhere.
+std::string_view FolderAbove(const NameHints& hints, const std::string& name) {
   // A tracker's own id stands in the place of a folder's name.
   const std::string_view home = NamingFolder(hints.own.empty() ? hints.home : FolderOf(hints.home));
-  const std::string_view above = FileOf(FileOf(home) == name ? FolderOf(home) : home);
-  return above.empty() || above == "." ? name : std::string(above) + "/" + name;
+  return NamingFolder(FileOf(home) == name ? FolderOf(home) : home);
+}
+
+// Puts one more folder before each name that several runs have; false when nothing was left to put there.
+bool Lengthen(std::vector<std::string>& names, std::vector<std::string_view>& above) {
+  std::map<std::string, int> counts;
+  for (const std::string& name : names) ++counts[name];
+  bool any = false;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const std::string_view folder = FileOf(above[i]);
+    if (counts[names[i]] < 2 || folder.empty() || folder == "." || folder == "..") continue;
+    names[i] = std::string(folder) + "/" + names[i];
+    above[i] = NamingFolder(FolderOf(above[i]));
+    any = true;
+  }
+  return any;
 }
 
 }  // namespace
@@ -185,12 +199,12 @@ std::string WithoutDigits(std::string_view name) {
 }
 
 std::vector<std::string> NameRuns(const std::vector<NameHints>& hints) {
+  constexpr int kMostFolders = 3;
   std::vector<std::string> names;
-  std::map<std::string, int> counts;
-  for (const NameHints& hint : hints) ++counts[names.emplace_back(NameOf(hint))];
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    if (counts[names[i]] > 1) names[i] = LongerName(hints[i], names[i]);
-  }
+  std::vector<std::string_view> above;
+  above.reserve(hints.size());
+  for (const NameHints& hint : hints) above.push_back(FolderAbove(hint, names.emplace_back(NameOf(hint))));
+  for (int folders = 0; folders < kMostFolders && Lengthen(names, above);) ++folders;
   std::map<std::string, int> used;
   for (std::string& name : names) {
     const int times = ++used[name];

@@ -15,12 +15,6 @@ using codec::FieldKey;
 using codec::ProtoFields;
 using codec::WireType;
 
-struct Bucket {
-  double left = 0;
-  double right = 0;
-  double count = 0;
-};
-
 // The doubles of a packed field, behind those that are there.
 void TakeDoubles(std::string_view packed, std::vector<double>& into) {
   for (; packed.size() >= sizeof(double); packed.remove_prefix(sizeof(double))) {
@@ -28,27 +22,6 @@ void TakeDoubles(std::string_view packed, std::vector<double>& into) {
     std::memcpy(&value, packed.data(), sizeof(value));
     into.push_back(value);
   }
-}
-
-double Quantile(const std::vector<Bucket>& buckets, double total, double share) {
-  double before = 0;
-  for (const Bucket& bucket : buckets) {
-    if (bucket.count <= 0) continue;
-    if (before + bucket.count >= share * total) {
-      const double part = std::clamp((share * total - before) / bucket.count, 0.0, 1.0);
-      return bucket.left + part * (bucket.right - bucket.left);
-    }
-    before += bucket.count;
-  }
-  return buckets.back().right;
-}
-
-std::optional<Distribution> Summarise(const std::vector<Bucket>& buckets, double min, double max) {
-  double total = 0;
-  for (const Bucket& bucket : buckets) total += std::max(0.0, bucket.count);
-  if (buckets.empty() || !(total > 0)) return std::nullopt;
-  return Distribution{min, Quantile(buckets, total, 0.05), Quantile(buckets, total, 0.5),
-                      Quantile(buckets, total, 0.95), max};
 }
 
 }  // namespace
@@ -93,11 +66,7 @@ std::optional<Distribution> FromHistogramTensor(std::string_view tensor_proto) {
   std::vector<Bucket> buckets;
   for (std::size_t i = 0; i < numbers.size(); i += 3) buckets.push_back({numbers[i], numbers[i + 1], numbers[i + 2]});
   // Buckets that count nothing at the ends are only there to fill the table.
-  const auto counts = [](const Bucket& bucket) { return bucket.count > 0; };
-  const auto first = std::find_if(buckets.begin(), buckets.end(), counts);
-  const auto last = std::find_if(buckets.rbegin(), buckets.rend(), counts);
-  if (first == buckets.end()) return std::nullopt;
-  return Summarise(buckets, first->left, last->right);
+  return SummariseFilled(buckets);
 }
 
 }  // namespace vigil::import::tfevents

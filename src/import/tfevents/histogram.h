@@ -4,16 +4,9 @@
 #include <optional>
 #include <string_view>
 
-namespace vigil::import::tfevents {
+#include "import/distribution.h"
 
-// What is kept of a distribution. Quantiles are interpolated within their bucket.
-struct Distribution {
-  double min = 0;
-  double p05 = 0;
-  double median = 0;
-  double p95 = 0;
-  double max = 0;
-};
+namespace vigil::import::tfevents {
 
 // Nothing when the message is damaged or counts nothing.
 std::optional<Distribution> FromHistogram(std::string_view histogram_proto);

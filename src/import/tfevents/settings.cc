@@ -85,16 +85,17 @@ void AddHparams(std::string_view plugin_content, PartBuilder& builder) {
   }
 }
 
-void AddTextSettings(std::string_view text, PartBuilder& builder) {
+bool AddTextSettings(std::string_view text, PartBuilder& builder) {
   text = Trim(text);
+  const std::size_t before = builder.part().facts.size();
   if (text.starts_with('{')) AddJson(text, builder);
-  if (!text.starts_with('|')) return;
   std::size_t count = 0;
-  while (!text.empty() && count++ < kMaxSettings) {
+  while (text.starts_with('|') && count++ < kMaxSettings) {
     const std::size_t end = std::min(text.find('\n'), text.size());
     AddTableRow(text.substr(0, end), builder);
     text.remove_prefix(std::min(end + 1, text.size()));
   }
+  return builder.part().facts.size() != before;
 }
 
 }  // namespace vigil::import::tfevents

@@ -11,7 +11,7 @@ namespace vigil::import::tfevents {
 void AddHparams(std::string_view plugin_content, PartBuilder& builder);
 
 // The settings in a text summary: a JSON object (what the Hugging Face Trainer writes as "args" and "model_config") or
-// a Markdown table of two columns. Other text says nothing.
-void AddTextSettings(std::string_view text, PartBuilder& builder);
+// a Markdown table of two columns. False when it is other text.
+bool AddTextSettings(std::string_view text, PartBuilder& builder);
 
 }  // namespace vigil::import::tfevents

@@ -16,11 +16,9 @@ enum class TagKind : std::uint8_t { kScalar, kHistogram, kText, kHparams, kIgnor
 struct Tag {
   std::string name;
   TagKind kind = TagKind::kIgnored;
-  bool counts_rows = false;  // written without a step: the point's number stands for it
-  PartBuilder::SeriesId series = 0;
-  std::uint32_t follower = 0;  // the tag that came after this one the last time
-  // Of a histogram: `series` holds the minimum, those behind it the quantiles and the maximum.
-  static constexpr PartBuilder::SeriesId kStatistics = 5;
+  bool counts_rows = false;          // written without a step: the point's number stands for it
+  PartBuilder::SeriesId series = 0;  // of a histogram the first of its series
+  std::uint32_t follower = 0;        // the tag that came after this one the last time
 };
 
 // Finds tags by name. A trainer writes its tags in the same order again and again, so the tag that followed last time

@@ -23,11 +23,20 @@ enum class DataType : std::uint32_t {
   kInt8 = 6,
   kInt64 = 9,
   kBool = 10,
+  kQint8 = 11,
+  kQuint8 = 12,
+  kQint32 = 13,
   kBfloat16 = 14,
+  kQint16 = 15,
+  kQuint16 = 16,
   kUint16 = 17,
   kHalf = 19,
   kUint32 = 22,
   kUint64 = 23,
+  kFloat8E5m2 = 24,
+  kFloat8E4m3 = 25,
+  kInt4 = 29,
+  kUint4 = 30,
 };
 
 double HalfToDouble(std::uint32_t bits) {
@@ -44,6 +53,19 @@ double HalfToDouble(std::uint32_t bits) {
   return (bits & 0x8000U) != 0 ? -magnitude : magnitude;
 }
 
+// The upper byte of a half.
+double Float8E5m2ToDouble(std::uint32_t bits) { return HalfToDouble((bits & 0xffU) << 8U); }
+
+// Has no infinity: only all ones are no number.
+double Float8E4m3ToDouble(std::uint32_t bits) {
+  const std::uint32_t exponent = (bits >> 3U) & 0xfU;
+  const double fraction = bits & 7U;
+  double magnitude =
+      exponent == 0 ? std::ldexp(fraction, -9) : std::ldexp(8 + fraction, static_cast<int>(exponent) - 10);
+  if ((bits & 0x7fU) == 0x7fU) magnitude = std::nan("");
+  return (bits & 0x80U) != 0 ? -magnitude : magnitude;
+}
+
 double Bfloat16ToDouble(std::uint32_t bits) { return std::bit_cast<float>(bits << 16U); }
 
 template <class Number>
@@ -54,8 +76,9 @@ std::optional<double> FromRaw(std::string_view raw) {
   return static_cast<double>(std::bit_cast<Number>(bytes));
 }
 
+template <class Bits>
 std::optional<double> FromRawBits(std::string_view raw, double (*convert)(std::uint32_t)) {
-  const auto bits = FromRaw<std::uint16_t>(raw);
+  const auto bits = FromRaw<Bits>(raw);
   if (!bits) return std::nullopt;
   return convert(static_cast<std::uint32_t>(*bits));
 }
@@ -68,26 +91,37 @@ std::optional<double> FromContent(DataType type, std::string_view raw) {
     case DataType::kDouble:
       return FromRaw<double>(raw);
     case DataType::kInt32:
+    case DataType::kQint32:
       return FromRaw<std::int32_t>(raw);
     case DataType::kUint8:
+    case DataType::kQuint8:
     case DataType::kBool:
+    case DataType::kUint4:
       return FromRaw<std::uint8_t>(raw);
     case DataType::kInt16:
+    case DataType::kQint16:
       return FromRaw<std::int16_t>(raw);
     case DataType::kInt8:
+    case DataType::kQint8:
+    case DataType::kInt4:
       return FromRaw<std::int8_t>(raw);
     case DataType::kInt64:
       return FromRaw<std::int64_t>(raw);
     case DataType::kUint16:
+    case DataType::kQuint16:
       return FromRaw<std::uint16_t>(raw);
     case DataType::kUint32:
       return FromRaw<std::uint32_t>(raw);
     case DataType::kUint64:
       return FromRaw<std::uint64_t>(raw);
     case DataType::kHalf:
-      return FromRawBits(raw, HalfToDouble);
+      return FromRawBits<std::uint16_t>(raw, HalfToDouble);
     case DataType::kBfloat16:
-      return FromRawBits(raw, Bfloat16ToDouble);
+      return FromRawBits<std::uint16_t>(raw, Bfloat16ToDouble);
+    case DataType::kFloat8E5m2:
+      return FromRawBits<std::uint8_t>(raw, Float8E5m2ToDouble);
+    case DataType::kFloat8E4m3:
+      return FromRawBits<std::uint8_t>(raw, Float8E4m3ToDouble);
   }
   return std::nullopt;
 }
@@ -107,11 +141,12 @@ std::optional<double> FromInteger(DataType type, std::uint64_t bits) {
   }
 }
 
+// Whether an element is a number. Text, complex numbers and handles are none.
 bool IsKnown(DataType type) {
-  constexpr std::uint32_t kNumeric = 1U << 1U | 1U << 2U | 1U << 3U | 1U << 4U | 1U << 5U | 1U << 6U | 1U << 9U |
-                                     1U << 10U | 1U << 14U | 1U << 17U | 1U << 19U | 1U << 22U | 1U << 23U;
+  constexpr std::uint32_t kOthers = 1U << 0U | 1U << 7U | 1U << 8U | 1U << 18U | 1U << 20U | 1U << 21U | 1U << 26U |
+                                    1U << 27U | 1U << 28U | 1U << 31U;
   const auto number = static_cast<std::uint32_t>(type);
-  return number < 32 && (kNumeric >> number & 1U) != 0;
+  return number < 32 && (kOthers >> number & 1U) == 0;
 }
 
 // Elements in a TensorShapeProto; anything but one is all the same to the caller.
@@ -187,6 +222,9 @@ Elements Take(std::string_view tensor) {
         break;
       case FieldKey(6, WireType::kFixed64):
         TakeOne(elements.real, fields.AsDouble(), elements.single);
+        break;
+      case FieldKey(18, WireType::kBytes):  // float8_val
+        elements.content = fields.bytes();
         break;
       case FieldKey(8, WireType::kBytes):
         if (elements.text.empty()) elements.text = fields.bytes();

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <numeric>
 
@@ -152,6 +151,7 @@ class TfeventsReader : public Reader {
     Tag* tag = tags_.Find(value.tag);
     if (tag == nullptr) tag = OpenTag(value);
     if (tag != nullptr && tag->kind == TagKind::kHistogram) return TakeHistogram(event, value, *tag);
+    if (tag != nullptr && tag->kind == TagKind::kText) return TakeText(event, value);
     if (tag == nullptr || tag->kind != TagKind::kScalar) return;
     if (value.is_simple) {
       AddPoint(*tag, event.step, event.wall_time, static_cast<double>(value.simple));
@@ -164,25 +164,26 @@ class TfeventsReader : public Reader {
     const auto distribution = value.histogram.empty() ? tfevents::FromHistogramTensor(value.tensor)
                                                       : tfevents::FromHistogram(value.histogram);
     if (!distribution) return;
-    const std::array<double, Tag::kStatistics> values = {distribution->min, distribution->p05, distribution->median,
-                                                         distribution->p95, distribution->max};
-    for (PartBuilder::SeriesId i = 0; i < Tag::kStatistics; ++i)
-      builder_.Add(tag.series + i, event.step, values[i], event.wall_time);
+    AddDistribution({tag.series, true}, event.step, event.wall_time, *distribution, builder_);
   }
 
-  // A histogram's series do not take the name of a signal: the largest gradient of a layer is not the gradient norm.
+  // Settings, or something that was said. What a model wrote must not be taken for the run's own errors, so that text
+  // is kept as a remark and not searched.
+  void TakeText(const Event& event, const Value& value) {
+    const std::string_view text = tfevents::TensorText(value.tensor);
+    if (text.empty() || ++texts_ > kMaxTexts || tfevents::AddTextSettings(text, builder_)) return;
+    model::Event told;
+    told.text = fmt::format("{}: {}", value.tag, Printable(text.substr(0, kLongestText)));
+    if (event.step >= 0) told.step = event.step;
+    told.time = event.wall_time;
+    builder_.AddEvent(std::move(told));
+  }
+
   void OpenHistogram(Tag& tag) {
-    constexpr std::array<const char*, Tag::kStatistics> kNames = {"min", "p05", "p50", "p95", "max"};
-    if (++histograms_ > kMaxHistograms) {
-      tag.kind = TagKind::kIgnored;
-      return;
-    }
-    for (PartBuilder::SeriesId i = 0; i < Tag::kStatistics; ++i) {
-      const auto series = builder_.OpenSeries("histogram/" + tag.name, {{"statistic", kNames[i]}});
-      if (i == 0) tag.series = series;
-      // Names beyond the limit share one series.
-      if (series != tag.series + i) tag.kind = TagKind::kIgnored;
-    }
+    const bool room = ++histograms_ <= kMaxHistograms;
+    const DistributionSeries series = room ? OpenDistribution(tag.name, builder_) : DistributionSeries();
+    tag.series = series.first;
+    if (!series.opened) tag.kind = TagKind::kIgnored;
   }
 
   void AddPoint(const Tag& tag, std::int64_t step, double wall_time, double value) {
@@ -202,7 +203,6 @@ class TfeventsReader : public Reader {
     const Plugin plugin = tfevents::ParsePlugin(value.metadata);
     Tag tag{std::string(value.tag), KindOf(value, plugin), false, 0, 0};
     if (tag.kind == TagKind::kHparams) tfevents::AddHparams(plugin.content, builder_);
-    if (tag.kind == TagKind::kText) tfevents::AddTextSettings(tfevents::TensorText(value.tensor), builder_);
     if (tag.kind == TagKind::kScalar) OpenScalar(tag);
     if (tag.kind == TagKind::kHistogram) OpenHistogram(tag);
     return &tags_.Add(std::move(tag));
@@ -258,6 +258,7 @@ class TfeventsReader : public Reader {
     if (too_many_tags_) builder_.AddNote(fmt::format("tags after the first {} left out", FormatCount(kMaxTags)));
     if (histograms_ > kMaxHistograms)
       builder_.AddNote(fmt::format("histograms after the first {} left out", FormatCount(kMaxHistograms)));
+    if (texts_ > kMaxTexts) builder_.AddNote(fmt::format("texts after the first {} left out", FormatCount(kMaxTexts)));
     without_time_ = 0;
     too_many_tags_ = false;
   }
@@ -289,7 +290,10 @@ class TfeventsReader : public Reader {
   bool has_steps_ = false;  // any event at another step than 0
   bool too_many_tags_ = false;
   static constexpr std::size_t kMaxHistograms = 20'000;
+  static constexpr std::size_t kMaxTexts = 10'000;
+  static constexpr std::size_t kLongestText = 512;
   std::size_t histograms_ = 0;
+  std::size_t texts_ = 0;
   std::uint64_t without_time_ = 0;
   Places wrong_checksum_;
   Places not_decodable_;

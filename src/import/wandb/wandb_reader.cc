@@ -1,9 +1,14 @@
 #include <fmt/format.h>
 
-#include <array>
+#include <algorithm>
+#include <map>
+#include <unordered_map>
 
 #include "codec/codec.h"
+#include "import/distribution.h"
 #include "import/settings/settings.h"
+#include "import/wandb/axes.h"
+#include "import/wandb/items.h"
 #include "import/wandb/wandb.h"
 
 namespace vigil::import {
@@ -12,41 +17,22 @@ namespace {
 using codec::FieldKey;
 using codec::ProtoFields;
 using codec::WireType;
+using wandb::Item;
+using wandb::Unquoted;
 
 constexpr std::string_view kFileHeader("\x3A\x57\x26\x42\xE1\xBE\x00", 7);
 
-// Field numbers of a Record that are read; the others (summaries, files, telemetry, requests) are passed over.
+// Field numbers of a Record that are read; the others (files, telemetry, requests) are passed over.
 constexpr std::uint32_t kHistory = FieldKey(2, WireType::kBytes);
+constexpr std::uint32_t kSummary = FieldKey(3, WireType::kBytes);
 constexpr std::uint32_t kConfig = FieldKey(5, WireType::kBytes);
 constexpr std::uint32_t kStats = FieldKey(7, WireType::kBytes);
+constexpr std::uint32_t kAlert = FieldKey(10, WireType::kBytes);
+constexpr std::uint32_t kMetric = FieldKey(12, WireType::kBytes);
 constexpr std::uint32_t kConsole = FieldKey(13, WireType::kBytes);
 constexpr std::uint32_t kRun = FieldKey(17, WireType::kBytes);
 constexpr std::uint32_t kExit = FieldKey(18, WireType::kBytes);
-
-// A key and its value as JSON: how history, config and system metrics are stored.
-struct Item {
-  std::string key;
-  std::string_view json;
-};
-
-Item ParseItem(std::string_view bytes) {
-  Item item;
-  ProtoFields fields(bytes);
-  while (fields.Next()) {
-    if (fields.key() == FieldKey(1, WireType::kBytes)) item.key = fields.bytes();
-    if (fields.key() == FieldKey(2, WireType::kBytes)) {  // nested keys, one field a level
-      if (!item.key.empty()) item.key += '/';
-      item.key += fields.bytes();
-    }
-    if (fields.key() == FieldKey(16, WireType::kBytes)) item.json = fields.bytes();
-  }
-  return item;
-}
-
-std::string_view Unquoted(std::string_view json) {
-  const bool quoted = json.size() >= 2 && json.front() == '"' && json.back() == '"';
-  return quoted ? json.substr(1, json.size() - 2) : json;
-}
+constexpr std::uint32_t kEnvironment = FieldKey(26, WireType::kBytes);
 
 double TimestampOf(std::string_view bytes) {
   double seconds = 0;
@@ -81,7 +67,17 @@ class WandbReader : public Reader {
   // One value of a row of history that is not yet in its series: the step may stand behind it in the row.
   struct Pending {
     PartBuilder::SeriesId series = 0;
+    std::size_t axis = wandb::Axes::kNone;
     double value = 0;
+  };
+
+  // What is known about a key of the history.
+  enum class Role : std::uint8_t { kRowStep, kTime, kStep, kValue, kInternal };
+  struct Column {
+    Role role = Role::kValue;
+    bool opened = false;
+    PartBuilder::SeriesId series = 0;
+    std::size_t axis = wandb::Axes::kNone;
   };
 
   std::unique_ptr<Reader> OpenConsole() {
@@ -111,6 +107,10 @@ class WandbReader : public Reader {
     ProtoFields fields(bytes);
     while (fields.Next()) {
       if (fields.key() == kHistory) ReadHistory(fields.bytes());
+      if (fields.key() == kSummary) HoldSummary(fields.bytes());
+      if (fields.key() == kAlert) ReadAlert(fields.bytes());
+      if (fields.key() == kMetric) DeclareAxis(fields.bytes());
+      if (fields.key() == kEnvironment) ReadEnvironment(fields.bytes());
       if (fields.key() == kConfig) ReadConfig(fields.bytes());
       if (fields.key() == kStats) ReadStats(fields.bytes());
       if (fields.key() == kConsole) ReadConsole(fields.bytes());
@@ -120,52 +120,132 @@ class WandbReader : public Reader {
   }
 
   void ReadHistory(std::string_view bytes) {
+    held_summary_.clear();  // it says the same
     row_.clear();
-    std::int64_t row_step = model::kNoStep;  // counts calls of log()
-    std::int64_t own_step = model::kNoStep;  // the trainer's own step, where it logs one
+    axes_.BeginRow(rows_++);
     double time = model::kNoValue;
     ProtoFields fields(bytes);
     while (fields.Next()) {
-      if (fields.key() == FieldKey(2, WireType::kBytes)) {
-        ProtoFields step(fields.bytes());
-        while (step.Next()) {
-          if (step.key() == FieldKey(1, WireType::kVarint)) row_step = step.AsInt64();
-        }
-      }
+      if (fields.key() == FieldKey(2, WireType::kBytes)) ReadRowStep(fields.bytes());
       if (fields.key() != FieldKey(1, WireType::kBytes)) continue;
-      const Item item = ParseItem(fields.bytes());
-      const auto value = ParseNumber(Unquoted(item.json));
-      if (!value) continue;
-      if (item.key == "_step") {
-        row_step = static_cast<std::int64_t>(*value);
-      } else if (item.key == "_timestamp") {
-        time = *value;
-      } else if (IsStepKey(item.key) && *value >= 0 && *value < 9e15) {
-        own_step = static_cast<std::int64_t>(*value);
-      } else if (item.key != "_runtime" && item.key != "_wandb") {
-        row_.push_back({builder_.OpenSeries(item.key), *value});
+      wandb::ParseItem(fields.bytes(), item_);
+      const auto value = ParseNumber(Unquoted(item_.json));
+      if (value) {
+        TakeNumber(*value, time);
+      } else {
+        histograms_.Take(item_);
       }
     }
-    const std::int64_t step = own_step != model::kNoStep ? own_step : row_step != model::kNoStep ? row_step : rows_;
-    ++rows_;
-    for (const Pending& pending : row_) builder_.Add(pending.series, step, pending.value, time);
+    for (const Pending& pending : row_) builder_.Add(pending.series, axes_.StepOn(pending.axis), pending.value, time);
+    histograms_.Finish([&](const std::string& name, const Distribution& distribution) {
+      const std::int64_t step = axes_.StepOn(axes_.AxisFor(name));
+      const DistributionSeries series = OpenDistribution(name, builder_);
+      if (series.opened) AddDistribution(series, step, time, distribution, builder_);
+    });
   }
 
-  static bool IsStepKey(std::string_view key) {
-    constexpr std::array<std::string_view, 8> kStepKeys = {
-        "train/global_step", "trainer/global_step", "global_step",         "step", "iter",
-        "iteration",         "train/step",          "training/global_step"};
-    for (const std::string_view known : kStepKeys) {
-      if (key == known) return true;
+  void ReadRowStep(std::string_view bytes) {
+    ProtoFields step(bytes);
+    while (step.Next()) {
+      if (step.key() == FieldKey(1, WireType::kVarint)) axes_.SetRowStep(step.AsInt64());
     }
-    return false;
+  }
+
+  void TakeNumber(double value, double& time) {
+    Column& column = ColumnOf(item_.key);
+    if (column.role == Role::kRowStep) axes_.SetRowStep(static_cast<std::int64_t>(value));
+    if (column.role == Role::kTime) time = value;
+    if (column.role == Role::kStep) axes_.TakeStep(item_.key, value);
+    if (column.role != Role::kValue) return;
+    if (!column.opened) column.series = builder_.OpenSeries(item_.key);
+    column.opened = true;
+    row_.push_back({column.series, column.axis, value});
+  }
+
+  Column& ColumnOf(const std::string& key) {
+    if (const auto at = columns_.find(key); at != columns_.end()) return at->second;
+    if (columns_.size() >= PartBuilder::kMaxSeries) columns_.clear();
+    return columns_.emplace(key, Column{RoleOf(key), false, 0, axes_.AxisFor(key)}).first->second;
+  }
+
+  Role RoleOf(std::string_view key) const {
+    if (key == "_step") return Role::kRowStep;
+    if (key == "_timestamp") return Role::kTime;
+    if (key == "_runtime" || key == "_wandb") return Role::kInternal;
+    return axes_.IsStep(key) ? Role::kStep : Role::kValue;
+  }
+
+  void DeclareAxis(std::string_view bytes) {
+    axes_.Declare(bytes);
+    columns_.clear();
+  }
+
+  // The client repeats each row of the history in a summary before it. One that nothing of the history follows was
+  // written by the user, or is the last.
+  void HoldSummary(std::string_view bytes) {
+    ReadHeldSummary();
+    if (bytes.size() < kLongestTree) held_summary_ = bytes;
+  }
+
+  void ReadHeldSummary() {
+    ProtoFields fields(held_summary_);
+    while (fields.Next()) {
+      if (fields.key() != FieldKey(1, WireType::kBytes)) continue;
+      wandb::ParseItem(fields.bytes(), item_);
+      const auto value = ParseNumber(Unquoted(item_.json));
+      if (value && !item_.key.starts_with('_') && summary_.size() < kMostSummaries) summary_[item_.key] = *value;
+    }
+    held_summary_.clear();
+  }
+
+  // What was told at the end and is no series yet: one point behind all others.
+  void AddSummary() {
+    ReadHeldSummary();
+    for (const auto& [key, value] : summary_) {
+      const Column& column = ColumnOf(key);
+      if (column.role == Role::kValue && !column.opened)
+        builder_.Add(builder_.OpenSeries(key), axes_.StepOn(column.axis), value);
+    }
+  }
+
+  void ReadAlert(std::string_view bytes) {
+    std::string_view title;
+    std::string_view text;
+    ProtoFields fields(bytes);
+    while (fields.Next()) {
+      if (fields.key() == FieldKey(1, WireType::kBytes)) title = fields.bytes();
+      if (fields.key() == FieldKey(2, WireType::kBytes)) text = fields.bytes();
+    }
+    model::Event event;
+    event.text = Printable(fmt::format("alert: {}: {}", title, text.substr(0, kLongestFact)));
+    if (rows_ > 0) event.step = axes_.StepOn(wandb::Axes::kNone);
+    builder_.AddEvent(std::move(event));
+  }
+
+  void ReadEnvironment(std::string_view bytes) {
+    ProtoFields fields(bytes);
+    while (fields.Next()) {
+      if (fields.key() == FieldKey(2, WireType::kBytes)) State("python_version", fields.bytes());
+      if (fields.key() == FieldKey(18, WireType::kBytes)) State("gpu_type", fields.bytes());
+      if (fields.key() == FieldKey(19, WireType::kVarint)) State("gpu_count", std::to_string(fields.AsInt64()));
+      if (fields.key() == FieldKey(25, WireType::kBytes)) State("cuda_version", fields.bytes());
+    }
+  }
+
+  // Said again whenever more of the machine is known: each once.
+  void State(std::string_view key, std::string_view value) {
+    const auto& facts = builder_.part().facts;
+    const bool known =
+        std::any_of(facts.begin(), facts.end(), [&](const model::Fact& fact) { return fact.raw_key == key; });
+    if (!known && !value.empty() && value.size() < kLongestFact) builder_.AddFact(key, Printable(value));
   }
 
   void ReadConfig(std::string_view bytes) {
     ProtoFields fields(bytes);
     while (fields.Next()) {
       if (fields.key() != FieldKey(1, WireType::kBytes)) continue;
-      const Item item = ParseItem(fields.bytes());
+      wandb::ParseItem(fields.bytes(), item_);
+      const Item& item = item_;
       const bool internal = item.key.empty() || item.key.starts_with("_wandb");
       if (!internal && item.json.starts_with('{') && item.json.size() < kLongestTree) {
         AddJsonSettings(fmt::format("{{\"{}\": {}}}", item.key, item.json), builder_);
@@ -184,12 +264,12 @@ class WandbReader : public Reader {
     while (fields.Next()) {
       if (fields.key() == FieldKey(2, WireType::kBytes)) time = TimestampOf(fields.bytes());
       if (fields.key() != FieldKey(3, WireType::kBytes)) continue;
-      const Item item = ParseItem(fields.bytes());
-      const auto value = ParseNumber(Unquoted(item.json));
-      if (!value || item.key.starts_with('_')) continue;
-      const auto series = builder_.OpenSeries("system/" + item.key);
+      wandb::ParseItem(fields.bytes(), item_);
+      const auto value = ParseNumber(Unquoted(item_.json));
+      if (!value || item_.key.starts_with('_')) continue;
+      const auto series = builder_.OpenSeries("system/" + item_.key);
       builder_.series(series).axis = model::Axis::kTime;
-      row_.push_back({series, *value});
+      row_.push_back({series, wandb::Axes::kNone, *value});
     }
     const bool is_clock = time > 0 && time < 1e11;
     if (!is_clock) return;
@@ -237,6 +317,7 @@ class WandbReader : public Reader {
   }
 
   void Conclude() {
+    AddSummary();
     FeedConsole(true);
     model::Run console = console_part_.Finish();
     for (model::Event& event : console.events) builder_.AddEvent(std::move(event));
@@ -255,6 +336,7 @@ class WandbReader : public Reader {
   }
 
   static constexpr std::int64_t kNotTold = 255;
+  static constexpr std::size_t kMostSummaries = 10'000;
   static constexpr std::size_t kConsolePiece = std::size_t{64} << 10U;
   static constexpr std::size_t kLongestFact = 4096;
   static constexpr std::size_t kLongestTree = std::size_t{1} << 20U;
@@ -264,6 +346,12 @@ class WandbReader : public Reader {
   std::unique_ptr<Reader> console_;
   std::string pending_console_;
   std::vector<Pending> row_;
+  Item item_;
+  wandb::Axes axes_;
+  wandb::HistogramItems histograms_;
+  std::unordered_map<std::string, Column> columns_;
+  std::string held_summary_;
+  std::map<std::string, double> summary_;
   bool started_ = false;
   bool ended_ = false;
   bool cut_ = false;

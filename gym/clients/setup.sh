@@ -1,0 +1,28 @@
+#!/bin/sh
+# Makes gym/.clients/<name>, an environment for each client whose files are fixtures, and with --make the files themselves
+# in tests/fixtures/clients. Safe to run again.
+set -eu
+cd "$(dirname "$0")/.."
+command -v uv >/dev/null || python3 -m pip install --quiet uv
+
+make_env() { # <name> <package>...
+  folder=".clients/$1"
+  shift
+  [ -x "$folder/bin/python" ] || uv venv --quiet --python 3.11 "$folder"
+  uv pip install --quiet --python "$folder/bin/python" "$@"
+}
+
+# Versions are pinned: what a client writes is part of a fixture.
+make_env tensorboard tensorboard==2.21.0 tensorboardX==2.6.5 numpy==2.4.6 'setuptools<81'
+make_env wandb wandb==0.31.0 numpy==2.4.6
+make_env mlflow mlflow==3.17.2
+make_env trackio trackio==0.43.0
+make_env lightning lightning==2.6.6 torch==2.15.0 tensorboard==2.21.0 numpy==2.4.6
+make_env accelerate accelerate==1.15.0 torch==2.15.0 tensorboard==2.21.0 numpy==2.4.6
+
+[ "${1:-}" = --make ] || exit 0
+into=../tests/fixtures/clients
+rm -rf "$into"
+.clients/tensorboard/bin/python clients/tensorboard_writer.py "$into/tensorboard"
+.clients/lightning/bin/python clients/torch_writer.py "$into/torch"
+.clients/wandb/bin/python clients/wandb_offline.py "$into/wandb" >/dev/null 2>&1
