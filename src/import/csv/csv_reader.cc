@@ -5,6 +5,7 @@
 #include <cstring>
 #include <unordered_set>
 
+#include "import/csv/batch.h"
 #include "import/csv/csv.h"
 #include "import/csv/layout.h"
 #include "import/csv/row.h"
@@ -41,6 +42,7 @@ class CsvReader : public Reader {
       done = Start(bytes, last);
     }
     if (!over_) done += TakeLines(bytes.substr(done), last);
+    batch_.Flush(builder_);
     if (last || over_) Conclude();
     return done;
   }
@@ -65,6 +67,8 @@ class CsvReader : public Reader {
   }
 
   void Use(Layout layout) {
+    batch_.Flush(builder_);
+    columns_.clear();
     layout_ = std::move(layout);
     rows_ = csv::RowParser(layout_.delimiter);
     series_.assign(layout_.columns.size(), kNoSeries);
@@ -187,10 +191,43 @@ class CsvReader : public Reader {
     return csv::LayoutOfHeader(cells, layout_);
   }
 
+  // A row with a number under every metric, behind one like it. False, and nothing taken, for any other.
+  bool TakeIntoBatch(std::span<const Cell> cells, std::int64_t step) {
+    if (columns_.empty() || cells.size() != layout_.columns.size()) return false;
+    for (const std::size_t column : unopened_) {
+      if (cells[column].is_number) return false;
+    }
+    for (std::size_t i = 0; i < columns_.size(); ++i) {
+      const Cell& cell = cells[columns_[i]];
+      if (!cell.is_number) return false;
+      values_[i] = cell.number;
+    }
+    if (!batch_.Takes(step)) batch_.Flush(builder_);
+    for (std::size_t i = 0; i < columns_.size(); ++i) batch_.Value(i) = values_[i];
+    batch_.Close(step, line_);
+    return true;
+  }
+
+  // From the columns that had a number so far: rows with a number in each of them, and in no other, are gathered.
+  void LearnColumns() {
+    std::vector<PartBuilder::SeriesId> series;
+    unopened_.clear();
+    for (std::size_t i = 0; i < series_.size(); ++i) {
+      if (!layout_.columns[i].is_value) continue;
+      (series_[i] == kNoSeries ? unopened_ : columns_).push_back(i);
+      if (series_[i] != kNoSeries) series.push_back(series_[i]);
+    }
+    values_.resize(columns_.size());
+    batch_.Begin(std::move(series));
+  }
+
   void TakeWideRow(std::span<const Cell> cells, csv::RowStep step, bool unterminated) {
-    const double time = TimeOf(cells);
     const bool plain = !step.borrowed && step.step != last_step_ && segment_ == 0 && !unterminated;
+    const bool possible = static_cast<std::uint64_t>(step.step) <= PartBuilder::kMaxStep;
     last_step_ = step.step;
+    if (plain && possible && layout_.time == kNoColumn && TakeIntoBatch(cells, step.step)) return;
+    batch_.Flush(builder_);
+    const double time = TimeOf(cells);
     for (std::size_t i = 0; i < cells.size(); ++i) {
       if (!cells[i].is_number || (series_[i] == kNoSeries && !OpenColumn(i))) continue;
       if (plain) {
@@ -199,6 +236,7 @@ class CsvReader : public Reader {
         Add(series_[i], step, cells[i].number, time);
       }
     }
+    if (columns_.empty() && plain) LearnColumns();
   }
 
   void TakeLongRow(std::span<const Cell> cells, csv::RowStep step) {
@@ -223,6 +261,7 @@ class CsvReader : public Reader {
     builder_.series(series).axis = layout_.axis;
     builder_.series(series).raw = column.name;
     series_[index] = series;
+    columns_.clear();
     return true;
   }
 
@@ -290,6 +329,10 @@ class CsvReader : public Reader {
   Layout layout_;
   csv::RowParser rows_{','};
   csv::StepCounter steps_;
+  csv::RowBatch batch_;
+  std::vector<std::size_t> columns_;                // those of metrics that had a value
+  std::vector<std::size_t> unopened_;               // those of metrics that had none yet
+  std::vector<double> values_;                      // of the row at hand, in columns_
   std::vector<PartBuilder::SeriesId> series_;       // of each column, once it has a value
   std::unordered_set<PartBuilder::SeriesId> used_;  // by a column of the layout in force
   std::vector<std::uint32_t> segments_;             // by series: the segment its last value belongs to

@@ -362,6 +362,50 @@ TEST(CsvNumber, IsTheNearestDoubleAsTheSlowWaySays) {
   EXPECT_GT(fast, 100'000);
 }
 
+// ---- rows gathered in batches, against one point after the other
+
+// A table of three metrics with gaps, restarts and, from a line on, a column that was empty before.
+struct Expected {
+  std::string text = "step,loss,lr,note,late\n";
+  std::vector<model::Series> columns = std::vector<model::Series>(3);
+};
+Expected RandomTable(unsigned seed) {
+  std::mt19937 random(seed);
+  Expected table;
+  std::int64_t step = 0;
+  const auto gap_in = 2 + random() % 900;
+  for (std::uint32_t line = 2; line < 1500; ++line) {
+    step = random() % 400 == 0 ? step / 2 : step + 1 + static_cast<std::int64_t>(random() % 3);
+    table.text += std::to_string(step);
+    for (std::size_t i = 0; i < 3; ++i) {
+      if (i == 2) table.text += ",words";
+      table.text += ',';
+      const bool missing = random() % gap_in == 0 || (i == 2 && line < 700);
+      if (missing) continue;
+      const auto value = random() % 100000;
+      table.text += std::to_string(value);
+      table.columns[i].Append(step, static_cast<double>(value), model::kNoValue, line);
+    }
+    table.text += '\n';
+  }
+  return table;
+}
+
+TEST(Csv, GatheredRowsAreTheRowsOneByOne) {
+  for (unsigned seed = 1; seed < 60; ++seed) {
+    const Expected table = RandomTable(seed);
+    const auto run = Read(table.text, "metrics.csv", seed % 3 == 0 ? 8192 : 0);
+    const std::vector<std::string> names = {"loss", "lr", "late"};
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      const model::Series& read = Named(run, names[i]);
+      EXPECT_EQ(read.steps, table.columns[i].steps) << names[i] << ", seed " << seed;
+      EXPECT_EQ(read.values, table.columns[i].values) << names[i] << ", seed " << seed;
+      EXPECT_EQ(read.lines, table.columns[i].lines) << names[i] << ", seed " << seed;
+      EXPECT_EQ(read.segment_starts, table.columns[i].segment_starts) << names[i] << ", seed " << seed;
+    }
+  }
+}
+
 // ---- recognition
 
 TEST(RecogniseCsv, IsSureOfTablesOfMetrics) {
