@@ -184,14 +184,19 @@ CleanLine LineCleaner::Clean(std::string_view segment) {
   // A file that was emptied while its writer went on begins with a hole of zeros.
   while (!segment.empty() && segment[0] == '\0') segment.remove_prefix(1);
   line.text = segment;
-  if (HasControl(segment)) {
+  line.verbatim = !HasControl(segment);
+  if (!line.verbatim) {
     RemoveControl(segment, scratch_);
     line.text = scratch_;
   }
+  const char* const begin = line.text.data();
   // Ray before torchrun, torchrun twice: launchers wrap launchers, but not endlessly.
   for (int i = 0; i < 4 && DropPrefix(line); ++i) {
   }
-  if (line.rank < 0) line.rank = BracketedRank(line.text);
+  line.prefix = {begin, static_cast<std::size_t>(line.text.data() - begin)};
+  if (line.rank >= 0) return line;
+  line.rank = BracketedRank(line.text);
+  line.verbatim = line.verbatim && line.rank < 0;
   return line;
 }
 

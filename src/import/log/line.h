@@ -9,7 +9,9 @@ namespace vigil::import::log {
 
 struct CleanLine {
   std::string_view text;
-  std::int32_t rank = -1;  // from the prefix, -1 when it names none
+  std::int32_t rank = -1;   // from the prefix, -1 when it names none
+  std::string_view prefix;  // of launchers, as it stood before the text
+  bool verbatim = false;    // prefix and text are the line, byte for byte, and the prefix alone tells the rank
 };
 
 // Removes terminal escapes and launcher prefixes: "[rank3]:", "[default1]:", "(TaskRunner pid=12)", "3: " of srun -l,

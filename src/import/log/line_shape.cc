@@ -152,7 +152,7 @@ bool LineShape::Build(std::string_view text, const MetricLine& line, const std::
   return slot == slots.end();
 }
 
-bool LineShape::Read(std::string_view text, MetricLine& line, std::vector<Value>& values) const {
+std::size_t LineShape::ReadFront(std::string_view text, MetricLine& line, std::vector<Value>& values) const {
   values.clear();
   line.step = -1;
   line.epoch = -1;
@@ -161,47 +161,46 @@ bool LineShape::Read(std::string_view text, MetricLine& line, std::vector<Value>
   const char* const end = at + text.size();
   for (const Piece& piece : pieces_) {
     const auto left = static_cast<std::size_t>(end - at);
-    if (left < piece.length || std::memcmp(at, text_.data() + piece.begin, piece.length) != 0) return false;
+    if (left < piece.length || std::memcmp(at, text_.data() + piece.begin, piece.length) != 0) return 0;
     at += piece.length;
     if (piece.kind == Kind::kEnd) break;
     if (piece.spaces) {
-      if (at == end || *at != ' ') return false;
+      if (at == end || *at != ' ') return 0;
       while (at < end && *at == ' ') ++at;
     }
     if (piece.kind == Kind::kDigits) {
-      if (at == end || !IsDigit(*at)) return false;
+      if (at == end || !IsDigit(*at)) return 0;
       while (at < end && IsDigit(*at)) ++at;
       continue;
     }
     double value = 0;
-    if (!ReadExactNumber(at, end, piece.thousands, value)) return false;
+    if (!ReadExactNumber(at, end, piece.thousands, value)) return 0;
     switch (piece.kind) {
       case Kind::kValue:
         values.push_back({piece.series, value * piece.unit_scale * piece.name_scale});
         break;
       case Kind::kStep:
-        if (!IsCount(value)) return false;
+        if (!IsCount(value)) return 0;
         line.step = static_cast<std::int64_t>(value);
         break;
       case Kind::kTotal:
-        if (!IsCount(value) || value == 0 || !IsDigit(at[-1])) return false;
+        if (!IsCount(value) || value == 0 || !IsDigit(at[-1])) return 0;
         line.total_steps = static_cast<std::int64_t>(value);
         break;
       case Kind::kEpoch:
-        if (value < 0) return false;
+        if (value < 0) return 0;
         line.epoch = value;
         break;
       default:
         break;
     }
   }
-  if (at != end) return false;
   line.evaluation = evaluation_;
   line.step_within_epoch = step_within_epoch_;
   line.step_opens_line = step_opens_line_;
   line.step_is_global = step_is_global_;
   line.is_summary = is_summary_;
-  return true;
+  return static_cast<std::size_t>(at - text.data());
 }
 
 }  // namespace vigil::import::log

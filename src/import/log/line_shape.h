@@ -26,7 +26,11 @@ class LineShape {
   };
   // Reads a line of this shape: step, epoch and flags into `line`, the kept numbers into `values`. False when it has
   // another shape or the plain reading could see it otherwise.
-  bool Read(std::string_view text, MetricLine& line, std::vector<Value>& values) const;
+  bool Read(std::string_view text, MetricLine& line, std::vector<Value>& values) const {
+    return !text.empty() && ReadFront(text, line, values) == text.size();
+  }
+  // The same for a line at the front of `text`; returns its length, 0 when it has another shape.
+  std::size_t ReadFront(std::string_view text, MetricLine& line, std::vector<Value>& values) const;
 
  private:
   enum class Kind : std::uint8_t { kEnd, kDigits, kDropped, kValue, kStep, kTotal, kEpoch };

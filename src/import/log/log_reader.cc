@@ -15,6 +15,11 @@ namespace {
 
 // Blocks stay in the cache between the search and the reading.
 constexpr std::size_t kBlockBytes = std::size_t{256} << 10U;
+// Behind a line like the ones before it, so much is searched; twice as much each time that no such line follows.
+constexpr std::size_t kFewBytes = 1024;
+// Lines of these kinds are seen by more than the reader of metric lines.
+constexpr std::uint32_t kOtherReaders =
+    kHintBar | kHintDict | kHintTraceback | kHintArguments | kHintFailures | kHintWrapped | kHintTable;
 
 // The first '\n' or '\r' in text[at..], text.size() when there is none.
 std::size_t FindLineEnd(std::string_view text, std::size_t at) {
@@ -200,10 +205,49 @@ void LogReader::CollectHints(const std::vector<Hint>& hints, std::size_t& next, 
 
 void LogReader::ProcessBlock(std::string_view block) {
   trainer_.Observe(block, block_offset_);
-  block_hints_.clear();
-  if (use_hints_) scanner_.Scan(block, block_hints_);
-  ProcessSegments(block, block_hints_, false);
-  block_offset_ += block.size();
+  while (!block.empty()) {
+    std::size_t done = TakeLikeBefore(block, 0);
+    scan_bytes_ = done != 0 ? kFewBytes : std::min(2 * std::max(scan_bytes_, kFewBytes), kBlockBytes);
+    const std::string_view rest = block.substr(done);
+    std::size_t taken = rest.size() <= scan_bytes_ ? rest.size() : FindLineEnd(rest, scan_bytes_) + 1;
+    taken = std::min(taken, rest.size());
+    block_offset_ += done;
+    block_hints_.clear();
+    if (use_hints_) scanner_.Scan(rest.substr(0, taken), block_hints_);
+    ProcessSegments(rest.substr(0, taken), block_hints_, false);
+    block_offset_ += taken;
+    block = rest.substr(taken);
+  }
+}
+
+// Takes the lines from `at` on that are like ones that were read before: what the search would find in them is known.
+// Returns where they end.
+std::size_t LogReader::TakeLikeBefore(std::string_view block, std::size_t at) {
+  if (WantsEveryLine()) return at;
+  while (at < block.size()) {
+    std::size_t length = 0;
+    if (block[at] != '\n' && block[at] != '\r') {
+      offset_ = block_offset_ + at;
+      length = TakeOneLikeBefore(block.substr(at));
+      if (length == 0) break;
+      cleared_ = false;
+    }
+    at += length;
+    if (block[at] == '\n') ++line_;
+    ++at;
+  }
+  return at;
+}
+
+std::size_t LogReader::TakeOneLikeBefore(std::string_view rest) {
+  if (const std::size_t length = metrics_.TakeLikeBefore(rest, line_); length != 0) {
+    events_.ObserveStep(metrics_.last_step(), offset_);
+    return length;
+  }
+  ProgressBar bar;
+  const std::size_t length = ReadPlainBar(rest, bar);
+  if (length != 0) HandleBar(bar);
+  return length;
 }
 
 // The text inside a notebook runner's line: it may hold several lines, which all stand at that one.
@@ -217,6 +261,8 @@ void LogReader::ProcessWrapped(std::string_view text) {
 void LogReader::ProcessSegments(std::string_view text, const std::vector<Hint>& hints, bool is_wrapped) {
   std::size_t next = 0;
   for (std::size_t at = 0; at < text.size();) {
+    if (!is_wrapped && at != 0) at = TakeLikeBefore(text, at);
+    while (next < hints.size() && hints[next].end <= at) ++next;
     at = NextSegment(text, at, hints, next);
     if (at >= text.size()) break;
     const std::size_t end = FindLineEnd(text, at);
@@ -238,7 +284,8 @@ void LogReader::ProcessSegments(std::string_view text, const std::vector<Hint>& 
 
 void LogReader::ProcessSegment(std::string_view segment) {
   if (segment.empty()) return;
-  const CleanLine line = cleaner_.Clean(segment);
+  CleanLine line = cleaner_.Clean(segment);
+  line.verbatim = line.verbatim && (hints_.bits & kOtherReaders) == 0;
   highest_rank_ = std::max(highest_rank_, line.rank);
   HandleText(line);
 }

@@ -50,6 +50,8 @@ class LogReader final : public Reader {
   std::size_t WholeLines(std::string_view rest);
   std::size_t PassLongLine(std::string_view rest);
   void ProcessBlock(std::string_view block);
+  std::size_t TakeLikeBefore(std::string_view block, std::size_t at);
+  std::size_t TakeOneLikeBefore(std::string_view rest);
   void ProcessWrapped(std::string_view text);
   void ProcessSegments(std::string_view text, const std::vector<Hint>& hints, bool is_wrapped);
   void ProcessSegment(std::string_view segment);
@@ -97,6 +99,7 @@ class LogReader final : public Reader {
   bool cleared_ = false;            // the bar was wiped just before
   bool hides_nan_ = false;          // something that hides NaN was told of
   bool finished_ = false;           // the summary at the end was the last row
+  std::size_t scan_bytes_ = 0;      // how much is searched for hints at once
   std::size_t searched_ = 0;        // bytes at the front of the unconsumed ones that hold no end of line
   std::uint64_t block_offset_ = 0;  // bytes before the block at hand
   std::uint64_t offset_ = 0;        // bytes before the segment at hand

@@ -11,8 +11,6 @@
 namespace vigil::import::log {
 namespace {
 
-// Rows of dictionaries stand at kUnresolved plus their number until the end tells their steps.
-constexpr std::int64_t kUnresolved = std::int64_t{1} << 60U;
 // A line of many metrics takes some thousand characters; longer ones quote something else.
 constexpr std::size_t kLongestMetricLine = 16384;
 // Training, evaluation, and the same with an odd number in them.
@@ -55,18 +53,6 @@ RowKind KindOfRow(const NamedNumbers& numbers) {
     return number.name.starts_with("eval") || number.name.starts_with("test_");
   });
   return evaluates ? RowKind::kEvaluation : RowKind::kTraining;
-}
-
-// "1.2B", "26,668", "3.5e-4", "81.2%".
-std::optional<double> ReadScaled(std::string_view text) {
-  if (const auto plain = ParseNumber(text)) return plain;
-  if (text.size() < 2) return std::nullopt;
-  constexpr std::string_view kSuffixes = "kKMBTPE%";
-  constexpr std::array<double, 8> kScales = {1e3, 1e3, 1e6, 1e9, 1e12, 1e15, 1e18, 1};
-  const std::size_t at = kSuffixes.find(text.back());
-  if (at == std::string_view::npos) return std::nullopt;
-  const auto value = ParseNumber(text.substr(0, text.size() - 1));
-  return value ? std::optional<double>(*value * kScales[at]) : std::nullopt;
 }
 
 void RebuildSegments(model::Series& series) {
@@ -194,31 +180,6 @@ void MetricRows::PlaceLine(const MetricLine& line, Place& place) {
   if (line.total_steps > 0 && line.epoch < 0 && header_epoch_ < 0) total_steps_ = line.total_steps;
 }
 
-// "    optim/LR (group 0)=4.0E-05", "    Train loss/train/total: 11.03": one name and number a line. Names hold spaces,
-// brackets and colons, so the last separator counts.
-bool MetricRows::TakeBlockLine(const CleanLine& line, std::uint32_t line_number) {
-  const bool belongs = line.text.starts_with(' ') || line.text.starts_with('\t');
-  const std::string_view text = Trim(line.text);
-  const std::size_t equals = text.rfind('=');
-  const std::size_t colon = text.rfind(": ");
-  const std::size_t split = equals != std::string_view::npos ? equals : colon;
-  if (!belongs || split == std::string_view::npos) {
-    block_step_ = -1;
-    return false;
-  }
-  std::string_view name = Trim(text.substr(0, split));
-  const bool evaluation = name.starts_with("Eval ");
-  if (evaluation || name.starts_with("Train ")) name = Trim(name.substr(evaluation ? 5 : 6));
-  const auto value = ReadScaled(Trim(text.substr(split + (split == equals ? 1 : 2))));
-  if (!value || name.empty()) return true;
-  postfix_.clear();
-  postfix_.push_back({name, *value});
-  const Place place = {block_step_, line.rank, line_number, Origin::kLine, evaluation};
-  FindNames(postfix_, place);
-  AddPoints(postfix_, place);
-  return true;
-}
-
 bool MetricRows::TakeTable(std::string_view text, std::int32_t rank, std::uint32_t line_number) {
   const TableReader::Place where = tables_.Consume(text, table_row_);
   if (where != TableReader::Place::kRow) return where == TableReader::Place::kInside;
@@ -250,56 +211,6 @@ bool MetricRows::TakeRepeated(const CleanLine& line, bool cut, std::uint32_t lin
   return !rows.empty();
 }
 
-// The numbers in postfix_, at the latest step that was told.
-void MetricRows::AddAtLatestStep(const CleanLine& line, std::uint32_t line_number) {
-  const Place place = {last_step_, line.rank, line_number};
-  FindNames(postfix_, place);
-  AddPoints(postfix_, place);
-}
-
-bool MetricRows::TakeTimer(const CleanLine& line, std::uint32_t line_number) {
-  if (last_step_ < 0 || last_step_ >= kUnresolved) return false;
-  const std::size_t dots = line.text.find(" .....");
-  const std::size_t colon = dots == std::string_view::npos ? dots : line.text.find_first_not_of('.', dots + 1);
-  if (colon == std::string_view::npos || line.text[colon] != ':') return false;
-  const std::string_view name = Trim(line.text.substr(0, dots));
-  std::string_view values = Trim(line.text.substr(colon + 1));
-  const bool pair = values.starts_with('(') && values.ends_with(')');
-  if (pair) values = values.substr(1, values.size() - 2);
-  const std::size_t comma = pair ? values.find(',') : std::string_view::npos;
-  const auto slowest = ParseNumber(comma == std::string_view::npos ? values : values.substr(comma + 1));
-  const auto fastest = comma == std::string_view::npos ? std::nullopt : ParseNumber(values.substr(0, comma));
-  if (name.empty() || name.find(' ') != std::string_view::npos || !slowest) return false;
-  const std::string prefix = "timers/" + std::string(name);
-  const std::string least = prefix + "/min";
-  postfix_.clear();
-  postfix_.push_back({prefix, *slowest});
-  if (fastest) postfix_.push_back({least, *fastest});
-  AddAtLatestStep(line, line_number);
-  return true;
-}
-
-bool MetricRows::TakeMemory(const CleanLine& line, bool cut, std::uint32_t line_number) {
-  const std::size_t at = line.text.find(" memory (MB) |");
-  if (cut || at == std::string_view::npos || last_step_ < 0 || last_step_ >= kUnresolved) return false;
-  ParseNamedNumbers(line.text.substr(at + std::string_view(" memory (MB) |").size()), postfix_);
-  AddAtLatestStep(line, line_number);
-  return true;
-}
-
-bool MetricRows::TakeLoneScore(const CleanLine& line, bool cut, std::uint32_t line_number) {
-  if (cut || last_step_ < 0 || last_step_ >= kUnresolved || table_.empty()) return false;
-  const std::string_view text = Trim(line.text);
-  constexpr std::string_view kWords = "val loss";
-  if (!text.starts_with(kWords)) return false;
-  const auto value = ParseNumber(text.substr(std::min(text.size(), text.find_first_not_of(" :=", kWords.size()))));
-  if (!value) return false;
-  postfix_.clear();
-  postfix_.push_back({kWords, *value});
-  AddAtLatestStep(line, line_number);
-  return true;
-}
-
 bool MetricRows::TakeLine(const CleanLine& line, bool cut, std::uint32_t line_number) {
   if (block_step_ >= 0 && TakeBlockLine(line, line_number)) return true;
   if (OpenEvaluationBlock(line.text)) return true;
@@ -319,51 +230,61 @@ bool MetricRows::TakeLine(const CleanLine& line, bool cut, std::uint32_t line_nu
   BringToSeconds(metric_line_.numbers);
   AddPoints(metric_line_.numbers, place);
   last_step_ = place.step;
-  if (by_shape_ && !cut && !metric_line_.irregular) RememberShape(line.text, line.rank);
+  if (by_shape_ && !cut && !metric_line_.irregular) RememberShape(line);
   return true;
 }
 
 bool MetricRows::TakeLineByShape(const CleanLine& line, std::uint32_t line_number) {
   for (std::size_t i = 0; i < shapes_.size(); ++i) {
     if (shapes_[i].rank != line.rank || !shapes_[i].shape.Read(line.text, metric_line_, values_)) continue;
-    Place place = {0, line.rank, line_number, Origin::kLine, metric_line_.evaluation};
-    PlaceLine(metric_line_, place);
-    for (const LineShape::Value& value : values_)
-      table_.Add(value.series, place.step, value.value, line_number, place.axis);
-    last_step_ = place.step;
-    if (i != 0) std::swap(shapes_[i], shapes_[i - 1]);
+    AddValues(line.rank, line_number);
+    MoveForward(i);
     return true;
   }
   return false;
 }
 
+std::size_t MetricRows::TakeLikeBefore(std::string_view text, std::uint32_t line_number) {
+  for (std::size_t i = 0; i < shapes_.size(); ++i) {
+    const RankShape& known = shapes_[i];
+    if (!known.verbatim || !text.starts_with(known.prefix)) continue;
+    const std::string_view rest = text.substr(known.prefix.size());
+    const std::size_t length = known.shape.ReadFront(rest, metric_line_, values_);
+    if (length == 0 || length == rest.size() || (rest[length] != '\n' && rest[length] != '\r')) continue;
+    const std::size_t taken = known.prefix.size() + length;
+    AddValues(known.rank, line_number);
+    MoveForward(i);
+    return taken;
+  }
+  return 0;
+}
+
+// The numbers that a shape read.
+void MetricRows::AddValues(std::int32_t rank, std::uint32_t line_number) {
+  Place place = {0, rank, line_number, Origin::kLine, metric_line_.evaluation};
+  PlaceLine(metric_line_, place);
+  for (const LineShape::Value& value : values_)
+    table_.Add(value.series, place.step, value.value, line_number, place.axis);
+  last_step_ = place.step;
+}
+
+// Shapes in use move to the front.
+void MetricRows::MoveForward(std::size_t shape) {
+  if (shape != 0) std::swap(shapes_[shape], shapes_[shape - 1]);
+}
+
 // Only of lines that hold their loss: those without one are looked at closely.
-void MetricRows::RememberShape(std::string_view text, std::int32_t rank) {
+void MetricRows::RememberShape(const CleanLine& line) {
   const auto is_loss = [&](std::uint32_t index) { return index != 0 && table_.entry(index).is_loss; };
   if (!metric_line_.evaluation && std::none_of(found_.begin(), found_.end(), is_loss)) return;
-  auto shape = LineShape::Of(text, metric_line_, found_);
+  auto shape = LineShape::Of(line.text, metric_line_, found_);
   if (!shape) return;
   if (shapes_.size() == kMostShapes) shapes_.pop_back();
-  shapes_.insert(shapes_.begin(), {std::move(*shape), rank});
-}
-
-// "... [step=2/739328,epoch=0]" or "[batch=1/4800]:", and the numbers below, one a line.
-bool MetricRows::OpenBlock(std::string_view text) {
-  const std::string_view trimmed = Trim(text);
-  const bool opens = (text.find("[step=") != std::string_view::npos && trimmed.ends_with(']')) ||
-                     (trimmed.starts_with("[batch=") && trimmed.ends_with("]:"));
-  if (metric_line_.step < 0 || !opens) return false;
-  block_step_ = metric_line_.step;
-  last_step_ = block_step_;
-  total_steps_ = metric_line_.total_steps;
-  return true;
-}
-
-// "[eval batch=50/50] Eval on eval data:" and the scores below, of the latest step.
-bool MetricRows::OpenEvaluationBlock(std::string_view text) {
-  if (!text.starts_with("[eval batch=") || last_step_ < 0 || last_step_ >= kUnresolved) return false;
-  if (text.ends_with(':')) block_step_ = last_step_;
-  return true;
+  // With other digits the cleaner could see a prefix or a rank in such a line, or the reader a block.
+  const bool doubtful = IsDigit(line.text.front()) || (line.rank < 0 && ContainsIgnoringCase(line.text, "rank")) ||
+                        line.text.starts_with("[eval batch=");
+  const bool verbatim = line.verbatim && !doubtful;
+  shapes_.insert(shapes_.begin(), {std::move(*shape), line.rank, std::string(line.prefix), verbatim});
 }
 
 bool MetricRows::TakePostfix(const ProgressBar& bar, std::int32_t rank, std::uint32_t line_number) {

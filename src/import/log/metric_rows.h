@@ -20,11 +20,17 @@ namespace vigil::import::log {
 
 class MetricRows {
  public:
+  // Rows of dictionaries stand at kUnresolved plus their number until the end tells their steps.
+  static constexpr std::int64_t kUnresolved = std::int64_t{1} << 60U;
+
   // `by_shape`: lines of a shape that was understood before are read by it.
   MetricRows(PartBuilder& builder, bool by_shape) : builder_(builder), table_(builder), by_shape_(by_shape) {}
 
   // A line of a plain loop. True when it was one: it names a step or an epoch and a metric the vocabulary knows.
   bool TakeLine(const CleanLine& line, bool cut, std::uint32_t line_number);
+  // The same for a line at the front of `text` that is like one before it, byte for byte but for its numbers. Returns
+  // its length without the end of line, 0 when it is another.
+  std::size_t TakeLikeBefore(std::string_view text, std::uint32_t line_number);
   // A line of a table, or of the lines below a row of names. True when it was one.
   bool TakeTable(std::string_view text, std::int32_t rank, std::uint32_t line_number);
   // A line that nothing else understood: believed when its shape repeats. True when it was.
@@ -70,7 +76,9 @@ class MetricRows {
   // Appends the numbers whose names were looked up last.
   void AddPoints(const NamedNumbers& numbers, const Place& place);
   bool TakeLineByShape(const CleanLine& line, std::uint32_t line_number);
-  void RememberShape(std::string_view text, std::int32_t rank);
+  void AddValues(std::int32_t rank, std::uint32_t line_number);
+  void MoveForward(std::size_t shape);
+  void RememberShape(const CleanLine& line);
   void AddMissingLoss(const NamedNumbers& numbers, const Place& place);
   void AddAtLatestStep(const CleanLine& line, std::uint32_t line_number);
   void AddNull(std::uint32_t index, const Place& place);
@@ -90,6 +98,8 @@ class MetricRows {
   struct RankShape {
     LineShape shape;
     std::int32_t rank = -1;
+    std::string prefix;     // of launchers
+    bool verbatim = false;  // prefix and shape are all of the line
   };
   std::vector<RankShape> shapes_;  // the latest first
   std::vector<LineShape::Value> values_;

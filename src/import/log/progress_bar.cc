@@ -73,6 +73,35 @@ std::optional<ProgressBar> ParseProgressBar(std::string_view segment) {
   return bar;
 }
 
+// Written as ParseProgressBar would see it, but in one pass: a bar is drawn for every step.
+std::size_t ReadPlainBar(std::string_view text, ProgressBar& bar) {
+  constexpr std::size_t kLongest = 400;
+  text = text.substr(0, kLongest);
+  std::size_t at = 0;
+  const auto skip = [&](auto is_part) {
+    const std::size_t begin = at;
+    while (at < text.size() && is_part(text[at])) ++at;
+    return at - begin;
+  };
+  skip([](char c) { return c == ' '; });
+  if (skip(IsDigit) == 0 || !text.substr(at).starts_with("%|")) return 0;
+  at += 2;
+  // Blocks of UTF-8, or '#' and a digit.
+  skip([](char c) { return c == ' ' || c == '#' || IsDigit(c) || (static_cast<unsigned char>(c) & 0x80U) != 0; });
+  if (!text.substr(at).starts_with("| ")) return 0;
+  at += 2;
+  const std::size_t counts = ReadCounts(text.substr(at), bar);
+  if (counts == 0) return 0;
+  at += counts;
+  skip([](char c) { return IsDigit(c) || c == ':' || c == '<' || c == '?'; });
+  if (!text.substr(at).starts_with(',')) return 0;
+  ++at;
+  skip([](char c) { return IsDigit(c) || c == ' ' || c == '.' || c == '?'; });
+  if (!text.substr(at).starts_with("it/s]") && !text.substr(at).starts_with("s/it]")) return 0;
+  at += 5;
+  return at < text.size() && (text[at] == '\r' || text[at] == '\n') ? at : 0;
+}
+
 BarKind KindOf(const ProgressBar& bar) {
   if (bar.description.empty()) return BarKind::kPlain;
   constexpr std::array<std::string_view, 4> kTrainingWords = {"epoch", "train", "step", "iter"};

@@ -18,6 +18,10 @@ struct ProgressBar {
 // The last bar drawn in `segment`, nullopt when there is none. Only bars that count iterations (it/s, s/it) are told.
 std::optional<ProgressBar> ParseProgressBar(std::string_view segment);
 
+// A bar without description and postfix at the front of `text`, up to the end of its line or segment: the length, and
+// its counts in `bar`. 0 for every other text.
+std::size_t ReadPlainBar(std::string_view text, ProgressBar& bar);
+
 enum class BarKind : std::uint8_t { kPlain, kTraining, kOther };
 // What a bar counts, from its description: kPlain without one, kTraining for epochs and training, else kOther.
 BarKind KindOf(const ProgressBar& bar);

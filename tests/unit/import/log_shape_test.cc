@@ -108,5 +108,55 @@ TEST(LineShape, GivesTheSameAsReadingFromScratchOnRandomLoops) {
   }
 }
 
+// One line of a log in which much goes on at once.
+std::string RandomLine(std::mt19937& random, int& step) {
+  const double loss = static_cast<double>(random() % 1000) / 300.0;
+  switch (random() % 16) {
+    case 0:
+      return fmt::format("[rank{}]: step {} | loss {:.3f} | lr 1e-4", random() % 3, step, loss);
+    case 1:
+      return fmt::format("[Rank {}] step {} | loss {:.3f} | lr 1e-4", random() % 3, step, loss);
+    case 2:
+      return fmt::format("\r {:3d}%|\u2588\u258c   | {}/900 [00:{:02d}<01:00,  4.62it/s]", step / 9, step, step % 60);
+    case 3:
+      return fmt::format("\r {:3d}%|#5   | {}/900 [00:{:02d}<?, ?it/s, loss={:.2f}]", step / 9, step, step % 60, loss);
+    case 4:
+      return fmt::format(
+          "\r                    \r{{'loss': {:.3f}, 'epoch': {:.2f}}}\n\r {}%|#5 | {}/900 [00:05<00:07,  2s/it]", loss,
+          step / 100.0, step / 9, step);
+    case 5:
+      return "RuntimeError: CUDA out of memory.";
+    case 6:
+      return "Traceback (most recent call last):\n  File \"a.py\", line 3, in f\n    f()\nValueError: bad";
+    case 7:
+      return fmt::format("\x1b[32mstep {} | loss {:.3f} | lr 1e-4\x1b[0m", step, loss);
+    case 8:
+      return fmt::format("validate step: {}  loss: {:.3f}", step, loss);
+    case 9:
+      return "Saving checkpoint to out\r";
+    case 10:
+      return "";
+    case 11:
+      return fmt::format("{}: step {} | loss {:.3f} | lr 1e-4", random() % 200000, step, loss);
+    default:
+      step += static_cast<int>(random() % 5);
+      if (random() % 60 == 0) step /= 2;
+      return fmt::format("step {} | loss {:.3f} | lr 1e-4{}", step, loss, random() % 9 == 0 ? "\r" : "");
+  }
+}
+
+TEST(LineShape, GivesTheSameAsReadingFromScratchInALogOfManyKindsOfLines) {
+  std::mt19937 random(5);
+  for (int round = 0; round < 60; ++round) {
+    std::string text;
+    int step = 1;
+    const auto lines = 20 + random() % 400;
+    for (unsigned i = 0; i < lines; ++i) text += RandomLine(random, step) + "\n";
+    const std::string twin = Twin(text);
+    ASSERT_EQ(Fast(text), twin) << text;
+    ASSERT_EQ(Describe(ReadLog(text, 1 + random() % 3000, true)), twin) << text;
+  }
+}
+
 }  // namespace
 }  // namespace vigil::import::log
