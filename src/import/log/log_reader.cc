@@ -9,6 +9,7 @@
 #include "base/base.h"
 #include "import/log/dict_line.h"
 #include "import/log/log.h"
+#include "import/log/memory_error.h"
 
 namespace vigil::import::log {
 namespace {
@@ -421,7 +422,9 @@ void LogReader::HandleSignature(const CleanLine& line, const Exception* exceptio
   if (hints_.patterns.empty() || LooksLikeSource(line.text)) return;
   const catalogue::SignatureRow* row = SignatureMatcher::Shared().Match(line.text, hints_.patterns);
   if (row == nullptr || (IsPythonWarning(line.text) && row->severity != model::Severity::kInfo)) return;
-  events_.AddSignature(row->id, line.text, exception, Here(line.rank));
+  const bool is_memory = row->id == "log/cuda-oom";
+  events_.AddSignature(is_memory ? KindOfMemoryError(line.text, exception) : row->id, line.text, exception,
+                       Here(line.rank));
 }
 
 void LogReader::Finish() {

@@ -48,6 +48,24 @@ std::string BoxedFrameOf(std::string_view text) {
   return is_frame ? std::string(text) : std::string();
 }
 
+// The stage that a function belongs to. Those of trainers, and what people call theirs.
+Stage StageOf(std::string_view function) {
+  constexpr std::array<std::string_view, 15> kEvaluation = {
+      "evaluate",      "evaluation_loop", "prediction_step", "prediction_loop", "validation_step",
+      "validate",      "eval_step",       "_evaluate",       "eval_epoch",      "run_eval",
+      "estimate_loss", "run_validation",  "eval_loop",       "test_step",       "evaluate_and_print_results"};
+  constexpr std::array<std::string_view, 10> kSaving = {
+      "_save_checkpoint", "save_checkpoint", "save_model",      "_save_optimizer_and_scheduler", "full_state_dict",
+      "save_state",       "save_pretrained", "save_state_dict", "_full_state_dict_hook",         "get_state_dict"};
+  constexpr std::array<std::string_view, 3> kOptimizer = {"_init_group", "initialize_optimizer_states", "_init_state"};
+  const auto is_one_of = [&](const auto& names) {
+    return std::find(names.begin(), names.end(), function) != names.end();
+  };
+  if (is_one_of(kEvaluation)) return Stage::kEvaluation;
+  if (is_one_of(kSaving)) return Stage::kSaving;
+  return is_one_of(kOptimizer) ? Stage::kOptimizer : Stage::kTraining;
+}
+
 std::size_t IndentOf(std::string_view text) {
   const std::size_t first = text.find_first_not_of(" \t");
   return first == std::string_view::npos ? text.size() : first;
@@ -115,17 +133,23 @@ TracebackReader::Place TracebackReader::Consume(std::string_view text, std::int3
   return stack.state == State::kBoxed ? ConsumeBoxed(stack, text) : ConsumeFrames(stack, text, line, exception);
 }
 
+void TracebackReader::TakeFrame(Stack& stack, std::string frame) {
+  if (frame.empty()) return;
+  // Multiprocessing children begin at their bootstrap function instead of a module.
+  if (!stack.has_frames) stack.from_module = frame.ends_with("in <module>") || frame.ends_with("in _bootstrap");
+  stack.has_frames = true;
+  const std::size_t in = frame.rfind(" in ");
+  if (stack.stage == Stage::kTraining && in != std::string::npos)
+    stack.stage = StageOf(std::string_view(frame).substr(in + 4));
+  stack.frame = std::move(frame);
+}
+
 TracebackReader::Place TracebackReader::ConsumeBoxed(Stack& stack, std::string_view text) {
   const std::string_view trimmed = Trim(text);
   if (trimmed.starts_with(kBoxBottom)) {
     stack.state = State::kAwaitType;
   } else if (trimmed.starts_with(kBoxSide)) {
-    std::string frame = BoxedFrameOf(trimmed);
-    if (!frame.empty()) {
-      if (!stack.has_frames) stack.from_module = frame.ends_with("in <module>");
-      stack.has_frames = true;
-      stack.frame = std::move(frame);
-    }
+    TakeFrame(stack, BoxedFrameOf(trimmed));
   } else {
     return Place::kOutside;
   }
@@ -135,12 +159,7 @@ TracebackReader::Place TracebackReader::ConsumeBoxed(Stack& stack, std::string_v
 TracebackReader::Place TracebackReader::ConsumeFrames(Stack& stack, std::string_view text, std::uint32_t line,
                                                       std::optional<Exception>& exception) {
   if (IndentOf(text) > stack.indent) {
-    if (std::string frame = Trim(text).starts_with("File \"") ? FrameOf(text) : std::string(); !frame.empty()) {
-      // Multiprocessing children begin at their bootstrap function instead of a module.
-      if (!stack.has_frames) stack.from_module = frame.ends_with("in <module>") || frame.ends_with("in _bootstrap");
-      stack.has_frames = true;
-      stack.frame = std::move(frame);
-    }
+    if (Trim(text).starts_with("File \"")) TakeFrame(stack, FrameOf(text));
     return Place::kFrame;
   }
   text = text.substr(IndentOf(text));
@@ -154,6 +173,7 @@ TracebackReader::Place TracebackReader::ConsumeFrames(Stack& stack, std::string_
   told.ends_process = stack.from_module;
   told.is_chained = stack.chained;
   told.line = line;
+  told.stage = stack.stage;
   stack.chained = false;
   Close(stack);
   exception = std::move(told);

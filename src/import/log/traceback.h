@@ -9,6 +9,9 @@
 
 namespace vigil::import::log {
 
+// What the training was doing, by the functions of a stack.
+enum class Stage : std::uint8_t { kTraining, kEvaluation, kSaving, kOptimizer };
+
 // An exception that reached its traceback's end.
 struct Exception {
   std::string type;           // "torch.OutOfMemoryError"
@@ -17,6 +20,7 @@ struct Exception {
   bool ends_process = false;  // uncaught: the stack begins at the module, as only the interpreter itself prints it
   bool is_chained = false;    // raised while or because another one, told before, was handled
   std::uint32_t line = 0;     // of the exception's own text
+  Stage stage = Stage::kTraining;
 };
 
 // Takes the lines of all ranks, and tells an exception when its own line has come. O(1) per line.
@@ -36,6 +40,7 @@ class TracebackReader {
     State state = State::kNone;
     std::string frame;
     std::size_t indent = 0;  // spaces before the whole traceback, as in a launcher's table
+    Stage stage = Stage::kTraining;
     bool from_module = false;
     bool has_frames = false;
     bool chained = false;  // a sentence announced that the next traceback belongs to the last exception
@@ -44,6 +49,7 @@ class TracebackReader {
 
   void Open(Stack& stack, std::string_view header);
   void Close(Stack& stack);
+  static void TakeFrame(Stack& stack, std::string frame);
   Place ConsumeFrames(Stack& stack, std::string_view text, std::uint32_t line, std::optional<Exception>& exception);
   Place ConsumeBoxed(Stack& stack, std::string_view text);
 
