@@ -44,11 +44,29 @@ Role RoleOf(const catalogue::SignatureRow& row) {
 
 // ---- events to troubles
 
+// The signal that ended a process, 0 when none did: Python's code -9, a shell's 137.
+std::int64_t SignalOf(std::int64_t code) {
+  constexpr std::int64_t kLast = 64;
+  if (code < 0) return -code;
+  return code > 128 && code <= 128 + kLast ? code - 128 : 0;
+}
+
 // The row of a process's exit code; code 1 and its kin only say that something failed.
 const catalogue::SignatureRow* RowOfExit(std::int64_t code) {
-  if (code == -7) return catalogue::FindSignature("log/deepspeed-exit-7");
-  if (code == -11) return catalogue::FindSignature("log/segfault");
-  return catalogue::FindSignature(code < 0 ? "log/killed-signal" : kFallback);
+  struct Signal {
+    std::int64_t number;
+    std::string_view row;
+  };
+  constexpr std::array<Signal, 5> kSignals = {{{4, "log/illegal-instruction"},
+                                               {6, "log/abort"},
+                                               {7, "log/deepspeed-exit-7"},
+                                               {8, "log/floating-point-exception"},
+                                               {11, "log/segfault"}}};
+  const std::int64_t signal = SignalOf(code);
+  for (const Signal& known : kSignals) {
+    if (known.number == signal) return catalogue::FindSignature(known.row);
+  }
+  return catalogue::FindSignature(signal > 0 ? "log/killed-signal" : kFallback);
 }
 
 // Whether a signature of the same rank, in the exception's own text or in what was raised from it, says more.
@@ -79,7 +97,7 @@ Trouble TroubleOf(const std::vector<Event>& events, std::size_t index) {
     const auto code = ParseInteger(event.name);
     if (!code) return trouble;
     trouble.row = RowOfExit(*code);
-    if (*code > 0) trouble.role = Role::kTeardown;
+    if (SignalOf(*code) == 0) trouble.role = Role::kTeardown;
   }
   return trouble;
 }
@@ -179,12 +197,63 @@ std::vector<std::int32_t> RanksOf(const Incident& incident, const catalogue::Sig
   return ranks;
 }
 
+// "0-7, 9": ranges, as far as a line allows.
+std::string ListOf(const std::vector<std::int32_t>& ranks) {
+  constexpr std::size_t kMostParts = 8;
+  std::string list;
+  std::size_t parts = 0;
+  for (std::size_t i = 0; i < ranks.size();) {
+    std::size_t last = i;
+    while (last + 1 < ranks.size() && ranks[last + 1] == ranks[last] + 1) ++last;
+    if (parts++ == kMostParts) return list + ", ...";
+    if (!list.empty()) list += ", ";
+    list += std::to_string(ranks[i]);
+    if (last != i) list += (last == i + 1 ? ", " : "-") + std::to_string(ranks[last]);
+    i = last + 1;
+  }
+  return list;
+}
+
 std::string RankWords(const std::vector<std::int32_t>& ranks) {
   if (ranks.empty()) return {};
   if (ranks.size() == 1) return fmt::format(" on rank {}", ranks.front());
   const bool is_range = ranks.back() - ranks.front() == static_cast<std::int32_t>(ranks.size()) - 1;
   if (is_range) return fmt::format(" on ranks {}-{}", ranks.front(), ranks.back());
-  return fmt::format(" on {} ranks ({}, {}, ...)", ranks.size(), ranks[0], ranks[1]);
+  return fmt::format(" on {} ranks ({})", ranks.size(), ListOf(ranks));
+}
+
+// Of a collective that timed out: the ranks of the run that did not complain, and so are what the others waited for.
+// Empty when they are most of them, or all complained.
+std::vector<std::int32_t> MissingRanks(const model::Run& run, std::string_view id,
+                                       const std::vector<std::int32_t>& waiting) {
+  constexpr std::array<std::string_view, 3> kWaiting = {"log/nccl-timeout", "log/collective-timeout",
+                                                        "log/monitored-barrier"};
+  std::vector<std::int32_t> missing;
+  if (std::find(kWaiting.begin(), kWaiting.end(), id) == kWaiting.end() || waiting.empty()) return missing;
+  for (std::int32_t rank = 0; rank < run.ranks; ++rank) {
+    if (!std::binary_search(waiting.begin(), waiting.end(), rank)) missing.push_back(rank);
+  }
+  if (missing.size() >= waiting.size()) missing.clear();
+  return missing;
+}
+
+// The last step that the lines of a rank tell, kNoStep when they tell none.
+std::int64_t LastStepOf(const model::Run& run, std::int32_t rank) {
+  std::int64_t last = model::kNoStep;
+  for (const model::Series& series : run.series) {
+    const auto label =
+        std::find_if(series.labels.begin(), series.labels.end(), [](const auto& one) { return one.first == "rank"; });
+    const bool is_its = label == series.labels.end() ? rank == 0 : label->second == std::to_string(rank);
+    if (is_its && !series.empty() && series.axis == model::Axis::kStep) last = std::max(last, series.steps.back());
+  }
+  return last;
+}
+
+std::string MissingWords(const model::Run& run, const std::vector<std::int32_t>& missing) {
+  if (missing.empty()) return {};
+  const std::int64_t last = missing.size() == 1 ? LastStepOf(run, missing.front()) : model::kNoStep;
+  return fmt::format("; {} {} did not arrive{}", missing.size() == 1 ? "rank" : "ranks", ListOf(missing),
+                     last < 0 ? "" : fmt::format(" (its last line is of step {})", last));
 }
 
 // Nothing but the kernel's log tells who sent it.
@@ -202,6 +271,7 @@ std::string MessageOf(const model::Run& run, const Trouble& primary, const std::
                                          : primary.row->title);
   message += RankWords(ranks);
   if (event.step >= 0) message += fmt::format(" at step {}", event.step);
+  message += MissingWords(run, MissingRanks(run, primary.row->id, ranks));
   if (event.run_went_on) {
     message += "; the run went on";
   } else if (HadFinished(run, event)) {

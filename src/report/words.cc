@@ -36,22 +36,42 @@ void AddLine(std::vector<VerdictLine>& lines, std::string_view label, std::strin
   if (!text.empty()) lines.push_back({label, std::move(text)});
 }
 
-std::string CauseLine(const model::Diagnosis& diagnosis) {
-  const std::string title = CauseTitle(diagnosis.cause);
-  if (diagnosis.cause != kUndecided) {
-    std::string named = fmt::format("{} (confidence {})", title, Percent(diagnosis.confidence));
-    if (diagnosis.rival.empty()) return named;
-    return fmt::format("{}, or: {} ({})", named, CauseTitle(diagnosis.rival), Percent(diagnosis.rival_confidence));
-  }
-  return diagnosis.summary.empty() ? title : OneLine(diagnosis.summary);
-}
-
 std::vector<const model::Finding*> FindingsOf(const model::RunReport& run, const model::Diagnosis& diagnosis) {
   std::vector<const model::Finding*> findings;
   for (const std::uint32_t index : diagnosis.findings) {
     if (index < run.findings.size()) findings.push_back(&run.findings[index]);
   }
   return findings;
+}
+
+// The row of the message that the diagnosis is about, null when it is about something else.
+const catalogue::SignatureRow* MessageOf(const model::RunReport& run, const model::Diagnosis& diagnosis) {
+  const auto findings = FindingsOf(run, diagnosis);
+  for (const model::Finding* finding : findings) {
+    const catalogue::SignatureRow* row = catalogue::FindSignature(finding->id);
+    if (row != nullptr && (finding == findings.front() || row->finding == findings.front()->id)) return row;
+  }
+  return nullptr;
+}
+
+// Causes that only sort messages into groups: what the message itself means says more.
+bool IsWide(std::string_view cause) {
+  constexpr std::array<std::string_view, 4> kWide = {kUndecided, "bad-config", "missing-file-or-module",
+                                                     "version-mismatch"};
+  return std::find(kWide.begin(), kWide.end(), cause) != kWide.end();
+}
+
+std::string CauseLine(const model::RunReport& run, const model::Diagnosis& diagnosis) {
+  const catalogue::SignatureRow* message = MessageOf(run, diagnosis);
+  const bool undecided = diagnosis.cause == kUndecided;
+  if (message != nullptr && IsWide(diagnosis.cause) && (undecided || message->cause == diagnosis.cause) &&
+      diagnosis.rival.empty())
+    return OneLine(message->explanation);
+  const std::string title = CauseTitle(diagnosis.cause);
+  if (undecided) return diagnosis.summary.empty() ? title : OneLine(diagnosis.summary);
+  std::string named = fmt::format("{} (confidence {})", title, Percent(diagnosis.confidence));
+  if (diagnosis.rival.empty()) return named;
+  return fmt::format("{}, or: {} ({})", named, CauseTitle(diagnosis.rival), Percent(diagnosis.rival_confidence));
 }
 
 // The first observation that says more than the headline; where there is none, the place to look at.
@@ -162,7 +182,7 @@ std::string OneLine(std::string_view text) {
 
 std::vector<VerdictLine> LinesOf(const model::RunReport& run, const model::Diagnosis& diagnosis) {
   std::vector<VerdictLine> lines;
-  AddLine(lines, "cause", CauseLine(diagnosis));
+  AddLine(lines, "cause", CauseLine(run, diagnosis));
   if (diagnosis.cause == kUndecided) AddLine(lines, "decide", OneLine(diagnosis.next));
   if (!diagnosis.remedies.empty()) {
     const model::Remedy& first = diagnosis.remedies.front();

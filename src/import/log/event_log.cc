@@ -15,6 +15,8 @@ constexpr std::size_t kLongestText = 400;
 constexpr std::uint64_t kBufferedBytes = std::uint64_t{2} * 8192;
 // One redraw of the bar, with a count that its display had not shown yet, follows a traceback.
 constexpr int kBarAdvances = 3;
+// Fewer lines than this behind the failure of one rank may be what the buffers of others held back.
+constexpr int kOfAnotherStart = 3;
 
 std::string Quote(std::string_view text) { return Printable(Trim(text).substr(0, kLongestText)); }
 
@@ -85,11 +87,15 @@ void EventLog::AddNotice(model::EventKind kind, std::string_view name, std::stri
 
 void EventLog::ObserveStep(std::int64_t step, std::uint64_t offset) {
   if (watches_.empty()) return;
-  std::erase_if(watches_, [&](const Watch& watch) {
+  std::erase_if(watches_, [&](Watch& watch) {
     if (step == watch.position.step) return false;
-    // A step that goes back is another start: the run as it was did not go on.
-    if (step < watch.position.step) return true;
-    if (watch.ends_process && offset - watch.position.offset <= kBufferedBytes) return false;
+    // A step that goes back is another start. What stopped the one before is overcome when this one gets past it.
+    if (step < watch.position.step) {
+      ++watch.steps_below;
+      return false;
+    }
+    if (watch.steps_below > 0 && ++watch.steps_beyond < kOfAnotherStart) return false;
+    if (watch.ends_process && watch.steps_below < kOfAnotherStart && offset - watch.position.offset <= kBufferedBytes) return false;
     builder_.part().events[watch.event].run_went_on = true;
     return true;
   });
@@ -98,7 +104,6 @@ void EventLog::ObserveStep(std::int64_t step, std::uint64_t offset) {
 void EventLog::ObserveBar(std::int64_t count) {
   if (watches_.empty()) return;
   std::erase_if(watches_, [&](Watch& watch) {
-    if (count < watch.position.step) return true;
     if (count <= watch.highest_bar) return false;
     watch.highest_bar = count;
     if (++watch.bar_advances < kBarAdvances) return false;
@@ -110,7 +115,7 @@ void EventLog::ObserveBar(std::int64_t count) {
 void EventLog::Finish(std::int64_t last_step) {
   for (const Watch& watch : watches_) {
     model::Event& event = builder_.part().events[watch.event];
-    if (watch.ends_process) event.step = std::max(event.step, last_step);
+    if (watch.ends_process && watch.steps_below == 0) event.step = std::max(event.step, last_step);
   }
 }
 

@@ -47,6 +47,8 @@ class EventLog {
     bool ends_process = false;
     std::int64_t highest_bar = 0;
     int bar_advances = 0;
+    int steps_below = 0;   // told since, before the one of the failure: the training was started again
+    int steps_beyond = 0;  // told behind these, past the one of the failure
   };
   model::Event& Add(model::EventKind kind, std::string_view name, std::string_view text, const Position& position);
   bool IsFull(std::string_view name);

@@ -133,6 +133,37 @@ TEST(RunWentOn, IsNotToldWhenStepsBeginAgain) {
   EXPECT_FALSE(EventsOf(run, EventKind::kSignature).at(0).run_went_on);
 }
 
+TEST(RunWentOn, IsToldWhenAnotherStartGotPastIt) {
+  std::string text =
+      "step 4 | loss 2.5\nTraceback (most recent call last):\n  File \"a.py\", line 3, in <module>\n    x()\n"
+      "torch.OutOfMemoryError: CUDA out of memory.\n";
+  for (int step = 0; step < 6; ++step) text += "step " + std::to_string(step) + " | loss 2.5\n";
+  const auto before = EventsOf(ReadLog(text), EventKind::kSignature);
+  ASSERT_THAT(before, SizeIs(1));
+  EXPECT_FALSE(before[0].run_went_on) << "the second start has not got far enough to say so";
+  for (int step = 6; step < 9; ++step) text += "step " + std::to_string(step) + " | loss 2.5\n";
+  const auto after = EventsOf(ReadLog(text), EventKind::kSignature);
+  EXPECT_TRUE(after[0].run_went_on);
+  EXPECT_EQ(after[0].step, 4);
+}
+
+TEST(MemoryError, TellsWhatTheTrainingWasDoing) {
+  const auto id_in = [](const std::string& function) {
+    const auto run = ReadLog(
+        "Traceback (most recent call last):\n  File \"a.py\", line 3, in <module>\n    x()\n  File "
+        "\"trainer.py\", line 9, in " +
+        function +
+        "\n    y()\n  File \"nn.py\", line 1, in forward\n    z()\n"
+        "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.50 GiB.\n");
+    const auto events = EventsOf(run, EventKind::kSignature);
+    return events.empty() ? std::string() : events[0].name;
+  };
+  EXPECT_EQ(id_in("training_step"), "log/cuda-oom");
+  EXPECT_EQ(id_in("evaluation_loop"), "log/cuda-oom-evaluation");
+  EXPECT_EQ(id_in("_save_checkpoint"), "log/cuda-oom-saving");
+  EXPECT_EQ(id_in("_init_group"), "log/cuda-oom-optimizer");
+}
+
 TEST(RunWentOn, IsNotToldOfAnUncaughtExceptionBeforeBufferedLines) {
   // Standard output was buffered: its lines were written when the process ended, behind the traceback.
   const model::Run run = ReadLog(

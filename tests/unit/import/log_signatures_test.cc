@@ -33,8 +33,68 @@ const Message kMessages[] = {
     {"log/cuda-oom",
      "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 96.00 MiB. GPU 0 has a total capacity"},
     {"log/cuda-oom", "RuntimeError: CUDA error: out of memory"},
-    {"log/cuda-oom",
+    {"log/xla-oom",
      "jaxlib.xla_extension.XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to allocate 1 bytes"},
+    {"log/xla-oom",
+     "tensorflow.python.framework.errors_impl.ResourceExhaustedError: OOM when allocating tensor with shape[32,512]"},
+    {"log/cuda-oom-other-process",
+     "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 128.00 MiB. GPU 1 has a total capacity of 79.19 "
+     "GiB of "
+     "which 41.50 MiB is free. Process 3300267 has 74.86 GiB memory in use. Process 3646427 has 4.28 GiB memory in "
+     "use. Of "
+     "the allocated memory 2.69 GiB is allocated by PyTorch, and 50.24 MiB is reserved by PyTorch but unallocated."},
+    {"log/cuda-oom-other-process",
+     "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 200.00 MiB. GPU 4 has a total capacity of 178.35 "
+     "GiB "
+     "of which 127.44 MiB is free. Process 3052282 has 124.32 GiB memory in use. Including non-PyTorch memory, this "
+     "process "
+     "has 53.88 GiB memory in use. Of the allocated memory 52.18 GiB is allocated by PyTorch, and 34.97 MiB is "
+     "reserved by "
+     "PyTorch but unallocated."},
+    {"log/cuda-oom-other-process",
+     "torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 3.91 GiB (GPU 0; 79.33 GiB total capacity; "
+     "27.16 "
+     "GiB already allocated; 244.44 MiB free; 31.59 GiB reserved in total by PyTorch) If reserved memory is >> "
+     "allocated"},
+    // Within a container the process sees itself under a number that it does not know.
+    {"log/cuda-oom",
+     "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 79.11 GiB "
+     "of "
+     "which 1.20 GiB is free. Process 4411 has 77.90 GiB memory in use. Of the allocated memory 74.10 GiB is allocated "
+     "by "
+     "PyTorch, and 1.40 GiB is reserved by PyTorch but unallocated."},
+    {"log/cuda-oom-fragmented",
+     "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.50 GiB. GPU 0 has a total capacity of 79.11 GiB "
+     "of "
+     "which 1.20 GiB is free. Including non-PyTorch memory, this process has 77.90 GiB memory in use. Of the allocated "
+     "memory 39.10 GiB is allocated by PyTorch, and 36.40 GiB is reserved by PyTorch but unallocated."},
+    {"log/cuda-oom-fragmented",
+     "RuntimeError: CUDA out of memory. Tried to allocate 20.00 MiB (GPU 0; 15.78 GiB total capacity; 10.36 GiB "
+     "already "
+     "allocated; 19.44 MiB free; 14.42 GiB reserved in total by PyTorch)"},
+    {"log/cuda-oom-evaluation", "[train.py] CUDA out of memory during evaluation, skipping it"},
+    {"log/cuda-oom-saving", "RuntimeError: CUDA out of memory while gathering the full state dict"},
+    {"log/cuda-oom-optimizer", "RuntimeError: CUDA out of memory while initializing optimizer states"},
+    {"log/dataloader-oom", "RuntimeError: DataLoader worker (pid 8812) is killed by signal: Killed. "},
+    {"log/dataloader-killed", "RuntimeError: DataLoader worker (pid 8812) is killed by signal: Segmentation fault. "},
+    {"log/shared-memory-full",
+     "ERROR: Unexpected bus error encountered in worker. This might be caused by insufficient shared memory (shm)."},
+    {"log/abort", "E0522 18:53:25.569000 1002795 api.py:988] failed (exitcode: -6) local_rank: 6 (pid: 1005501)"},
+    {"log/code-error", "NameError: name 'tokenizer' is not defined"},
+    {"log/code-error", "AttributeError: 'NoneType' object has no attribute 'shape'"},
+    {"log/code-error", "TypeError: forward() missing 1 required positional argument: 'labels'"},
+    {"log/hub-gated",
+     "OSError: You are trying to access a gated repo. Make sure to have access to it at https://huggingface.co/a/b."},
+    {"log/hub-gated", "huggingface_hub.errors.GatedRepoError: 401 Client Error. (Request ID: Root=1-2;3)"},
+    {"log/hub-gated",
+     "requests.exceptions.HTTPError: 401 Client Error: Unauthorized for url: https://huggingface.co/a/b/x.json"},
+    {"log/hub-access", "huggingface_hub.errors.RepositoryNotFoundError: 404 Client Error. (Request ID: Root=1-2)"},
+    {"log/tensor-shapes", "RuntimeError: mat1 and mat2 shapes cannot be multiplied (8x512 and 768x10)"},
+    {"log/tensor-shapes", "RuntimeError: shape '[8, -1, 64]' is invalid for input of size 1000"},
+    {"log/tensor-shapes",
+     "RuntimeError: The size of tensor a (512) must match the size of tensor b (514) at non-singleton dimension 1"},
+    {"log/tensor-mismatch",
+     "RuntimeError: Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!"},
     {"log/killed-signal",
      "E0419 20:44:13 2341 api.py:869] failed (exitcode: -9) local_rank: 0 (pid: 2423) of binary: python"},
     {"log/killed-signal", "[INFO] [launch.py:319:sigkill_handler] python train.py exits with return code = -9"},
@@ -50,7 +110,7 @@ const Message kMessages[] = {
     {"log/host-alloc", "MemoryError"},
     {"log/host-alloc",
      "numpy.core._exceptions._ArrayMemoryError: Unable to allocate 3.00 TiB for an array with shape (1,)"},
-    {"log/dataloader-killed",
+    {"log/shared-memory-full",
      "RuntimeError: DataLoader worker (pid 47) is killed by signal: Bus error. It is possible that dataloader's "
      "workers "
      "are out of shared memory."},
@@ -298,7 +358,7 @@ const Message kMessages[] = {
      "from PyObject"},
     {"log/glibc", "ImportError: /lib/x86_64-linux-gnu/libstdc++.so.6: version `GLIBCXX_3.4.32' not found"},
     {"log/glibc", "OSError: libcudart.so.12: cannot open shared object file: No such file or directory"},
-    {"log/syntax", "NameError: name 'model' is not defined"},
+    {"log/code-error", "NameError: name 'model' is not defined"},
     {"log/syntax", "SyntaxError: invalid syntax"},
     {"log/yaml-config", "yaml.scanner.ScannerError: mapping values are not allowed here"},
     {"log/yaml-config", "hydra.errors.ConfigCompositionException: Could not override 'trainer.foo'."},
