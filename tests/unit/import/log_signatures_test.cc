@@ -80,6 +80,7 @@ const Message kMessages[] = {
     {"log/shared-memory-full",
      "ERROR: Unexpected bus error encountered in worker. This might be caused by insufficient shared memory (shm)."},
     {"log/abort", "E0522 18:53:25.569000 1002795 api.py:988] failed (exitcode: -6) local_rank: 6 (pid: 1005501)"},
+    {"log/empty-dataset", "StopIteration"},
     {"log/code-error", "NameError: name 'tokenizer' is not defined"},
     {"log/code-error", "AttributeError: 'NoneType' object has no attribute 'shape'"},
     {"log/code-error", "TypeError: forward() missing 1 required positional argument: 'labels'"},
