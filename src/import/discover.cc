@@ -48,11 +48,14 @@ class Search {
   void AddFolder(const std::string& path) {
     std::vector<std::pair<std::string, std::string>> unreadable;
     const auto entries = platform::ListFiles(path, kMostFiles, unreadable);
+    const bool said = !unreadable.empty();
     for (auto& [where, reason] : unreadable) imported_.unread.push_back({where, reason});
     const std::size_t before = files_.size();
     for (const platform::Entry& entry : entries) {
       if (entry.kind == platform::EntryKind::kOther) {
         imported_.ignored.push_back({entry.path, "no regular file"});
+      } else if (entry.size_bytes == 0) {
+        imported_.ignored.push_back({entry.path, "empty file"});  // a million of them need not be opened
       } else if (const std::string_view later = WhyNotYet(entry.path, {}); !later.empty()) {
         imported_.unread.push_back({entry.path, std::string(later)});
       } else if (const std::string_view reason = WhyIgnored(entry.path); !reason.empty()) {
@@ -61,7 +64,7 @@ class Search {
         AddFile(entry.path, false);
       }
     }
-    if (entries.empty() && files_.size() == before) imported_.unread.push_back({path, "holds no files"});
+    if (entries.empty() && files_.size() == before && !said) imported_.unread.push_back({path, "holds no files"});
   }
 
   void AddFile(const std::string& path, bool named) {

@@ -5,76 +5,22 @@
 #include <tuple>
 
 #include "import/import.h"
+#include "import/join/by_place.h"
 #include "import/join/candidates.h"
 #include "import/join/compare.h"
 #include "import/join/merge.h"
 #include "import/join/place.h"
+#include "import/join/unit.h"
 #include "import/join/writers.h"
 #include "import/journal/journal.h"
 
 namespace vigil::import {
 namespace {
 
-// A run in the making: one part at first, then all parts found to belong to it.
-struct Unit {
-  model::Run run;
-  std::string home;
-  std::string folder;
-  std::string file;
-  std::string format;             // of the first part
-  std::set<std::string> formats;  // of all
-  std::size_t order = 0;          // of the first part, as given
-  std::vector<Curve> curves;
-  bool has_points = false;
-  bool gone = false;  // joined into another
-  RankedName rank;    // of the file's name, or of the folder that a launcher gives each rank
-};
-
 using Units = std::vector<Unit>;
 
-constexpr std::string_view kState = "trainer-state";
-constexpr std::string_view kEvents = "tfevents";
-constexpr std::string_view kJournal = "journal";
-constexpr std::string_view kMlflowFiles = "mlflow-files";
 // So many runs are compared each with each; of more only those that an index finds alike.
 constexpr std::size_t kFewRuns = 300;
-
-Unit MakeUnit(model::Run part, const std::string& writer_folder, std::size_t order) {
-  Unit unit;
-  const model::Source& source = part.sources.front();
-  unit.folder = writer_folder.empty() ? std::string(FolderOf(source.path)) : writer_folder;
-  unit.home = std::string(HomeOf(unit.folder));
-  unit.file = std::string(WithoutCompression(FileOf(source.path)));
-  unit.rank = RankOf(unit.folder, unit.file);
-  // Runs of one database share its file, and nothing else: each has a home of its own.
-  if (!source.run.empty()) unit.home = unit.folder = source.path + "/" + source.run;
-  unit.format = source.format;
-  unit.formats = {source.format};
-  unit.order = order;
-  unit.curves = TellingCurves(part);
-  unit.has_points =
-      std::any_of(part.series.begin(), part.series.end(), [](const model::Series& series) { return !series.empty(); });
-  unit.run = std::move(part);
-  return unit;
-}
-
-void Absorb(Unit& into, Unit& from) {
-  into.formats.merge(from.formats);
-  into.order = std::min(into.order, from.order);
-  into.has_points |= from.has_points;
-  into.curves = TellingCurves(into.run);
-  from.gone = true;
-  from.curves.clear();
-}
-
-void AbsorbByMerging(Unit& into, Unit& from) {
-  const bool added = MergeRun(into.run, std::move(from.run));
-  if (added) return Absorb(into, from);
-  // Nothing changed, so the curves stand: many checkpoints of one run cost no more than their own points.
-  into.formats.merge(from.formats);
-  into.order = std::min(into.order, from.order);
-  from.gone = true;
-}
 
 // Folders where trackers put their files count as the run's own when the run left something there itself.
 void FindHomes(Units& units) {
@@ -94,83 +40,6 @@ void ForGroups(Units& units, Key&& key, Join&& join) {
     if (!unit.gone) groups[key(unit)].push_back(&unit);
   }
   for (auto& [name, members] : groups) join(members);
-}
-
-// A process that starts again opens a new file: where it goes on is a restart, even if no step was lost.
-void TellRestart(Unit& unit) {
-  model::Event event;
-  event.kind = model::EventKind::kResume;
-  event.text = "a new file of the run begins";
-  unit.run.events.push_back(std::move(event));
-}
-
-// Event files of one folder are one run: each restart of the process opens a new one. Their names begin alike; a
-// collection of files that were renamed is no run.
-void JoinEventFiles(std::vector<Unit*>& members) {
-  if (members.front()->format != kEvents || members.size() < 2) return;
-  std::sort(members.begin(), members.end(), [](const Unit* a, const Unit* b) { return a->file < b->file; });
-  for (std::size_t i = 1; i < members.size(); ++i) {
-    if (members[i]->has_points && members[0]->has_points) TellRestart(*members[i]);
-    AppendRun(members[0]->run, std::move(members[i]->run));
-    members[i]->gone = true;
-    members[0]->has_points |= members[i]->has_points;
-    members[0]->order = std::min(members[0]->order, members[i]->order);
-  }
-  members[0]->curves = TellingCurves(members[0]->run);
-}
-
-std::string FactOf(const Unit& unit, std::string_view key) {
-  const model::Fact* const fact = unit.run.FindFact(key);
-  return fact == nullptr ? std::string() : fact->value;
-}
-
-// A rank that starts again, in the same run, writes the next journal; the parts follow one another.
-void JoinJournalParts(std::vector<Unit*>& members) {
-  if (members.front()->format != kJournal || members.size() < 2) return;
-  const auto part = [](const Unit* unit) { return ParseInteger(FactOf(*unit, kJournalPart)).value_or(0); };
-  std::stable_sort(members.begin(), members.end(), [&](const Unit* a, const Unit* b) { return part(a) < part(b); });
-  for (std::size_t i = 1; i < members.size(); ++i) {
-    if (members[i]->has_points && members[0]->has_points) TellRestart(*members[i]);
-    AppendRun(members[0]->run, std::move(members[i]->run));
-    Absorb(*members[0], *members[i]);
-  }
-}
-
-// A run of MLflow's file store has a file per metric: they are one run by their place.
-void JoinMlflowFiles(std::vector<Unit*>& members) {
-  if (members.front()->format != kMlflowFiles) return;
-  Unit& first = *members.front();
-  for (std::size_t i = 1; i < members.size(); ++i) {
-    Unit& other = *members[i];
-    if (first.run.name.empty()) first.run.name = other.run.name;
-    AppendRun(first.run, std::move(other.run));
-    other.gone = true;
-    first.has_points |= other.has_points;
-  }
-  first.curves = TellingCurves(first.run);
-}
-
-// Logs of several ranks: what a rank tells that the first does not carries its number.
-void JoinRanks(std::vector<Unit*>& members) {
-  if (members.size() < 2 || members.front()->rank.rank < 0) return;
-  std::stable_sort(members.begin(), members.end(),
-                   [](const Unit* a, const Unit* b) { return a->rank.rank < b->rank.rank; });
-  for (Unit* const unit : members) {
-    const std::int32_t rank = unit->rank.rank;
-    for (model::Event& event : unit->run.events) {
-      if (event.rank < 0) event.rank = rank;
-    }
-    unit->run.ranks = std::max(unit->run.ranks, rank + 1);
-    if (unit == members.front()) continue;
-    if (Compare(members.front()->curves, unit->curves).likeness != Likeness::kSame) {
-      for (model::Series& series : unit->run.series) {
-        if (!model::FindLabel(series.labels, "rank").empty()) continue;
-        series.labels.emplace_back("rank", std::to_string(rank));
-        std::sort(series.labels.begin(), series.labels.end());
-      }
-    }
-    AbsorbByMerging(*members.front(), *unit);
-  }
 }
 
 std::int64_t LastStep(const Unit& unit) {
@@ -420,19 +289,43 @@ bool AllShareAFormat(const std::vector<Unit*>& runs) {
   });
 }
 
-// A log kept apart from the run's folder: joined when it is of another kind, agrees on everything, and ends with it.
+// Whether the home of one lies below that of the other: what a launcher keeps of each rank, below the log of all.
+bool IsBelow(const std::string& inner, const std::string& outer) {
+  return outer.empty() ? !inner.starts_with('/') && inner != outer
+                       : inner.size() > outer.size() && inner.starts_with(outer) && inner[outer.size()] == '/';
+}
+
+bool AnyBelowAnother(const std::vector<Unit*>& runs) {
+  std::set<std::string_view> homes;
+  for (const Unit* run : runs) homes.insert(run->home);
+  return std::any_of(runs.begin(), runs.end(), [&](const Unit* run) {
+    for (std::string_view above = run->home; !above.empty() && above != FolderOf(above);) {
+      above = FolderOf(above);
+      if (homes.contains(above)) return true;
+    }
+    return false;
+  });
+}
+
+// A log kept apart from the run's folder: joined when it is of another kind, or stands above it, agrees on everything,
+// and ends with it.
 void JoinAcrossHomes(Units& units) {
   std::vector<Unit*> all;
   for (Unit& unit : units) {
     if (!unit.gone && unit.has_points) all.push_back(&unit);
   }
-  if (all.size() < 2 || AllShareAFormat(all)) return;
+  if (all.size() < 2 || (AllShareAFormat(all) && !AnyBelowAnother(all))) return;
   Alike alike(all);
   for (Unit* const unit : all) {
     for (Unit* const run : alike.Find(*unit)) {
-      if (ShareFormat(*run, *unit) || !EndTogether(*run, *unit)) continue;
+      const bool nested = IsBelow(run->home, unit->home) || IsBelow(unit->home, run->home);
+      if ((ShareFormat(*run, *unit) && !nested) || !EndTogether(*run, *unit)) continue;
       const Comparison comparison = Compare(run->curves, unit->curves);
       if (comparison.likeness != Likeness::kSame || !comparison.certain) continue;
+      if (IsBelow(run->home, unit->home)) {  // the outer one is what people call the run
+        run->home = unit->home;
+        run->file = unit->file;
+      }
       AbsorbByMerging(*run, *unit);
       break;
     }
@@ -554,6 +447,9 @@ std::vector<model::Run> JoinParts(std::vector<model::Run> parts) {
       },
       JoinJournalParts);
   ForGroups(units, [](const Unit& unit) { return std::tuple(unit.format, unit.rank.rest); }, JoinRanks);
+  ForGroups(
+      units, [](const Unit& unit) { return std::tuple(unit.home, unit.format, unit.file, unit.attempt >= 0); },
+      JoinAttempts);
   ForGroups(units, by_home_and_format, JoinStates);
   ForGroups(
       units, [](const Unit& unit) { return std::tuple(unit.folder, unit.format, WithoutDigits(unit.file)); },

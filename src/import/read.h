@@ -27,6 +27,6 @@ Result<std::vector<model::Run>> ReadOpened(OpenedFile opened);
 // not opened file by file. Empty when it may hold something.
 std::string_view WhyIgnored(std::string_view path);
 // More files than this below a path are not looked at.
-inline constexpr std::size_t kMostFiles = 100'000;
+inline constexpr std::size_t kMostFiles = 2'000'000;
 
 }  // namespace vigil::import

@@ -12,14 +12,11 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <memory>
 #include <system_error>
 
 namespace vigil::platform {
 namespace {
-
-namespace fs = std::filesystem;
 
 std::string SystemMessage(int code) { return std::generic_category().message(code); }
 
@@ -37,12 +34,6 @@ Entry ToEntry(std::string path, const struct stat& info) {
   entry.modified_unix_s = static_cast<double>(info.st_mtim.tv_sec) + static_cast<double>(info.st_mtim.tv_nsec) * 1e-9;
   entry.identity = IdentityOf(info);
   return entry;
-}
-
-bool IsUninteresting(std::string_view folder) {
-  constexpr std::array<std::string_view, 6> kSkipped = {".git",  "node_modules",  "__pycache__",
-                                                        ".venv", "site-packages", ".mypy_cache"};
-  return std::find(kSkipped.begin(), kSkipped.end(), folder) != kSkipped.end();
 }
 
 }  // namespace
@@ -77,7 +68,7 @@ Result<File> File::Open(const std::string& path) {
   File file(descriptor, known && info.st_size > 0 ? static_cast<std::uint64_t>(info.st_size) : 0, path);
   if (!known) return Fail(fmt::format("{}: cannot be examined: {}", path, SystemMessage(errno)));
   if (S_ISDIR(info.st_mode)) return Fail(fmt::format("{}: is a folder, expected a file", path));
-  if (!S_ISREG(info.st_mode)) return Fail(fmt::format("{}: is not a regular file (a FIFO, device or socket)", path));
+  if (!S_ISREG(info.st_mode)) return Fail(fmt::format("{}: is not a regular file (a FIFO, device or socket); what it gives can be piped in, as -", path));
   file.identity_ = IdentityOf(info);
   return file;
 }
@@ -134,38 +125,6 @@ Result<Entry> Stat(const std::string& path) {
   struct stat info = {};
   if (::stat(path.c_str(), &info) != 0) return Fail(fmt::format("{}: {}", path, SystemMessage(errno)));
   return ToEntry(path, info);
-}
-
-std::vector<Entry> ListFiles(const std::string& folder, std::size_t limit,
-                             std::vector<std::pair<std::string, std::string>>& unreadable) {
-  std::vector<Entry> files;
-  std::vector<std::string> pending = {folder};
-  while (!pending.empty()) {
-    const std::string current = std::move(pending.back());
-    pending.pop_back();
-    std::error_code problem;
-    for (fs::directory_iterator at(current, problem), end; !problem && at != end; at.increment(problem)) {
-      const std::string path = at->path().string();
-      const bool link = at->is_symlink(problem);
-      problem.clear();
-      const auto entry = Stat(path);
-      if (!entry) {
-        unreadable.emplace_back(path, entry.error().message.substr(path.size() + 2));
-      } else if (entry->kind == EntryKind::kFolder) {
-        if (!link && !IsUninteresting(at->path().filename().string())) pending.push_back(path);
-      } else {
-        files.push_back(*entry);
-      }
-      if (files.size() + pending.size() < limit) continue;
-      unreadable.emplace_back(folder,
-                              fmt::format("more than {} files: the rest was not looked at", FormatCount(limit)));
-      pending.clear();
-      break;
-    }
-    if (problem) unreadable.emplace_back(current, problem.message());
-  }
-  std::sort(files.begin(), files.end(), [](const Entry& a, const Entry& b) { return a.path < b.path; });
-  return files;
 }
 
 void PreferLargePages(void* memory, std::size_t size_bytes) {

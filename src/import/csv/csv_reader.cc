@@ -175,8 +175,8 @@ class CsvReader : public Reader {
     } else if (auto layout = MaybeHeader(cells)) {
       ++segment_;
       Use(std::move(*layout));
-    } else if (rows_.cell_count() != layout_.columns.size()) {
-      strange_.Add(line_);
+    } else if (rows_.cell_count() != layout_.columns.size() || Trim(line).starts_with('{')) {
+      strange_.Add(line_);  // JSON has as many commas as it likes
     }
     return true;
   }

@@ -22,11 +22,17 @@ bool HoldsTrackers(std::string_view folder_name) {
                                         "tb_logs", "events", "lightning_logs"});
 }
 
-// Where torchrun puts the output of a rank: <run>/attempt_0/3.
+// Where torchrun puts what each start of its processes prints: <log folder>/<id>_<random>/attempt_0/<rank>.
+bool IsAttempt(std::string_view name) {
+  constexpr std::string_view kPrefix = "attempt_";
+  return name.size() > kPrefix.size() && name.starts_with(kPrefix) &&
+         name.find_first_not_of("0123456789", kPrefix.size()) == std::string_view::npos;
+}
+
 bool IsRankFolder(std::string_view folder) {
   const std::string_view name = FileOf(folder);
   const bool number = !name.empty() && name.find_first_not_of("0123456789") == std::string_view::npos;
-  return number && FileOf(FolderOf(folder)).starts_with("attempt_");
+  return number && IsAttempt(FileOf(FolderOf(folder)));
 }
 
 // Where torch's add_hparams puts its own event file: a folder named by the clock, 1763200212.3456.
@@ -42,15 +48,15 @@ bool IsMlflowId(std::string_view name) {
 bool IsGenericStem(std::string_view stem) {
   return stem.starts_with("events.out.tfevents") ||
          IsOneOf(ToLower(stem),
-                 {"trainer_state", "trainer_log",   "train",   "training",       "log",          "logs",     "output",
-                  "out",           "stdout",        "metrics", "results",        "history",      "progress", "monitor",
-                  "nohup",         "running_log",   "main",    "console",        "error",        "err",      "stderr",
-                  "log_history",   "training_logs", "config",  "adapter_config", "training_args"});
+                 {"trainer_state", "trainer_log",   "train",   "training",       "log",           "logs",     "output",
+                  "out",           "stdout",        "metrics", "results",        "history",       "progress", "monitor",
+                  "nohup",         "running_log",   "main",    "console",        "error",         "err",      "stderr",
+                  "log_history",   "training_logs", "config",  "adapter_config", "training_args", "debug"});
 }
 
-// Above `runs` and `logs`, which are called so everywhere.
+// Above `runs` and `logs`, which are called so everywhere, and what torchrun calls a launch that nobody named.
 std::string_view NamingFolder(std::string_view home) {
-  while (HoldsTrackers(FileOf(home))) home = FolderOf(home);
+  while (HoldsTrackers(FileOf(home)) || FileOf(home).starts_with("none_")) home = FolderOf(home);
   return home;
 }
 
@@ -139,7 +145,7 @@ std::string_view HomeOf(std::string_view folder) {
   if (const MlflowPlace run = InMlflowRun(std::string(folder) + "/"); !run.folder.empty())
     return folder.substr(0, run.folder.size());
   while (CheckpointStep(FileOf(folder)) || FileOf(folder) == ".hydra" || IsRankFolder(folder) ||
-         IsTimeFolder(FileOf(folder)) ||
+         IsTimeFolder(FileOf(folder)) || IsAttempt(FileOf(folder)) ||
          (FileOf(folder) == "files" && FileOf(FolderOf(folder)).find("run-") != std::string_view::npos)) {
     folder = FolderOf(folder);
   }
@@ -183,11 +189,19 @@ RankedName RankOf(std::string_view folder, std::string_view file) {
   const std::string_view number = FileOf(folder);
   const std::string_view attempt = FileOf(FolderOf(folder));
   const auto rank = ParseInteger(number);
-  const bool per_rank = attempt.starts_with("attempt_") && rank && *rank >= 0 && *rank <= kMostRanks;
+  const bool per_rank = IsAttempt(attempt) && rank && *rank >= 0 && *rank <= kMostRanks;
   if (named.rank < 0 && per_rank)
     return {static_cast<std::int32_t>(*rank), std::string(FolderOf(folder)) + "/*/" + std::string(file)};
   named.rest = std::string(folder) + "/" + named.rest;
   return named;
+}
+
+std::int32_t AttemptOf(std::string_view folder) {
+  constexpr std::int64_t kMostAttempts = 1'000'000;
+  const std::string_view name = FileOf(IsRankFolder(folder) ? FolderOf(folder) : folder);
+  if (!IsAttempt(name)) return -1;
+  const auto number = ParseInteger(name.substr(name.find('_') + 1));
+  return number && *number < kMostAttempts ? static_cast<std::int32_t>(*number) : -1;
 }
 
 std::string WithoutDigits(std::string_view name) {

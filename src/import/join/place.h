@@ -48,6 +48,9 @@ RankedName RankIn(std::string_view file);
 // (attempt_0/3/stdout.log).
 RankedName RankOf(std::string_view folder, std::string_view file);
 
+// Which start of the training a file is of, where a launcher keeps them apart (attempt_1/0/stdout.log); -1 where not.
+std::int32_t AttemptOf(std::string_view folder);
+
 // The name with every run of digits taken out: equal for parts of one series of files.
 std::string WithoutDigits(std::string_view name);
 

@@ -67,8 +67,8 @@ TEST_F(ImportPathsTest, IgnoresWhatIsNoneOfOurs) {
   EXPECT_THAT(imported.runs, SizeIs(1));
   EXPECT_THAT(imported.unread, IsEmpty());
   EXPECT_THAT(NamesOf(imported.ignored),
-              ElementsAre("run/loss.png", "run/model.safetensors", "run/train.py", "run/empty.log", "run/notes"));
-  EXPECT_THAT(imported.ignored[1].reason, HasSubstr("weights"));
+              ElementsAre("run/empty.log", "run/loss.png", "run/model.safetensors", "run/train.py", "run/notes"));
+  EXPECT_THAT(imported.ignored[2].reason, HasSubstr("weights"));
 }
 
 TEST_F(ImportPathsTest, SaysWhyAFileThatWasNamedIsNotRead) {

@@ -142,13 +142,26 @@ TEST_F(PlatformTest, DoesNotEnterWhatIsNotARunsOwn) {
   EXPECT_THAT(List(), ElementsAre("run/train.log"));
 }
 
-TEST_F(PlatformTest, FollowsLinksToFilesAndNotToFolders) {
-  Write("run/train.log", "");
+TEST_F(PlatformTest, FollowsLinksAndGivesWhatIsReachedTwiceOnce) {
+  Write("run/train.log", "x");
   fs::create_symlink(Path("run/train.log"), Path("latest.log"));
   fs::create_directory_symlink(folder_, Path("run/loop"));
+  fs::create_directory_symlink(Path("run"), Path("again"));
   fs::create_symlink(Path("gone"), Path("broken"));
-  EXPECT_THAT(List(), ElementsAre("latest.log", "run/train.log"));
-  EXPECT_THAT(unreadable_, ElementsAre(testing::Pair(Path("broken"), "No such file or directory")));
+  EXPECT_THAT(List(), ElementsAre("run/train.log")) << "by its real path";
+  ASSERT_EQ(unreadable_.size(), 1U);
+  EXPECT_THAT(unreadable_[0].first, HasSubstr("broken"));
+}
+
+TEST_F(PlatformTest, FollowsLinksToWhatLiesElsewhere) {
+  std::string elsewhere = (fs::temp_directory_path() / "vigil_elsewhere_XXXXXX").string();
+  ASSERT_NE(::mkdtemp(elsewhere.data()), nullptr);
+  fs::create_directories(fs::path(elsewhere) / "deep");
+  std::ofstream(fs::path(elsewhere) / "deep/train.log") << "x";
+  fs::create_directory_symlink(elsewhere, Path("run"));
+  fs::create_directory_symlink(Path("run"), fs::path(elsewhere) / "deep/back");
+  EXPECT_THAT(List(), ElementsAre("run/deep/train.log"));
+  fs::remove_all(elsewhere);
 }
 
 TEST_F(PlatformTest, StopsAtTheLimitAndSaysSo) {

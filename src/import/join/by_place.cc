@@ -1,0 +1,98 @@
+#include "import/join/by_place.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include "base/base.h"
+#include "import/join/merge.h"
+#include "import/journal/journal.h"
+
+namespace vigil::import {
+namespace {
+
+// A process that starts again opens a new file: where it goes on is a restart, even if no step was lost.
+void TellRestart(Unit& unit) {
+  model::Event event;
+  event.kind = model::EventKind::kResume;
+  event.text = "a new file of the run begins";
+  unit.run.events.push_back(std::move(event));
+}
+
+}  // namespace
+
+void JoinEventFiles(std::vector<Unit*>& members) {
+  if (members.front()->format != kEvents || members.size() < 2) return;
+  std::sort(members.begin(), members.end(),
+            [](const Unit* a, const Unit* b) { return std::tie(a->adopted, a->file) < std::tie(b->adopted, b->file); });
+  for (std::size_t i = 1; i < members.size(); ++i) {
+    const bool again = members[i]->has_points && members[0]->has_points && !members[i]->adopted;
+    if (again) TellRestart(*members[i]);
+    AppendRun(members[0]->run, std::move(members[i]->run));
+    members[i]->gone = true;
+    members[0]->has_points |= members[i]->has_points;
+    members[0]->order = std::min(members[0]->order, members[i]->order);
+  }
+  members[0]->curves = TellingCurves(members[0]->run);
+}
+
+void JoinJournalParts(std::vector<Unit*>& members) {
+  if (members.front()->format != kJournal || members.size() < 2) return;
+  const auto part = [](const Unit* unit) { return ParseInteger(FactOf(*unit, kJournalPart)).value_or(0); };
+  std::stable_sort(members.begin(), members.end(), [&](const Unit* a, const Unit* b) { return part(a) < part(b); });
+  for (std::size_t i = 1; i < members.size(); ++i) {
+    if (members[i]->has_points && members[0]->has_points) TellRestart(*members[i]);
+    AppendRun(members[0]->run, std::move(members[i]->run));
+    Absorb(*members[0], *members[i]);
+  }
+}
+
+void JoinMlflowFiles(std::vector<Unit*>& members) {
+  if (members.front()->format != kMlflowFiles) return;
+  Unit& first = *members.front();
+  for (std::size_t i = 1; i < members.size(); ++i) {
+    Unit& other = *members[i];
+    if (first.run.name.empty()) first.run.name = other.run.name;
+    AppendRun(first.run, std::move(other.run));
+    other.gone = true;
+    first.has_points |= other.has_points;
+  }
+  first.curves = TellingCurves(first.run);
+}
+
+void JoinRanks(std::vector<Unit*>& members) {
+  if (members.size() < 2 || members.front()->rank.rank < 0) return;
+  std::stable_sort(members.begin(), members.end(),
+                   [](const Unit* a, const Unit* b) { return a->rank.rank < b->rank.rank; });
+  for (Unit* const unit : members) {
+    const std::int32_t rank = unit->rank.rank;
+    for (model::Event& event : unit->run.events) {
+      if (event.rank < 0) event.rank = rank;
+    }
+    unit->run.ranks = std::max(unit->run.ranks, rank + 1);
+    if (unit == members.front()) continue;
+    if (Compare(members.front()->curves, unit->curves).likeness != Likeness::kSame) {
+      for (model::Series& series : unit->run.series) {
+        if (!model::FindLabel(series.labels, "rank").empty()) continue;
+        series.labels.emplace_back("rank", std::to_string(rank));
+        std::sort(series.labels.begin(), series.labels.end());
+      }
+    }
+    AbsorbByMerging(*members.front(), *unit);
+  }
+}
+
+void JoinAttempts(std::vector<Unit*>& members) {
+  if (members.front()->attempt < 0 || members.size() < 2) return;
+  std::stable_sort(members.begin(), members.end(),
+                   [](const Unit* a, const Unit* b) { return a->attempt < b->attempt; });
+  for (std::size_t i = 1; i < members.size(); ++i) {
+    if (members[i]->attempt == members[i - 1]->attempt) return;
+  }
+  for (std::size_t i = 1; i < members.size(); ++i) {
+    if (members[i]->has_points && members[0]->has_points) TellRestart(*members[i]);
+    AppendRun(members[0]->run, std::move(members[i]->run));
+    Absorb(*members[0], *members[i]);
+  }
+}
+
+}  // namespace vigil::import

@@ -1,0 +1,116 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+#include <system_error>
+#include <utility>
+
+#include "platform/platform.h"
+
+namespace vigil::platform {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool IsUninteresting(std::string_view folder) {
+  constexpr std::array<std::string_view, 6> kSkipped = {".git",  "node_modules",  "__pycache__",
+                                                        ".venv", "site-packages", ".mypy_cache"};
+  return std::find(kSkipped.begin(), kSkipped.end(), folder) != kSkipped.end();
+}
+
+using Place = std::pair<std::uint64_t, std::uint64_t>;
+Place PlaceOf(const Entry& entry) { return {entry.identity.device, entry.identity.inode}; }
+
+// Walks real folders first and what links lead to afterwards, so that each file has its real path where it has one.
+class Walk {
+ public:
+  Walk(std::string root, std::size_t limit, std::vector<std::pair<std::string, std::string>>& unreadable)
+      : root_(std::move(root)), limit_(limit), unreadable_(unreadable), folders_{root_} {
+    if (const auto entry = Stat(root_)) entered_.insert(PlaceOf(*entry));
+  }
+
+  std::vector<Entry> Run() {
+    while (!full_ && (!folders_.empty() || !linked_folders_.empty())) {
+      if (folders_.empty()) {
+        FollowLinks();
+        continue;
+      }
+      const std::string folder = std::move(folders_.back());
+      folders_.pop_back();
+      List(folder);
+    }
+    AddLinkedFiles();
+    std::sort(files_.begin(), files_.end(), [](const Entry& a, const Entry& b) { return a.path < b.path; });
+    return std::move(files_);
+  }
+
+ private:
+  void List(const std::string& folder) {
+    std::error_code problem;
+    for (fs::directory_iterator at(folder, problem), end; !problem && at != end; at.increment(problem)) {
+      std::error_code unknown;
+      Take(at->path(), at->is_symlink(unknown));
+      if (full_) return;
+    }
+    if (problem) unreadable_.emplace_back(folder, problem.message());
+  }
+
+  void Take(const fs::path& path, bool link) {
+    auto entry = Stat(path.string());
+    if (!entry) {
+      unreadable_.emplace_back(path.string(), entry.error().message.substr(path.string().size() + 2));
+      return;
+    }
+    if (entry->kind != EntryKind::kFolder) {
+      (link ? linked_files_ : files_).push_back(std::move(*entry));
+    } else if (!IsUninteresting(path.filename().string())) {
+      if (link) {
+        linked_folders_.push_back(std::move(*entry));
+      } else if (entered_.insert(PlaceOf(*entry)).second) {
+        folders_.push_back(std::move(entry->path));
+      }
+    }
+    if (files_.size() + linked_files_.size() + folders_.size() < limit_) return;
+    full_ = true;
+    unreadable_.emplace_back(root_, fmt::format("more than {} files: the rest was not looked at", FormatCount(limit_)));
+  }
+
+  // A folder is entered once, so that a link to a folder above it ends there.
+  void FollowLinks() {
+    std::vector<Entry> links = std::exchange(linked_folders_, {});
+    for (Entry& link : links) {
+      if (entered_.insert(PlaceOf(link)).second) folders_.push_back(std::move(link.path));
+    }
+  }
+
+  void AddLinkedFiles() {
+    if (linked_files_.empty()) return;
+    std::set<Place> known;
+    for (const Entry& file : files_) known.insert(PlaceOf(file));
+    std::sort(linked_files_.begin(), linked_files_.end(),
+              [](const Entry& a, const Entry& b) { return a.path < b.path; });
+    for (Entry& file : linked_files_) {
+      if (known.insert(PlaceOf(file)).second) files_.push_back(std::move(file));
+    }
+  }
+
+  std::string root_;
+  std::size_t limit_;
+  std::vector<std::pair<std::string, std::string>>& unreadable_;
+  std::vector<std::string> folders_;
+  std::vector<Entry> files_;
+  std::vector<Entry> linked_files_;
+  std::vector<Entry> linked_folders_;
+  std::set<Place> entered_;
+  bool full_ = false;
+};
+
+}  // namespace
+
+std::vector<Entry> ListFiles(const std::string& folder, std::size_t limit,
+                             std::vector<std::pair<std::string, std::string>>& unreadable) {
+  return Walk(folder, limit, unreadable).Run();
+}
+
+}  // namespace vigil::platform
