@@ -226,6 +226,7 @@ constexpr Cover kCovers[] = {
     {"loss/divergence", "loss/plateau"},     {"loss/oscillation", "loss/plateau"},
     {"loss/divergence", "loss/oscillation"}, {"loss/divergence", "loss/not-decreasing"},
     {"grad/explosion", "grad/spike"},        {"rl/reward-collapse", "rl/reward-flat"},
+    {"loss/eval-break", "loss/overfit"},
 };
 
 bool IsCovered(const model::Finding& finding, const std::vector<model::Finding>& all) {

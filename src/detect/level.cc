@@ -58,6 +58,12 @@ std::span<const double> Tail(std::span<const double> values, std::size_t count) 
 }
 double MedianOf(std::span<const double> values) { return stats::Median({values.begin(), values.end()}); }
 
+// Trainers of language models, whose loss is in nats a token.
+bool IsLanguageTrainer(const model::Run& run) {
+  constexpr std::array<std::string_view, 5> kTrainers = {"hf-trainer", "trl", "axolotl", "llama-factory", "megatron"};
+  return std::find(kTrainers.begin(), kTrainers.end(), run.framework) != kTrainers.end();
+}
+
 // ---- divergence
 
 class Divergence : public Detector {
@@ -327,9 +333,12 @@ class NotDecreasing : public Detector {
     return first > kLateStep && first * kLateShare > curve_.last_step();
   }
 
-  // Below it there may be nothing left to learn: a fine-tuned language model can begin where it will end.
+  // Below it there may be nothing left to learn: a fine-tuned language model can begin where it will end. A trainer of
+  // language models whose first loss is that low was given a trained one.
   static double SmallLoss(const model::Run& run) {
-    return run.InRegime("sft") || run.InRegime("lora") ? kLowForLanguage : kSmallLoss;
+    const bool tuned = run.InRegime("sft") || run.InRegime("lora") ||
+                       (run.regime.confidence < model::kRegimeKnown && IsLanguageTrainer(run));
+    return tuned ? kLowForLanguage : kSmallLoss;
   }
 
   static constexpr double kSmallLoss = 0.05;
@@ -373,11 +382,8 @@ class Plateau : public Detector {
  private:
   // The level above which a language model has learned next to nothing; infinite where the loss may be anything else.
   static double LevelOfNothingLearned(const Context& context) {
-    constexpr std::array<std::string_view, 5> kLanguageTrainers = {"hf-trainer", "trl", "axolotl", "llama-factory",
-                                                                   "megatron"};
-    const bool known = std::find(kLanguageTrainers.begin(), kLanguageTrainers.end(), context.run->framework) !=
-                       kLanguageTrainers.end();
-    return known ? std::log(context.Threshold("high_level")) : std::numeric_limits<double>::infinity();
+    return IsLanguageTrainer(*context.run) ? std::log(context.Threshold("high_level"))
+                                           : std::numeric_limits<double>::infinity();
   }
 
   // Looks for the first point from which on the loss is level; true when something was found there.

@@ -7,6 +7,27 @@
 namespace vigil::detect {
 namespace {
 
+enum Role : std::uint32_t { kEvalLoss, kTrainLoss, kEvalPerplexity };
+
+// An evaluation is known by its loss or by its perplexity, which is the loss behind an exponential.
+struct Evaluations {
+  stats::BucketHistory losses{256};
+  stats::BucketHistory of_perplexity{256};
+
+  const stats::BucketHistory& Known() const { return losses.points() > 0 ? losses : of_perplexity; }
+  void ForgetFrom(std::int64_t step) {
+    losses.ForgetFrom(step);
+    of_perplexity.ForgetFrom(step);
+  }
+};
+
+void AddTo(Evaluations& evals, stats::BucketHistory& train, const Sample& sample) {
+  if (!std::isfinite(sample.value)) return;
+  if (sample.role == kEvalLoss) evals.losses.Add(sample.step, sample.value);
+  if (sample.role == kTrainLoss) train.Add(sample.step, sample.value);
+  if (sample.role == kEvalPerplexity && sample.value > 1) evals.of_perplexity.Add(sample.step, std::log(sample.value));
+}
+
 class Overfit : public Detector {
  public:
   explicit Overfit(const Context& context)
@@ -14,17 +35,14 @@ class Overfit : public Detector {
         min_rise_(context.Threshold("min_rise")),
         min_after_(context.Threshold("min_after")) {}
 
-  void Observe(const Sample& sample) override {
-    if (!std::isfinite(sample.value)) return;
-    (sample.role == 0 ? evals_ : train_).Add(sample.step, sample.value);
-  }
+  void Observe(const Sample& sample) override { AddTo(evals_, train_, sample); }
   void Restart(std::int64_t step) override {
     evals_.ForgetFrom(step);
     train_.ForgetFrom(step);
   }
 
   void Report(std::vector<model::Finding>& out) const override {
-    const std::vector<double> evals = evals_.Means();
+    const std::vector<double> evals = evals_.Known().Means();
     if (evals.size() < 3 || static_cast<double>(evals.size()) < min_evals_) return;
     const auto best = static_cast<std::size_t>(std::min_element(evals.begin(), evals.end()) - evals.begin());
     const std::size_t after = evals.size() - 1 - best;
@@ -34,7 +52,7 @@ class Overfit : public Detector {
     const double rise = (end - evals[best]) / evals[best];
     const double noise = stats::NoiseSigma(evals) / evals[best];
     if (rise < min_rise_ || rise < kNoiseTimes * noise || !KeepsRising(evals, best)) return;
-    const std::int64_t turn = evals_.buckets()[best].last_step;
+    const std::int64_t turn = evals_.Known().buckets()[best].last_step;
     const TrainCourse train = CourseOfTrain(turn);
     if (train.known && train.end > train.at_turn * kTrainMayRise) return;  // both rise: that is no overfitting
     if (!train.known && rise < kRiseWithoutTrain) return;
@@ -68,7 +86,7 @@ class Overfit : public Detector {
 
   model::Finding Describe(const std::vector<double>& evals, std::size_t best, double end, std::int64_t turn,
                           const TrainCourse& train) const {
-    const std::int64_t last = evals_.buckets().back().last_step;
+    const std::int64_t last = evals_.Known().buckets().back().last_step;
     model::Finding finding =
         MakeFinding(turn, last,
                     fmt::format("eval loss turned at step {}: {} there, {} at the end (+{:.0f}%)", turn,
@@ -99,12 +117,97 @@ class Overfit : public Detector {
   double min_evals_;
   double min_rise_;
   double min_after_;
-  stats::BucketHistory evals_{256};
+  Evaluations evals_;
+  stats::BucketHistory train_{256};
+};
+
+// The evaluation jumps from one level to another and stays there, while training goes on as if nothing had happened.
+class EvalBreak : public Detector {
+ public:
+  explicit EvalBreak(const Context& context)
+      : min_evals_(context.Threshold("min_evals")),
+        min_log_ratio_(std::log(context.Threshold("min_ratio"))),
+        z_(context.Threshold("z")) {}
+
+  void Observe(const Sample& sample) override { AddTo(evals_, train_, sample); }
+  void Restart(std::int64_t step) override {
+    evals_.ForgetFrom(step);
+    train_.ForgetFrom(step);
+  }
+
+  void Report(std::vector<model::Finding>& out) const override {
+    const std::vector<double> evals = evals_.Known().Means();
+    if (evals.size() < 2 * kSide || static_cast<double>(evals.size()) < min_evals_) return;
+    if (*std::min_element(evals.begin(), evals.end()) <= 0) return;
+    std::vector<double> logs;
+    logs.reserve(evals.size());
+    for (const double value : evals) logs.push_back(std::log(value));
+    const std::size_t at = LargestJump(logs);
+    const double before = LevelOf(logs, at - kSide, at);
+    const double after = LevelOf(logs, at, logs.size());
+    const double lowest_after = *std::min_element(logs.begin() + static_cast<std::ptrdiff_t>(at), logs.end());
+    const double noise = std::max(stats::NoiseSigma(logs), kSmallestNoise);
+    const bool at_once = logs[at] - logs[at - 1] > kAtOnce * (after - before);
+    if (after - before < std::max(min_log_ratio_, z_ * noise) || !at_once) return;
+    if (lowest_after < before + 0.5 * (after - before) || TrainingJumpedToo(evals_.Known().buckets()[at].first_step))
+      return;
+    Describe(at, std::exp(before), std::exp(after), out);
+  }
+
+ private:
+  static double LevelOf(const std::vector<double>& logs, std::size_t from, std::size_t to) {
+    return stats::Median(
+        {logs.begin() + static_cast<std::ptrdiff_t>(from), logs.begin() + static_cast<std::ptrdiff_t>(to)});
+  }
+
+  // Where a value stands highest above the one before, with enough on both sides to know their levels.
+  static std::size_t LargestJump(const std::vector<double>& logs) {
+    std::size_t best = kSide;
+    for (std::size_t i = kSide; i + kSide <= logs.size(); ++i) {
+      if (logs[i] - logs[i - 1] > logs[best] - logs[best - 1]) best = i;
+    }
+    return best;
+  }
+
+  bool TrainingJumpedToo(std::int64_t step) const {
+    std::vector<double> before;
+    std::vector<double> after;
+    for (const stats::Bucket& bucket : train_.buckets())
+      (bucket.last_step < step ? before : after).push_back(bucket.mean);
+    if (before.size() < kSide || after.size() < kSide) return true;  // not known: then it is no break of the evaluation
+    const auto side = static_cast<std::ptrdiff_t>(kSide);
+    return stats::Median({after.begin(), after.begin() + side}) >
+           kTrainMayRise * stats::Median({before.end() - side, before.end()});
+  }
+
+  void Describe(std::size_t at, double before, double after, std::vector<model::Finding>& out) const {
+    const auto& buckets = evals_.Known().buckets();
+    const std::int64_t step = buckets[at].first_step;
+    model::Finding finding =
+        MakeFinding(step, buckets.back().last_step,
+                    fmt::format("eval loss jumped from {} to {} at step {} and stays there, the training loss did not",
+                                FormatNumber(before), FormatNumber(after), step));
+    AddEvidence(finding, fmt::format("eval loss {} at step {}", FormatNumber(buckets[at].mean), step), step,
+                buckets[at].mean);
+    AddMeasure(finding, "before", before);
+    AddMeasure(finding, "after", after);
+    out.push_back(std::move(finding));
+  }
+
+  static constexpr std::size_t kSide = 3;
+  static constexpr double kAtOnce = 0.7;
+  static constexpr double kSmallestNoise = 0.01;
+  static constexpr double kTrainMayRise = 1.2;
+  double min_evals_;
+  double min_log_ratio_;
+  double z_;
+  Evaluations evals_;
   stats::BucketHistory train_{256};
 };
 
 }  // namespace
 
+std::unique_ptr<Detector> MakeEvalBreak(const Context& context) { return std::make_unique<EvalBreak>(context); }
 std::unique_ptr<Detector> MakeOverfit(const Context& context) { return std::make_unique<Overfit>(context); }
 
 }  // namespace vigil::detect

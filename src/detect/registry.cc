@@ -23,6 +23,7 @@ constexpr Entry kDetectors[] = {
     {"Oscillation", MakeOscillation},
     {"Collapse", MakeCollapse},
     {"Overfit", MakeOverfit},
+    {"EvalBreak", MakeEvalBreak},
     {"GradExplosion", MakeGradExplosion},
     {"GradZero", MakeGradZero},
     {"GradVanishing", MakeGradVanishing},

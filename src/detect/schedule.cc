@@ -159,7 +159,10 @@ class NoWarmup : public Detector {
     return rose || (first_bad_ != model::kNoStep && first_bad_ <= early) || NeverLearned();
   }
   // Thrown into a flat region by the first updates, a run stays there.
-  bool NeverLearned() const { return loss_.points() >= kEnough && !loss_.Improved(0.1); }
+  bool NeverLearned() const {
+    const bool fell_at_once = first_loss_.value > kRose * loss_.EndLevel();
+    return loss_.points() >= kEnough && !loss_.Improved(0.1) && !fell_at_once;
+  }
   bool StatesAWarmup() const {
     return run_->FactNumber("warmup_steps").value_or(0) > 1 || run_->FactNumber("warmup_ratio").value_or(0) > 0;
   }

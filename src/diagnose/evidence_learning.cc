@@ -196,6 +196,24 @@ Answer PreferencesAtChance(const model::Run& run, const Incident&) {
   return accuracy.end() > 0.6 || moved < 1e-5 ? No(text, model::kNoStep, accuracy.end()) : Unknown();
 }
 
+Answer TrainingSoundAtOnset(const model::Run& run, const Incident& incident) {
+  const Course course = LastCourse(run.Find("loss"));
+  const std::vector<double> before = FiniteValues(course.View().Before(incident.onset).Last(8));
+  const Stretch around = course.View().From(incident.onset).First(8);
+  const std::vector<double> after = FiniteValues(around);
+  if (after.size() < 3 && before.size() < 3) return Unknown();
+  if (!around.empty() && after.size() < around.size()) return No("the training loss was not finite either");
+  if (before.size() < 3 || after.size() < 3) {
+    const double level = Median(after.size() < 3 ? before : after);
+    return Yes(fmt::format("training loss {} around step {}", FormatNumber(level), incident.onset), incident.onset,
+               level);
+  }
+  const std::string text =
+      fmt::format("training loss {} over step {}", FromTo(Median(before), Median(after)), incident.onset);
+  return Median(after) < 1.2 * Median(before) ? Yes(text, incident.onset, Median(after))
+                                              : No(text, incident.onset, Median(after));
+}
+
 Answer WeightDecayHigh(const model::Run& run, const Incident&) {
   const auto decay = run.FactNumber("weight_decay");
   if (!decay) return Unknown();
@@ -287,6 +305,7 @@ constexpr std::array kTests = {
     NamedTest{"loss-at-chance", LossAtChance},
     NamedTest{"accuracy-flat", AccuracyFlat},
     NamedTest{"weight-decay-high", WeightDecayHigh},
+    NamedTest{"training-sound-at-onset", TrainingSoundAtOnset},
     NamedTest{"eval-turned", EvalTurned},
     NamedTest{"several-epochs", SeveralEpochs},
     NamedTest{"epoch-steps-down", EpochStepsDown},

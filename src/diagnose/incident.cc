@@ -37,6 +37,7 @@ constexpr std::array kRoles = {
     Role{"loss/bad-start", Thread::kNoLearning, 1},
     Role{"loss/overfit", Thread::kGeneralise, 0},
     Role{"loss/eval-non-finite", Thread::kGeneralise, 0},
+    Role{"loss/eval-break", Thread::kGeneralise, 0},
     Role{"loss/eval-gap", Thread::kGeneralise, 1},
     Role{"loss/too-good", Thread::kGeneralise, 1},
     Role{"loss/forgetting", Thread::kGeneralise, 1},

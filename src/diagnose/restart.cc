@@ -68,6 +68,7 @@ bool HealedByItself(const Incident& incident) {
 
 std::string RestartPoint(const model::Run& run, const Incident& incident) {
   const std::string& root = incident.root().id;
+  if (root == "loss/eval-non-finite" || root == "loss/eval-break") return "not needed: the training itself looks sound";
   if (HealedByItself(incident)) return "not needed: the run recovered by itself";
   if (root.starts_with("log/") || root.starts_with("memory/") || root.starts_with("hang/")) return AfterCrash(run);
   const std::int64_t bad = FirstSpoiledStep(run, incident);

@@ -118,12 +118,23 @@ std::string UnjudgedHeadline(const model::RunReport& run) {
   return "too little of a loss or reward was logged to judge the training";
 }
 
+bool StopsShortOfPlan(const model::Run& run) {
+  return run.planned_steps > 0 && 50 * SpanOf(run).last < 49 * run.planned_steps;
+}
+
+// A log that stops short is no finding: the run may be going on. But it has to be said.
+std::string SilentEnd(const model::Run& run) {
+  if (!StopsShortOfPlan(run)) return {};
+  return fmt::format(
+      "the log stops at {} {} of {} planned and gives no reason: still running, or stopped from outside "
+      "(time limit, kill, lost machine)",
+      CountWord(run), SpanOf(run).last, run.planned_steps);
+}
+
 std::string HealthyHeadline(const model::Run& run) {
   const StepSpan span = SpanOf(run);
   const std::string progress = ProgressText(run);
-  // A log that stops short is no finding: the run may be going on. But it has to be said.
-  const bool short_of_plan = run.planned_steps > 0 && 50 * span.last < 49 * run.planned_steps;
-  const std::string plan = short_of_plan ? fmt::format(" of {} planned", run.planned_steps) : std::string();
+  const std::string plan = StopsShortOfPlan(run) ? fmt::format(" of {} planned", run.planned_steps) : std::string();
   const std::string steps =
       fmt::format("no problems found in {}{}", CountedAs(StepText(span.first, span.last), CountWord(run)), plan);
   return progress.empty() ? steps : fmt::format("{} ({})", steps, progress);
@@ -140,6 +151,7 @@ Verdict UndiagnosedVerdict(const model::RunReport& run) {
     verdict.outlook = WasJudged(run) ? Outlook::kHealthy : Outlook::kUnjudged;
     verdict.headline = verdict.outlook == Outlook::kHealthy ? HealthyHeadline(run.run) : UnjudgedHeadline(run);
   }
+  if (verdict.outlook == Outlook::kHealthy) AddLine(verdict.lines, "ends", SilentEnd(run.run));
   AddLine(verdict.lines, "unseen", BlindText(run));
   return verdict;
 }

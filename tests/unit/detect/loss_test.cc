@@ -261,6 +261,59 @@ TEST(NonFiniteEval, SaysNothingNewOfALostModel) {
   EXPECT_NE(Get(findings, "loss/non-finite"), nullptr);
 }
 
+TEST(LossSpike, IsSeenWhileTheLossStillFalls) {
+  // The window of the baseline is as wide as the fall before it.
+  RunMaker maker(4);
+  maker.Series("loss", 300, [&](int step) {
+    const double fall = 3.0 + 8.0 * std::exp(-step / 45.0);
+    const double since = step - 180;
+    return (fall + (since >= 0 ? 3.0 * std::exp(-since / 4.0) : 0)) * std::exp(maker.Gauss(0.01));
+  });
+  const auto findings = maker.Find();
+  const auto* finding = Get(findings, "loss/spike");
+  ASSERT_NE(finding, nullptr) << Describe(findings);
+  EXPECT_EQ(finding->first_step, 180);
+}
+
+TEST(EvalBreak, IsFoundWhereTrainingGoesOn) {
+  RunMaker maker(4);
+  maker.Series("loss", 2000, maker.Falling(2.3, 0.4, 0.02, 0.3));
+  maker.Series(
+      "eval_loss", 2000, [&](int step) { return (step < 1500 ? 0.5 : 2.3) * std::exp(maker.Gauss(0.02)); }, 50, 50);
+  const auto findings = maker.Find();
+  const auto* finding = Get(findings, "loss/eval-break");
+  ASSERT_NE(finding, nullptr) << Describe(findings);
+  EXPECT_EQ(finding->first_step, 1500);
+}
+
+TEST(EvalBreak, OfATrainingThatJumpedTooIsNone) {
+  RunMaker maker(4);
+  const auto level = [&](int step) { return (step < 1500 ? 0.5 : 2.3) * std::exp(maker.Gauss(0.02)); };
+  maker.Series("loss", 2000, level);
+  maker.Series("eval_loss", 2000, level, 50, 50);
+  EXPECT_EQ(Get(maker.Find(), "loss/eval-break"), nullptr);
+}
+
+TEST(Overfit, IsFoundByThePerplexityAlone) {
+  RunMaker maker(4);
+  maker.Series("loss", 1200, maker.Falling(3, 1, 0.01, 0.2));
+  maker.Series("eval_perplexity", 1200, [](int step) { return 12 + 8 * std::pow((step - 500) / 700.0, 2); }, 50, 50);
+  const auto findings = maker.Find();
+  const auto* finding = Get(findings, "loss/overfit");
+  ASSERT_NE(finding, nullptr) << Describe(findings);
+  EXPECT_NEAR(static_cast<double>(finding->first_step), 500, 60);
+}
+
+TEST(NoWarmup, OfALossThatFellAtOnceIsANote) {
+  RunMaker maker(4);
+  maker.Series("lr", 3000, [](int) { return 1e-4; });
+  maker.Series("loss", 3000, [&](int step) { return (step < 4 ? 1.0 : 0.12) * std::exp(maker.Gauss(0.1)); });
+  const auto findings = maker.Find();
+  const auto* finding = Get(findings, "lr/no-warmup");
+  ASSERT_NE(finding, nullptr) << Describe(findings);
+  EXPECT_EQ(finding->severity, model::Severity::kInfo);
+}
+
 TEST(Collapse, OfAnAttemptThatWasBegunAnewIsOver) {
   RunMaker maker(2);
   maker.Series("loss", 60, [](int step) { return step > 10 ? 0.0 : 2.0; });
