@@ -19,7 +19,7 @@ struct Stretch {
 class Collapse : public Detector {
  public:
   explicit Collapse(const Context& context)
-      : enabled_(!IsReinforcementLearning(*context.run)),
+      : enabled_(!context.reinforcement),
         zero_points_(context.Threshold("zero_points")),
         constant_points_(context.Threshold("constant_points")) {}
 

@@ -21,6 +21,8 @@ struct Context {
   const model::Series* primary = nullptr;  // name, labels, aggregation of the series judged; not its points
   double logging_interval = 1;             // steps between two points of the primary series
   bool ended = true;                       // no more samples will come
+  bool reinforcement = false;              // policy-gradient losses hover around zero: their shape means nothing
+  bool loss_scaler = false;                // fp16 with a loss scaler: skipped overflow steps are part of it
 
   double Threshold(std::string_view name) const { return settings->Threshold(row->id, name); }
 };

@@ -254,6 +254,8 @@ std::vector<model::Finding> Detect(const model::Run& run, const catalogue::Setti
   std::vector<model::Finding> found;
   SeriesIndex index(run);
   const std::vector<std::int64_t> resumes = ResumesTold(run);
+  const bool reinforcement = IsReinforcementLearning(run);
+  const bool loss_scaler = UsesLossScaler(run);
   for (const catalogue::FindingRow& row : catalogue::Findings()) {
     if (row.detector.empty() || !settings.Enabled(row.id)) continue;
     std::size_t lead_role = 0;
@@ -269,6 +271,8 @@ std::vector<model::Finding> Detect(const model::Run& run, const catalogue::Setti
       context.primary = lead;
       context.logging_interval = std::max(1.0, lead->LoggingInterval());
       context.ended = ended;
+      context.reinforcement = reinforcement;
+      context.loss_scaler = loss_scaler;
       RunDetector(context, watched, lead_role, resumes, found);
     }
   }

@@ -18,7 +18,7 @@ class GradExplosion : public Detector {
         growth_(context.Threshold("growth")),
         growth_points_(context.Threshold("growth_points")),
         relative_(context.Threshold("relative")),
-        floor_(IsReinforcementLearning(*context.run) ? kRlFloor : 0) {}
+        floor_(context.reinforcement ? kRlFloor : 0) {}
 
   void Observe(const Sample& sample) override {
     if (sample.role == 1) return loss_.Add(sample.step, sample.value);
@@ -204,7 +204,7 @@ class GradZero : public Detector {
 class GradVanishing : public Detector {
  public:
   explicit GradVanishing(const Context& context)
-      : enabled_(!IsReinforcementLearning(*context.run)),
+      : enabled_(!context.reinforcement),
         floor_(context.Threshold("floor")),
         share_(context.Threshold("share")) {}
 

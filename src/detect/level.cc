@@ -15,7 +15,7 @@ namespace {
 // The loss on the logarithm in bounded memory; not judged when it goes to zero or below, or in RL.
 class Curve {
  public:
-  explicit Curve(const Context& context) : judged_(!IsReinforcementLearning(*context.run)) {}
+  explicit Curve(const Context& context) : judged_(!context.reinforcement) {}
 
   void Add(const Sample& sample) {
     if (!std::isfinite(sample.value)) return;

@@ -264,7 +264,7 @@ class NonFiniteGrad : public Detector {
   explicit NonFiniteGrad(const Context& context)
       : recovered_points_(context.Threshold("recovered_points")),
         harmless_share_(context.Threshold("harmless_share")),
-        scaler_(UsesLossScaler(*context.run)) {}
+        scaler_(context.loss_scaler) {}
 
   void Observe(const Sample& sample) override {
     if (sample.role == 1) {

@@ -11,7 +11,7 @@ namespace {
 class ResumeJump : public Detector {
  public:
   explicit ResumeJump(const Context& context)
-      : enabled_(!IsReinforcementLearning(*context.run)),
+      : enabled_(!context.reinforcement),
         z_(context.Threshold("z")),
         min_log_ratio_(std::log(context.Threshold("min_ratio"))) {}
 

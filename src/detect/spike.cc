@@ -143,7 +143,7 @@ bool AreNoise(std::uint64_t spikes, std::uint64_t points) {
 class LossSpike : public Detector {
  public:
   explicit LossSpike(const Context& context)
-      : enabled_(!IsReinforcementLearning(*context.run)),
+      : enabled_(!context.reinforcement),
         z_with_grad_(context.Threshold("z_with_grad")),
         limits_(LimitsOf(context)),
         loss_(limits_),
@@ -221,7 +221,7 @@ class GradSpike : public Detector {
  public:
   explicit GradSpike(const Context& context)
       : ratio_(context.Threshold("ratio")),
-        rl_(IsReinforcementLearning(*context.run)),
+        rl_(context.reinforcement),
         limits_{context.Threshold("z"), kSmallestRatio, context.Threshold("beyond_max"),
                 Count(context.Threshold("window")), Count(context.Threshold("min_points"))},
         grad_(limits_) {}
