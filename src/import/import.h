@@ -80,7 +80,7 @@ class PartBuilder {
   std::unordered_map<std::string, SeriesId, NameHash, std::equal_to<>> ids_;
   std::uint64_t impossible_steps_ = 0;
   std::vector<std::pair<SeriesId, double>> scales_;  // of series whose name says another unit than the signal's
-  std::vector<std::shared_ptr<PartBuilder>> runs_;  // a copy of the builder (Snapshot) looks at the same ones
+  std::vector<std::shared_ptr<PartBuilder>> runs_;   // a copy of the builder (Snapshot) looks at the same ones
 };
 
 enum class Growth : std::uint8_t {
