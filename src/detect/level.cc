@@ -97,8 +97,8 @@ class Divergence : public Detector {
     const bool higher = rise >= min_log_ratio_ && !IsNegligible(smooth, best, end);
     if (higher && (IsSignificant(logs, smooth, best, rise) || IsRecent(logs, smooth, best, confirmed))) {
       out.push_back(Describe(logs, smooth, best, end));
-    } else {
-      ReportLateRise(smooth, best, out);
+    } else if (!ReportLateRise(smooth, best, out)) {
+      ReportExcursion(smooth, out);
     }
   }
 
@@ -153,9 +153,9 @@ class Divergence : public Detector {
 
   // The run went as usual until its last few points, which stand far above all that: the level of the last tenth does
   // not know it yet, but the run may have been stopped because of it.
-  void ReportLateRise(std::span<const double> smooth, std::size_t best, std::vector<model::Finding>& out) const {
+  bool ReportLateRise(std::span<const double> smooth, std::size_t best, std::vector<model::Finding>& out) const {
     const auto& recent = curve_.recent();
-    if (recent.size() < kEnoughForRecent + kLatePoints) return;
+    if (recent.size() < kEnoughForRecent + kLatePoints) return false;
     std::vector<double> logs;
     logs.reserve(recent.size());
     for (const Curve::Point& point : recent) logs.push_back(point.log);
@@ -166,7 +166,8 @@ class Divergence : public Detector {
     const double end = MedianOf(last);
     const double bar = std::max(usual, smooth[best]) + std::max(min_log_ratio_, recent_z_ * noise);
     const bool returning = last.back() < last.front();
-    if (returning || *std::min_element(last.begin(), last.end()) <= bar || IsNegligible(smooth, best, end)) return;
+    if (returning || *std::min_element(last.begin(), last.end()) <= bar || IsNegligible(smooth, best, end))
+      return false;
     std::size_t first_up = logs.size() - 1;
     while (first_up > 0 && logs[first_up - 1] > usual + 0.25 * (end - usual)) --first_up;
     model::Finding finding = MakeFinding(
@@ -181,6 +182,35 @@ class Divergence : public Detector {
     AddMeasure(finding, "end", std::exp(end));
     AddMeasure(finding, "start", std::exp(smooth.front()));
     AddMeasure(finding, "turn_step", static_cast<double>(recent[first_up].step));
+    out.push_back(std::move(finding));
+    return true;
+  }
+
+  // The loss left for several times its level early on, stayed away for a good part of the run and came back: whatever
+  // the model knew before is gone. Later and narrower ones are spikes.
+  void ReportExcursion(std::span<const double> smooth, std::vector<model::Finding>& out) const {
+    const auto peak = static_cast<std::size_t>(std::max_element(smooth.begin(), smooth.end()) - smooth.begin());
+    const auto low = static_cast<std::size_t>(
+        std::min_element(smooth.begin(), smooth.begin() + static_cast<std::ptrdiff_t>(peak) + 1) - smooth.begin());
+    const double height = smooth[peak] - smooth[low];
+    const double halfway = smooth[low] + 0.5 * height;
+    const auto away = static_cast<std::size_t>(
+        std::count_if(smooth.begin(), smooth.end(), [&](double value) { return value > halfway; }));
+    if (height < kManifold || low > smooth.size() / 4 || away < kRises || away * 10 < smooth.size()) return;
+    const std::int64_t first = curve_.At(low).last_step;
+    const double level = std::exp(smooth[low]);
+    const double top = std::exp(smooth[peak]);
+    model::Finding finding = MakeFinding(
+        first, curve_.At(peak).last_step,
+        fmt::format("loss left {} at step {} for {} ({}x, at step {}) and came back late", FormatNumber(level), first,
+                    FormatNumber(top), FormatNumber(std::exp(height)), curve_.At(peak).last_step));
+    finding.severity = model::Severity::kWarning;
+    AddEvidence(finding, fmt::format("loss {} at step {}", FormatNumber(top), curve_.At(peak).last_step),
+                curve_.At(peak).last_step, top);
+    AddMeasure(finding, "best", level);
+    AddMeasure(finding, "end", top);
+    AddMeasure(finding, "start", std::exp(smooth.front()));
+    AddMeasure(finding, "turn_step", static_cast<double>(first));
     out.push_back(std::move(finding));
   }
 
@@ -365,6 +395,8 @@ class Plateau : public Detector {
         min_level_(context.Threshold("min_level")),
         flat_share_(context.Threshold("flat_share")),
         high_level_(LevelOfNothingLearned(context)),
+        chance_(LogOfVocabulary(*context.run)),
+        frequencies_(context.Threshold("frequencies")),
         curve_(context) {}
 
   void Observe(const Sample& sample) override {
@@ -384,6 +416,15 @@ class Plateau : public Detector {
   static double LevelOfNothingLearned(const Context& context) {
     return IsLanguageTrainer(*context.run) ? std::log(context.Threshold("high_level"))
                                            : std::numeric_limits<double>::infinity();
+  }
+
+  // From the loss of guessing among all tokens (or thrown above it) to that of their frequencies alone, and no further.
+  bool KnowsFrequenciesOnly(double start, double level) const {
+    return chance_ > 0 && std::exp(start) > kNearChance * chance_ && std::exp(level) > frequencies_ * chance_;
+  }
+  static double LogOfVocabulary(const model::Run& run) {
+    const double tokens = run.FactNumber("vocab_size").value_or(0);
+    return tokens >= kFewestTokens && tokens < 1e9 ? std::log(tokens) : 0;
   }
 
   // Looks for the first point from which on the loss is level; true when something was found there.
@@ -410,7 +451,8 @@ class Plateau : public Detector {
     const double level = MedianOf(logs.subspan(from));
     const double ratio = std::exp(level - start);
     const bool little_gained = ratio >= min_level_ && span <= kLevelSpan;
-    const bool worth_telling = (little_gained || level > high_level_) && ratio <= kSomeGain;
+    const bool worth_telling =
+        (little_gained || level > high_level_ || KnowsFrequenciesOnly(start, level)) && ratio <= kSomeGain;
     if (!worth_telling || !RateIsUp(curve_.At(from).first_step)) return false;
     const std::int64_t first = curve_.At(from).first_step;
     model::Finding finding = MakeFinding(
@@ -439,6 +481,8 @@ class Plateau : public Detector {
     return peak == 0 || highest_after > 0.1 * peak;
   }
 
+  static constexpr double kNearChance = 0.93;
+  static constexpr double kFewestTokens = 16;
   static constexpr double kLevelSpan = 0.015;
   static constexpr double kHighLevelSpan = 0.04;  // at a level that high any real learning is faster
   static constexpr double kLongFlatShare = 0.75;
@@ -448,6 +492,8 @@ class Plateau : public Detector {
   double min_level_;
   double flat_share_;
   double high_level_;
+  double chance_;
+  double frequencies_;
   Curve curve_;
   stats::BucketHistory rates_{64};
 };

@@ -314,6 +314,32 @@ TEST(NoWarmup, OfALossThatFellAtOnceIsANote) {
   EXPECT_EQ(finding->severity, model::Severity::kInfo);
 }
 
+TEST(Divergence, ThatCameBackLateIsAWarning) {
+  RunMaker maker(4);
+  maker.Series("loss", 200, [&](int step) {
+    const double away = step < 10 ? 0 : std::max(0.0, 3.5 * (1 - std::abs(step - 50) / 60.0));
+    return 4.0 * std::exp(away - 0.001 * step + maker.Gauss(0.05));
+  });
+  const auto findings = maker.Find();
+  const auto* finding = Get(findings, "loss/divergence");
+  ASSERT_NE(finding, nullptr) << Describe(findings);
+  EXPECT_EQ(finding->severity, model::Severity::kWarning);
+}
+
+TEST(Plateau, AtTheFrequenciesOfTokensIsFoundInARunFromScratch) {
+  const auto curve = [](RunMaker& maker, double floor) {
+    return [&maker, floor](int step) {
+      return (floor + (4.16 - floor) * std::exp(-step / 8.0)) * std::exp(maker.Gauss(0.01));
+    };
+  };
+  RunMaker stuck(4);
+  stuck.Fact("vocab_size", "64").Series("loss", 200, curve(stuck, 3.05));
+  EXPECT_NE(Get(stuck.Find(), "loss/plateau"), nullptr);
+  RunMaker learned(4);
+  learned.Fact("vocab_size", "64").Series("loss", 200, curve(learned, 2.3));
+  EXPECT_EQ(Get(learned.Find(), "loss/plateau"), nullptr);
+}
+
 TEST(Collapse, OfAnAttemptThatWasBegunAnewIsOver) {
   RunMaker maker(2);
   maker.Series("loss", 60, [](int step) { return step > 10 ? 0.0 : 2.0; });
