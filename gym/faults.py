@@ -187,7 +187,7 @@ FAULTS = [
     Fault(
         "crash-matmul",
         (HF,),
-        "log/uncaught-exception,log/tensor-mismatch",
+        "log/uncaught-exception,log/tensor-mismatch,log/tensor-shapes",
         "bad-config,architecture-bug",
         "a head of the wrong input width",
     ),
