@@ -1,7 +1,9 @@
 #include "import/config_json/config_json.h"
 
 #include <algorithm>
+#include <array>
 
+#include "catalogue/catalogue.h"
 #include "codec/codec.h"
 #include "import/json/looks.h"
 #include "import/settings/settings.h"
@@ -98,11 +100,21 @@ bool IsOneObject(std::string_view text) {
   return FromFirstCharacter(text.substr(scanner.consumed())).empty();
 }
 
+// A file that is called what it is.
+bool SaysSettings(std::string_view path) {
+  const std::string name = ToLower(path.substr(path.rfind('/') + 1));
+  constexpr std::array<std::string_view, 5> kWords = {"config", "args", "arguments", "params", "settings"};
+  return std::any_of(kWords.begin(), kWords.end(),
+                     [&](std::string_view word) { return name.find(word) != std::string::npos; });
+}
+
 // What a row of metrics has and settings have not.
 bool HasMetrics(const std::vector<Setting>& settings) {
   return std::any_of(settings.begin(), settings.end(), [](const Setting& setting) {
-    return setting.path == "step" || setting.path == "global_step" || setting.path == "_step" ||
-           setting.path.find("loss") != std::string::npos;
+    if (setting.path == "step" || setting.path == "global_step" || setting.path == "_step" || setting.path == "epoch")
+      return true;
+    const auto meaning = catalogue::Interpret(setting.path);
+    return setting.path.find("loss") != std::string::npos || (meaning && meaning->signal != "lr");
   });
 }
 
@@ -116,9 +128,11 @@ int RecogniseConfigJson(const Probe& probe) {
   if (kind.is_adapter || kind.is_launch) return 60;
   const std::size_t known = CountKnown(settings);
   if (kind.is_model && !kind.is_training) return known >= 1 ? 60 : 0;
-  if (!kind.is_training || known < 3) return 0;
-  // A single row of known numbers looks like metrics, too.
-  return !HasMetrics(settings) && IsOneObject(text) ? 92 : 40;
+  const bool settings_only = !HasMetrics(settings) && IsOneObject(text);
+  // A single row of known numbers looks like metrics, too: few are enough where the name says what they are.
+  const std::size_t enough = settings_only && SaysSettings(probe.path) ? 1 : settings_only ? 2 : 3;
+  if (!kind.is_training || known < enough) return 0;
+  return settings_only ? 92 : 40;
 }
 
 std::unique_ptr<Reader> OpenConfigJson(PartBuilder& builder) { return std::make_unique<ConfigJsonReader>(builder); }

@@ -231,7 +231,7 @@ TEST_F(BadInput, APathThatDoesNotExistIsNamedBesideOneThatDoes) {
   EXPECT_THAT(imported.unread, Contains(Names("godo", "No such file")));
 }
 
-// Two thousand here; bench/tree_bench.cc measures two hundred thousand.
+// Two thousand here; bench/tree_bench.cc measures fifty thousand.
 TEST_F(BadInput, ManyFilesOfNothingAreCountedAndNotOpened) {
   for (int folder = 0; folder < 10; ++folder) {
     const fs::path path = folder_ / fmt::format("empty/{}", folder);

@@ -124,6 +124,10 @@ TEST(Settings, OfDeepSpeed) {
 TEST(Settings, InOneLineAreNoRowOfMetrics) {
   constexpr std::string_view kLine = R"({"learning_rate": 0.0001, "max_steps": 400, "per_device_train_batch_size": 4})";
   EXPECT_EQ(Recognise({"config.json", kLine, kLine.size()})->id, "config-json");
+  constexpr std::string_view kTwo = R"({"learning_rate": 0.0001, "max_steps": 400})";
+  EXPECT_EQ(Recognise({"hyper.json", kTwo, kTwo.size()})->id, "config-json");
+  constexpr std::string_view kOne = R"({"learning_rate": 0.0001, "team": "blue"})";
+  EXPECT_EQ(Recognise({"run/train_config.json", kOne, kOne.size()})->id, "config-json");
   constexpr std::string_view kRow =
       R"({"step": 1, "loss": 2.5, "learning_rate": 0.1, "max_steps": 9, "weight_decay": 0})";
   EXPECT_EQ(Recognise({"log.json", kRow, kRow.size()})->id, "jsonl");
