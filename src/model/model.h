@@ -31,8 +31,9 @@ std::optional<Family> ParseFamily(std::string_view name);
 
 // What a series is counted against. A step is an optimizer step unless the source says otherwise.
 enum class Axis : std::uint8_t { kStep, kTokens, kSamples, kEpoch, kTime, kRow };
-// How one logged value stands for the steps since the value before it.
-enum class Aggregation : std::uint8_t { kUnknown, kInstant, kMean };
+// How one logged value stands for the steps since the value before it. A running mean is taken over all steps since the
+// beginning of the epoch: it hides what happens late in one, and jumps where the next begins.
+enum class Aggregation : std::uint8_t { kUnknown, kInstant, kMean, kRunningMean };
 // Whether a gradient norm was taken before or after clipping.
 enum class Clipping : std::uint8_t { kUnknown, kBefore, kAfter };
 

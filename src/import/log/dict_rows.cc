@@ -50,6 +50,29 @@ double StepsPerEpoch(double ended_epoch, std::int64_t ended_steps, const RowCont
   return context.epochs > 0 ? static_cast<double>(context.total_steps) / context.epochs : 0;
 }
 
+// A straight line through points, by least squares.
+struct Line {
+  std::size_t count = 0;
+  double x = 0;
+  double y = 0;
+  double xx = 0;
+  double xy = 0;
+  void Add(double at, double value) {
+    ++count;
+    x += at;
+    y += value;
+    xx += at * at;
+    xy += at * value;
+  }
+  // Its height at 0; that of the mean where the points stand above one another.
+  double AtZero() const {
+    const auto n = static_cast<double>(count);
+    const double spread = n * xx - x * x;
+    const double slope = spread > 0 ? (n * xy - x * y) / spread : 0;
+    return (y - slope * x) / n;
+  }
+};
+
 double Median(std::vector<double>& values) {
   if (values.empty()) return 0;
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
@@ -204,7 +227,35 @@ void DictRows::CountRows(std::size_t begin, std::size_t end, const RowContext& c
   }
 }
 
+// Where the bar writes lines of its own, the one of a row's step can stand behind the row: then no bar comes before the
+// first row, or the counts behind the rows fit their epochs and those before them lag.
+bool DictRows::AreBeforeTheirBars(std::size_t begin, std::size_t end) const {
+  Line before;
+  Line behind;
+  std::int64_t last = 0;
+  for (std::size_t i = begin; i < end; ++i) {
+    const Row& row = rows_[i];
+    if (row.kind != RowKind::kTraining) continue;
+    if (row.cleared || row.bar_after <= last) return false;
+    last = row.bar_after;
+    before.Add(row.epoch, static_cast<double>(row.bar_before));
+    behind.Add(row.epoch, static_cast<double>(row.bar_after));
+  }
+  if (behind.count < 3) return false;
+  if (rows_[begin].bar_before < 0) return true;
+  const double interval = static_cast<double>(last - rows_[begin].bar_after) / static_cast<double>(behind.count - 1);
+  return std::abs(behind.AtZero()) < interval / 2 && before.AtZero() < -interval / 2;
+}
+
 void DictRows::ResolveSession(std::size_t begin, std::size_t end, const RowContext& context, Steps& steps) {
+  if (AreBeforeTheirBars(begin, end)) {
+    for (std::size_t i = begin; i < end; ++i) {
+      const bool training = rows_[i].kind == RowKind::kTraining;
+      const std::int64_t step = training || i == begin ? rows_[i].bar_after : rows_[i].bar_before;
+      steps.push_back(i == begin ? step : std::max(step, steps.back()));
+    }
+    return;
+  }
   if (!AreBetweenBars(begin, end)) return CountRows(begin, end, context, steps);
   std::int64_t latest = 0;
   for (std::size_t i = begin; i < end; ++i) {

@@ -78,6 +78,7 @@ class DictRows {
 
   static std::int64_t PositionOf(const Row& row);
   bool AreBetweenBars(std::size_t begin, std::size_t end) const;
+  bool AreBeforeTheirBars(std::size_t begin, std::size_t end) const;
   bool CountByEpochs(std::size_t begin, std::size_t end, const RowContext& context, Steps& steps) const;
   std::int64_t WithoutABarBehind(std::size_t row, std::size_t begin, const Steps& steps) const;
   void ResolveSession(std::size_t begin, std::size_t end, const RowContext& context, Steps& steps);

@@ -95,7 +95,8 @@ void EventLog::ObserveStep(std::int64_t step, std::uint64_t offset) {
       return false;
     }
     if (watch.steps_below > 0 && ++watch.steps_beyond < kOfAnotherStart) return false;
-    if (watch.ends_process && watch.steps_below < kOfAnotherStart && offset - watch.position.offset <= kBufferedBytes) return false;
+    if (watch.ends_process && watch.steps_below < kOfAnotherStart && offset - watch.position.offset <= kBufferedBytes)
+      return false;
     builder_.part().events[watch.event].run_went_on = true;
     return true;
   });

@@ -29,6 +29,7 @@ constexpr std::array kWords = {
     Word{" updates", kHintMetric},
     Word{"| rollout/", kHintTable},
     Word{"| time/", kHintTable},
+    Word{"| grad_norm ", kHintTable},
     Word{"it/s", kHintBar},
     Word{"s/it", kHintBar},
     Word{"{'", kHintDict},

@@ -45,9 +45,11 @@ struct Field {
   bool trailing = false;  // the name stands behind the number: "9577 tok/s"
   bool at_end = false;    // the number touches the end of the text
   bool thousands = false;
+  bool after_arrow = false;  // "3.1 -> 8.9": what became of the number before
   std::uint32_t at = 0;
   double unit_scale = 1;
   double seconds = 0;
+  bool in_brackets = false;  // "[  50/1251": a bracket opens before it
 };
 
 // A unit of time in seconds, 0 for every other unit.
@@ -62,11 +64,30 @@ double SecondsOf(std::string_view unit) {
   return at == kUnits.end() ? 0 : at->seconds;
 }
 
+// "INFO:tensorflow:" before a message: level and name as Python's logging writes them unless told otherwise.
+std::size_t LoggerLength(std::string_view text) {
+  constexpr std::array<std::string_view, 4> kLevels = {"INFO:", "WARNING:", "DEBUG:", "ERROR:"};
+  for (const std::string_view level : kLevels) {
+    if (!text.starts_with(level)) continue;
+    std::size_t at = level.size();
+    while (at < text.size() && (IsLetter(text[at]) || IsDigit(text[at]) || text[at] == '_' || text[at] == '.')) ++at;
+    return at > level.size() && at < text.size() && text[at] == ':' ? at + 1 : 0;
+  }
+  return 0;
+}
+
+bool EndsWithLoss(std::string_view words) {
+  constexpr std::string_view kLoss = "loss";
+  return words.size() >= kLoss.size() && EqualsIgnoringCase(words.substr(words.size() - kLoss.size()), kLoss);
+}
+
 // Cuts a text into fields, left to right: a name, and the number it stands before.
 class FieldReader {
  public:
-  explicit FieldReader(std::string_view text) : text_(text) {}
+  explicit FieldReader(std::string_view text) : text_(text), at_(LoggerLength(text)), name_start_(at_) {}
   bool Next(Field& field);
+  // What stands behind the field that was read last.
+  std::string_view Rest() const { return text_.substr(std::min(at_, text_.size())); }
 
  private:
   char At(std::size_t i) const { return i < text_.size() ? text_[i] : ' '; }
@@ -82,6 +103,8 @@ class FieldReader {
   std::size_t SkipAside(std::size_t end) const;
   bool IsPartOfWord(std::size_t end) const;
   void TakeTrailingName(Field& field);
+  bool IsDate(std::size_t end) const;
+  bool EndsPart(std::size_t end) const;
 
   std::string_view text_;
   std::size_t at_ = 0;
@@ -110,7 +133,16 @@ bool FieldReader::StartsValue(std::size_t at) const {
 bool FieldReader::StartsNonFinite(std::size_t at) const {
   if (!StartsValue(at)) return false;
   const std::string_view before = Trim(text_.substr(name_start_, at - name_start_));
-  return before.ends_with(':') || before.ends_with('=') || before.find(' ') == std::string_view::npos;
+  if (before.ends_with(':') || before.ends_with('=') || before.find(' ') == std::string_view::npos) return true;
+  std::size_t end = at;
+  while (end < text_.size() && (IsLetter(text_[end]) || text_[end] == '.')) ++end;
+  return EndsPart(end) || EndsWithLoss(before);
+}
+
+// Whether nothing, or nothing of the same part of the line, follows: "Train Loss nan | ...".
+bool FieldReader::EndsPart(std::size_t end) const {
+  if (end >= text_.size() || ClassOf(text_[end]) == kDelimiter || text_[end] == ']' || text_[end] == ')') return true;
+  return text_[end] == ' ' && (At(end + 1) == ' ' || At(end + 1) == '-' || ClassOf(At(end + 1)) == kDelimiter);
 }
 
 void FieldReader::SkipWord() {
@@ -212,6 +244,18 @@ bool FieldReader::IsPartOfWord(std::size_t end) const {
   return IsDigit(c);
 }
 
+// "2026/11/14" and "11/14 10:00:00" look like a count out of a total.
+bool FieldReader::IsDate(std::size_t end) const {
+  if (At(end) == '/' && IsDigitAt(end + 1)) return true;
+  std::size_t at = end;
+  while (at < text_.size() && text_[at] == ' ') ++at;
+  std::size_t hours = 0;
+  ReadDigits(text_.substr(at), hours);
+  const std::size_t minutes = at + hours + 1;
+  return at != end && (hours == 1 || hours == 2) && At(at + hours) == ':' && IsDigitAt(minutes) &&
+         IsDigitAt(minutes + 1);
+}
+
 // "9577 tok/s": a number without a name before it may have it behind, up to the end of its part of the line.
 void FieldReader::TakeTrailingName(Field& field) {
   std::size_t end = at_;
@@ -235,6 +279,16 @@ std::string_view NameIn(std::string_view text) {
   if (const std::size_t wide = text.rfind("  "); wide != std::string_view::npos) text = text.substr(wide + 2);
   while (!text.empty() && ClassOf(text.front()) != kLetter) text.remove_prefix(1);
   if (text.find('=') != std::string_view::npos || text.find(": ") != std::string_view::npos) text = LastWord(text);
+  // "train.py] [120] loss=2.3": what stands before a closing bracket belongs to somebody else.
+  if (const std::size_t bracket = text.rfind(']'); bracket != std::string_view::npos) {
+    text = text.substr(bracket + 1);
+    while (!text.empty() && ClassOf(text.front()) != kLetter) text.remove_prefix(1);
+  }
+  // "metric 'epoch_loss", "val_loss' reached": what is quoted is the name.
+  if (const std::size_t quote = text.find('\''); quote != std::string_view::npos) {
+    const std::string_view behind = text.substr(quote + 1);
+    text = !behind.empty() && ClassOf(behind.front()) == kLetter ? behind : text.substr(0, quote);
+  }
   return text.size() > kLongestName ? std::string_view() : text;
 }
 
@@ -256,6 +310,10 @@ bool FieldReader::ReadField(Field& field) {
     return false;
   }
   end = ReadTotal(end, field.total);
+  if (field.total > 0 && IsDate(end)) {
+    SkipToken();
+    return false;
+  }
   if (field.before == '(' && (field.total == 0 || At(end) != ')')) return false;
   const std::size_t unit_end = ReadUnit(end, field.unit_scale);
   field.seconds = unit_end == end ? 0 : SecondsOf(text_.substr(end, unit_end - end));
@@ -266,9 +324,12 @@ bool FieldReader::ReadField(Field& field) {
     const std::size_t close = text_.find(']', end);
     end = close == std::string_view::npos ? text_.size() : close + 1;
   }
-  field.name = NameIn(text_.substr(name_start_, begin - name_start_));
+  const std::string_view between = text_.substr(name_start_, begin - name_start_);
+  field.name = NameIn(between);
+  field.in_brackets = Trim(between).ends_with('[');
+  field.after_arrow = field.name.empty() && Trim(between).ends_with("->");
   at_ = end;
-  if (field.name.empty() && field.total == 0) TakeTrailingName(field);
+  if (field.name.empty() && field.total == 0 && !field.after_arrow) TakeTrailingName(field);
   name_start_ = at_;
   return true;
 }
@@ -279,13 +340,23 @@ bool IsOneOf(std::string_view word, const std::array<std::string_view, kCount>& 
                      [&](std::string_view known) { return EqualsIgnoringCase(word, known); });
 }
 
+// "Iter(train)" and "Epoch(val)" of OpenMMLab.
+std::string_view WithoutTail(std::string_view name) {
+  return name.ends_with(')') && name.find('(') != std::string_view::npos ? name.substr(0, name.rfind('(')) : name;
+}
+
 bool IsStepName(const Field& field) {
-  const std::string_view word = LastWord(field.name);
+  const std::string_view word = LastWord(WithoutTail(field.name));
   if (word.size() <= 2 && field.before != ':' && field.before != '=') return false;
   return word.size() <= 14 && IsOneOf(word, kStepWords);
 }
 
-bool IsEpochName(const Field& field) { return EqualsIgnoringCase(LastWord(field.name), "epoch"); }
+// "Epoch", "Epoch(train)"; "Train: 3 [  50/1251 (  4%)]" counts epochs too.
+bool IsEpochName(const Field& field, std::string_view behind) {
+  const std::string_view word = LastWord(WithoutTail(field.name));
+  if (EqualsIgnoringCase(word, "epoch")) return true;
+  return EqualsIgnoringCase(word, "train") && field.total == 0 && behind.starts_with(" [");
+}
 
 bool IsCount(double value) { return value >= 0 && value < 9e15 && value == std::floor(value); }
 
@@ -346,6 +417,13 @@ bool IsBetterStep(const Field& field, const MetricLine& line, bool sure) {
   return !sure && !line.step_is_global && EqualsIgnoringCase(LastWord(field.name), "step");
 }
 
+// A count without a name: the first number of the line, or one alone in brackets behind what loggers write
+// ("140 writer.py:48] [120] loss=2.3").
+bool IsLead(const Field& field, std::string_view behind, const MetricLine& line) {
+  if (!field.name.empty() || field.total != 0 || field.after_arrow || !IsCount(field.value)) return false;
+  return (line.lead < 0 && line.numbers.empty()) || (field.in_brackets && behind.starts_with(']'));
+}
+
 bool SpeaksOfLoss(std::string_view text) {
   if (text.starts_with("[batch=")) return true;  // the losses stand in the lines below
   return ContainsIgnoringCase(text, "loss") || ContainsIgnoringCase(text, "trl:") || ContainsIgnoringCase(text, "tel:");
@@ -375,6 +453,7 @@ bool ParseMetricLine(std::string_view text, bool cut, MetricLine& line) {
   line.step_is_global = false;
   line.is_summary = false;
   line.irregular = false;
+  line.lead = -1;
   line.numbers.clear();
   FieldReader fields(text);
   Field field;
@@ -384,7 +463,7 @@ bool ParseMetricLine(std::string_view text, bool cut, MetricLine& line) {
   std::size_t place = text.size();  // of the first step or epoch
   while (fields.Next(field)) {
     if (field.at_end && cut) break;
-    const bool bare_count = field.name.empty() && field.total > 0 && (is_first || after_epoch);
+    const bool bare_count = field.name.empty() && field.total > 0 && (is_first || after_epoch || field.in_brackets);
     const bool is_step =
         line.step < 0 && IsCount(field.value) && (bare_count || (!field.trailing && IsStepName(field)));
     if (!IsCount(field.value) && !field.trailing && IsStepName(field)) line.irregular = true;
@@ -394,13 +473,20 @@ bool ParseMetricLine(std::string_view text, bool cut, MetricLine& line) {
       sure = IsSureOfStep(field) || line.epoch >= 0;
       TakeStep(field, line);
       place = std::min(place, std::size_t{field.at});
-    } else if (line.epoch < 0 && !field.trailing && field.value >= 0 && IsEpochName(field)) {
+    } else if (line.epoch < 0 && !field.trailing && field.value >= 0 && IsEpochName(field, fields.Rest())) {
       line.epoch = field.value;
       line.epoch_at = field.at;
       place = std::min(place, std::size_t{field.at});
       after_epoch = true;
       is_first = false;
       continue;
+    } else if (IsLead(field, fields.Rest(), line)) {
+      line.lead = static_cast<std::int64_t>(field.value);
+      for (NamedNumber& number : line.numbers) number.weak = true;
+    } else if (field.name.empty() && field.after_arrow && !line.numbers.empty()) {
+      line.numbers.back().value = field.value;
+      line.numbers.back().at = field.at;
+      line.irregular = true;
     } else if (!field.name.empty() && line.numbers.size() < kMostNumbers) {
       line.numbers.push_back(NumberOf(field));
     }

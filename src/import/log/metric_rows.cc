@@ -55,6 +55,17 @@ RowKind KindOfRow(const NamedNumbers& numbers) {
   return evaluates ? RowKind::kEvaluation : RowKind::kTraining;
 }
 
+bool IsOfAdversary(std::string_view name) {
+  constexpr std::array<std::string_view, 8> kWords = {"d_", "g_", "disc", "gen", "adv", "critic", "actor", "policy"};
+  return std::any_of(kWords.begin(), kWords.end(), [&](std::string_view word) { return name.starts_with(word); });
+}
+
+// "5120/10000 [=====>....] - ETA: 10s - loss: 0.65" and the same with the bar of Keras 3.
+bool IsKerasBar(const MetricLine& line, std::string_view text) {
+  if (!line.step_opens_line) return false;
+  return text.find(" [=") != std::string_view::npos || text.find("\xE2\x94\x81") != std::string_view::npos;
+}
+
 void RebuildSegments(model::Series& series) {
   series.segment_starts.clear();
   for (std::size_t i = 0; i < series.steps.size(); ++i) {
@@ -120,6 +131,34 @@ void MetricRows::AddPoints(const NamedNumbers& numbers, const Place& place) {
     table_.Add(index, place.step, numbers[i].value, place.line, place.axis);
   }
   if (!has_loss && !place.evaluation) AddMissingLoss(numbers, place);
+  if (!has_loss) AddSumOfLosses(numbers, place);
+  if (running_mean_) MarkRunningMeans();
+}
+
+// Detectors of objects print the parts of their loss and not the whole ("box_loss", "cls_loss", "dfl_loss"). Parts that
+// pull against each other (of GANs) have no sum that says anything.
+void MetricRows::AddSumOfLosses(const NamedNumbers& numbers, const Place& place) {
+  double sum = 0;
+  std::string name;
+  std::size_t parts = 0;
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    if (found_[i] == 0 || numbers[i].missing || !numbers[i].name.ends_with("_loss")) continue;
+    if (table_.entry(found_[i]).known || IsOfAdversary(numbers[i].name)) return;
+    if (parts++ != 0) name += '+';
+    name += numbers[i].name;
+    sum += numbers[i].value;
+  }
+  if (parts < 2) return;
+  const std::uint32_t index = table_.FindSum(name, place.rank, place.origin, place.evaluation);
+  if (index != 0) table_.Add(index, place.step, sum, place.line, place.axis);
+}
+
+void MetricRows::MarkRunningMeans() {
+  for (const std::uint32_t index : found_) {
+    if (index == 0 || !table_.entry(index).is_open) continue;
+    model::Series& series = builder_.series(table_.entry(index).series);
+    if (series.signal == "loss" || series.signal == "accuracy") series.aggregation = model::Aggregation::kRunningMean;
+  }
 }
 
 // JSON has no NaN, so some loggers write null for it. Only where the same name had a number before: a value that was
@@ -168,15 +207,21 @@ std::int64_t MetricRows::StepWithinEpochs(const MetricLine& line) {
   return epoch_start_ + line.step;
 }
 
+// The step through all epochs, remembered for the next line.
+std::int64_t MetricRows::CountedStep(const MetricLine& line) {
+  const std::int64_t step = StepWithinEpochs(line);
+  if (line.step > raw_step_ && raw_step_ >= 0) raw_gap_ = line.step - raw_step_;
+  raw_step_ = line.step;
+  return step;
+}
+
 void MetricRows::PlaceLine(const MetricLine& line, Place& place) {
   if (line.step < 0) {
     place.step = line.epoch < kLargestStep ? static_cast<std::int64_t>(line.epoch) : 0;
     place.axis = model::Axis::kEpoch;
     return;
   }
-  place.step = StepWithinEpochs(line);
-  if (line.step > raw_step_ && raw_step_ >= 0) raw_gap_ = line.step - raw_step_;
-  raw_step_ = line.step;
+  place.step = CountedStep(line);
   if (line.total_steps > 0 && line.epoch < 0 && header_epoch_ < 0) total_steps_ = line.total_steps;
 }
 
@@ -199,11 +244,16 @@ bool MetricRows::TakeTable(std::string_view text, std::int32_t rank, std::uint32
 bool MetricRows::TakeRepeated(const CleanLine& line, bool cut, std::uint32_t line_number) {
   if (cut) return false;
   const bool parsed = ParseMetricLine(line.text, cut, metric_line_);
-  const auto& rows = repetition_.Take(line.text, parsed ? &metric_line_ : nullptr, line.rank, line_number);
+  if (parsed && metric_line_.step >= 0 && metric_line_.epoch >= 0) metric_line_.step = CountedStep(metric_line_);
+  const auto& rows = repetition_.Take(line.text, metric_line_, parsed, line.rank, line_number);
   for (const LearnedRow& row : rows) {
     postfix_.clear();
     for (const LearnedRow::Number& number : row.numbers) postfix_.push_back({number.name, number.value});
-    const Place place = {row.step, row.rank, row.line};
+    Place place = {row.step, row.rank, row.line};
+    if (row.unplaced) {
+      place.origin = Origin::kUnplaced;
+      place.axis = model::Axis::kRow;
+    }
     FindNames(postfix_, place);
     AddPoints(postfix_, place);
     last_step_ = row.step;
@@ -228,7 +278,9 @@ bool MetricRows::TakeLine(const CleanLine& line, bool cut, std::uint32_t line_nu
   }
   PlaceLine(metric_line_, place);
   BringToSeconds(metric_line_.numbers);
+  running_mean_ = IsKerasBar(metric_line_, line.text);
   AddPoints(metric_line_.numbers, place);
+  running_mean_ = false;
   last_step_ = place.step;
   if (by_shape_ && !cut && !metric_line_.irregular) RememberShape(line);
   return true;

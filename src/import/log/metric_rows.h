@@ -79,6 +79,8 @@ class MetricRows {
   void AddValues(std::int32_t rank, std::uint32_t line_number);
   void MoveForward(std::size_t shape);
   void RememberShape(const CleanLine& line);
+  void AddSumOfLosses(const NamedNumbers& numbers, const Place& place);
+  void MarkRunningMeans();
   void AddMissingLoss(const NamedNumbers& numbers, const Place& place);
   void AddAtLatestStep(const CleanLine& line, std::uint32_t line_number);
   void AddNull(std::uint32_t index, const Place& place);
@@ -88,6 +90,7 @@ class MetricRows {
   bool OpenEvaluationBlock(std::string_view text);
   bool TakeBlockLine(const CleanLine& line, std::uint32_t line_number);
   void PlaceLine(const MetricLine& line, Place& place);
+  std::int64_t CountedStep(const MetricLine& line);
   std::int64_t StepWithinEpochs(const MetricLine& line);
   std::string_view NameOf(std::string_view name, bool evaluation);
 
@@ -110,6 +113,7 @@ class MetricRows {
   NamedNumbers postfix_;
   std::vector<std::uint32_t> found_;  // places in the table, as many as numbers
   std::string name_;
+  bool running_mean_ = false;  // the line at hand is a bar of Keras, which shows means over the epoch so far
   std::string loss_name_ = "lm loss";
 
   std::uint64_t lost_rows_ = 0;

@@ -55,6 +55,11 @@ std::optional<ProgressBar> ParseFirst(std::string_view text) {
     if (inside.find("it/s") == std::string_view::npos && inside.find("s/it") == std::string_view::npos) continue;
     bar.description = DescriptionOf(text.substr(0, open));
     bar.postfix = PostfixOf(inside);
+    // "loss: 0.1234: 5%|...": people put the loss where the name of the bar would be.
+    if (bar.postfix.empty() && ContainsIgnoringCase(bar.description, "loss") &&
+        (bar.description.find_first_of("0123456789") != std::string_view::npos ||
+         ContainsIgnoringCase(bar.description, "nan")))
+      std::swap(bar.postfix, bar.description);
     bar.rest = counts.substr(end + 1);
     return bar;
   }

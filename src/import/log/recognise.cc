@@ -36,14 +36,29 @@ bool IsNamedAsLog(std::string_view path) {
 }
 
 // Text holds few control characters. Broken UTF-8 is no reason against it, nor is a zero here and there, nor a hole of
-// zeros at the front (a file that was emptied while its writer went on).
+// zeros: a file that was emptied while its writer went on, a disk that lost a block when the machine went down.
 bool LooksLikeText(std::string_view head) {
+  constexpr std::size_t kHole = 64;
   if (log::EncodingOf(head) != log::Encoding::kBytes) return true;
-  head.remove_prefix(std::min(head.find_first_not_of('\0'), head.size()));
-  const auto odd = std::count_if(head.begin(), head.end(), [](char c) {
-    return static_cast<unsigned char>(c) < 0x20 && std::string_view("\n\r\t\b\x1b\f").find(c) == std::string_view::npos;
-  });
-  return !head.empty() && static_cast<std::size_t>(odd) * 100 <= head.size();
+  std::size_t odd = 0;
+  std::size_t text = 0;
+  std::size_t zeros = 0;
+  const auto end_zeros = [&] {
+    if (zeros < kHole) odd += zeros;
+    zeros = 0;
+  };
+  for (const char c : head) {
+    if (c == '\0') {
+      ++zeros;
+      continue;
+    }
+    end_zeros();
+    ++text;
+    if (static_cast<unsigned char>(c) < 0x20 && std::string_view("\n\r\t\b\x1b\f").find(c) == std::string_view::npos)
+      ++odd;
+  }
+  end_zeros();
+  return text != 0 && odd * 100 <= text;
 }
 
 // A listing: rows of the same number of cells, and no metric in any of them.

@@ -11,15 +11,32 @@
 namespace vigil::import::log {
 namespace {
 
-constexpr std::uint32_t kBelievedFrom = 3;  // lines of one shape
+// Lines of one shape that are believed: with a step by name, with a count in front, with nothing that places them.
+constexpr std::uint32_t kBelievedFrom = 3;
+constexpr std::uint32_t kCountedFrom = 5;
+constexpr std::uint32_t kUnplacedFrom = 8;
+constexpr std::int64_t kLargestCount = 1'000'000'000;  // beyond it are seconds since 1970
 constexpr std::size_t kMostShapes = 64;
 constexpr std::size_t kLongestLine = 500;
+
+// The length of "nan" or "inf" as a word of its own at text[at], 0 for anything else.
+std::size_t NonFiniteLength(std::string_view text, std::size_t at) {
+  constexpr std::size_t kLength = 3;
+  const std::string_view word = text.substr(at, kLength);
+  const bool named = EqualsIgnoringCase(word, "nan") || EqualsIgnoringCase(word, "inf");
+  const bool begins = at == 0 || !IsLetter(text[at - 1]);
+  const bool ends = at + kLength >= text.size() || !IsLetter(text[at + kLength]);
+  return named && begins && ends ? kLength : 0;
+}
 
 // The words of a line without its numbers.
 void ShapeOf(std::string_view text, std::string& key) {
   key.clear();
-  for (const char c : text) {
-    const bool number = IsDigit(c) || c == '.' || c == '+' || c == '-';
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    const std::size_t word = c == 'n' || c == 'N' || c == 'i' || c == 'I' ? NonFiniteLength(text, i) : 0;
+    const bool number = IsDigit(c) || c == '.' || c == '+' || c == '-' || word != 0;
+    if (word != 0) i += word - 1;
     if (!number) {
       key += c;
     } else if (key.empty() || key.back() != '#') {
@@ -76,8 +93,12 @@ bool Repetition::ReadParsed(const MetricLine& parsed, LearnedRow& row) const {
   bool measured = false;
   for (const NamedNumber& number : parsed.numbers) {
     if (number.weak) continue;
-    measured = measured || !IsCount(number.value);
-    row.numbers.push_back({std::string(number.name), number.value});
+    // "we saw a loss of 2.3": the end of the words may be a name that is known.
+    const bool words =
+        std::count(number.name.begin(), number.name.end(), ' ') >= 2 && !catalogue::Interpret(number.name);
+    const std::string_view known = words ? KnownEnd(number.name) : std::string_view();
+    measured = measured || !known.empty() || !IsCount(number.value);
+    row.numbers.push_back({std::string(known.empty() ? number.name : known), number.value});
   }
   row.step = parsed.step;
   return measured;
@@ -98,27 +119,63 @@ bool Repetition::ReadSentence(std::string_view text, LearnedRow& row) {
   return row.step >= 0 && !row.numbers.empty();
 }
 
-const std::vector<LearnedRow>& Repetition::Take(std::string_view text, const MetricLine* parsed, std::int32_t rank,
-                                                std::uint32_t line) {
+// "[00120] Loss=2.3 PSNR=31.2", "E0 | 120 | loss 2.3": a number that nothing names, before a metric that is known.
+bool Repetition::ReadCounted(const MetricLine& parsed, LearnedRow& row) const {
+  if (parsed.lead < 0 || parsed.lead > kLargestCount) return false;
+  row.step = parsed.lead;
+  bool known = false;
+  for (const NamedNumber& number : parsed.numbers) {
+    const bool is_known = catalogue::Interpret(number.name).has_value();
+    if (number.weak && !is_known) continue;
+    known = known || is_known;
+    row.numbers.push_back({std::string(number.name), number.value});
+  }
+  return known;
+}
+
+// "loss tensor(2.31, device='cuda:0')": a loss, and no number in front of it.
+bool Repetition::ReadUnplaced(const MetricLine& parsed, LearnedRow& row) const {
+  row.unplaced = true;
+  for (const NamedNumber& number : parsed.numbers) {
+    const auto meaning = catalogue::Interpret(number.name);
+    if (meaning && meaning->signal == "loss") row.numbers.push_back({std::string(number.name), number.value});
+  }
+  return parsed.lead < 0 && row.numbers.size() == 1;
+}
+
+std::uint32_t Repetition::Read(std::string_view text, const MetricLine& parsed, bool placed, LearnedRow& row) {
+  const LearnedRow empty = row;
+  if (placed && ReadParsed(parsed, row)) return kBelievedFrom;
+  row = empty;
+  if (ReadSentence(text, row)) return kBelievedFrom;
+  if (placed) return 0;
+  row = empty;
+  if (ReadCounted(parsed, row)) return kCountedFrom;
+  row = empty;
+  return ReadUnplaced(parsed, row) ? kUnplacedFrom : 0;
+}
+
+const std::vector<LearnedRow>& Repetition::Take(std::string_view text, const MetricLine& parsed, bool placed,
+                                                std::int32_t rank, std::uint32_t line) {
   believed_.clear();
   if (text.size() > kLongestLine) return believed_;
   LearnedRow row;
   row.line = line;
   row.rank = rank;
-  const bool read =
-      (parsed != nullptr && ReadParsed(*parsed, row)) || (row.numbers.clear(), row.step = -1, ReadSentence(text, row));
-  if (!read) return believed_;
+  const std::uint32_t believed_from = Read(text, parsed, placed, row);
+  if (believed_from == 0) return believed_;
   ShapeOf(text, key_);
   if (shapes_.size() >= kMostShapes && !shapes_.contains(key_)) return believed_;
   Shape& shape = shapes_[key_];
+  if (row.unplaced) row.step = shape.lines++;
   // Another start of the loop counts as much as the first.
-  const bool rises = row.step > shape.last_step || shape.seen >= kBelievedFrom;
+  const bool rises = row.step > shape.last_step || shape.seen >= believed_from;
   shape.last_step = row.step;
   if (!rises) {
     shape.seen = 0;
     shape.held_back.clear();
   }
-  if (++shape.seen < kBelievedFrom) {
+  if (++shape.seen < believed_from) {
     shape.held_back.push_back(std::move(row));
     return believed_;
   }

@@ -21,24 +21,31 @@ struct LearnedRow {
   std::int64_t step = -1;
   std::uint32_t line = 0;
   std::int32_t rank = -1;
+  bool unplaced = false;  // nothing in it tells where the training is: `step` counts the lines of its shape
   std::vector<Number> numbers;
 };
 
 class Repetition {
  public:
-  // A line that names a step, or counts something, beside other numbers. `parsed`: as ParseMetricLine took it apart,
-  // null when it could not. Returns the rows to believe now: none, this one, or this one and those before it.
-  const std::vector<LearnedRow>& Take(std::string_view text, const MetricLine* parsed, std::int32_t rank,
+  // A line that names a step, or counts something, beside other numbers; or nothing but a loss. `parsed`: as
+  // ParseMetricLine took it apart, with `placed` saying whether it found where the training is. Returns the rows to
+  // believe now: none, this one, or this one and those before it.
+  const std::vector<LearnedRow>& Take(std::string_view text, const MetricLine& parsed, bool placed, std::int32_t rank,
                                       std::uint32_t line);
 
  private:
   struct Shape {
     std::uint32_t seen = 0;
     std::int64_t last_step = -1;
+    std::int64_t lines = 0;
     std::vector<LearnedRow> held_back;
   };
   bool ReadParsed(const MetricLine& parsed, LearnedRow& row) const;
   bool ReadSentence(std::string_view text, LearnedRow& row);
+  bool ReadCounted(const MetricLine& parsed, LearnedRow& row) const;
+  bool ReadUnplaced(const MetricLine& parsed, LearnedRow& row) const;
+  // How many lines of the shape make the row believed; 0 when it is none.
+  std::uint32_t Read(std::string_view text, const MetricLine& parsed, bool placed, LearnedRow& row);
 
   std::unordered_map<std::string, Shape> shapes_;
   std::vector<LearnedRow> believed_;

@@ -89,6 +89,12 @@ std::uint32_t SeriesTable::FindSlowly(std::string_view name, std::int32_t rank, 
   return index;
 }
 
+std::uint32_t SeriesTable::FindSum(std::string_view name, std::int32_t rank, Origin origin, bool evaluation) {
+  const std::uint32_t index = FindSlowly(name, rank > 0 ? rank : -1, origin, true);
+  if (index != 0) entries_[index].meaning = evaluation ? "eval_loss" : "loss";
+  return index;
+}
+
 void SeriesTable::Add(std::uint32_t index, std::int64_t step, double value, std::uint32_t line, model::Axis axis) {
   Entry& entry = entries_[index];
   if (step < latest_step_) ++start_;
@@ -98,7 +104,8 @@ void SeriesTable::Add(std::uint32_t index, std::int64_t step, double value, std:
     model::Labels labels;
     labels.emplace_back(kOriginLabel, std::to_string(static_cast<int>(entry.origin)));
     if (entry.rank > 0) labels.emplace_back("rank", std::to_string(entry.rank));
-    entry.series = builder_.OpenSeries(entry.name, labels);
+    entry.series = builder_.OpenSeries(entry.meaning.empty() ? entry.name : entry.meaning, labels);
+    if (!entry.meaning.empty()) builder_.series(entry.series).raw = entry.name;
     builder_.series(entry.series).axis = axis;
     entry.is_open = true;
   }
@@ -132,8 +139,11 @@ void SeriesTable::Thin(bool with_spikes) {
 void SeriesTable::Settle() {
   std::unordered_map<std::string, const Entry*> best;
   const auto size = [&](const Entry& entry) { return builder_.series(entry.series).size(); };
+  const bool placed = std::any_of(entries_.begin(), entries_.end(), [](const Entry& entry) {
+    return entry.is_open && entry.is_loss && entry.origin != Origin::kUnplaced;
+  });
   for (const Entry& entry : entries_) {
-    if (!entry.is_open) continue;
+    if (!entry.is_open || (placed && entry.origin == Origin::kUnplaced)) continue;
     const Entry*& winner = best[KeyOf(entry.name, entry.rank, Origin::kLine)];
     if (winner == nullptr || size(entry) > size(*winner)) winner = &entry;
   }

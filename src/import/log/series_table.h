@@ -13,7 +13,7 @@
 namespace vigil::import::log {
 
 // Which kind of line a number came from. The same name in two kinds of lines is mostly two things.
-enum class Origin : std::uint8_t { kLine, kBar, kDictRow, kDictWithStep, kSummary, kTable };
+enum class Origin : std::uint8_t { kLine, kBar, kDictRow, kDictWithStep, kSummary, kTable, kUnplaced };
 
 class SeriesTable {
  public:
@@ -23,6 +23,7 @@ class SeriesTable {
   // A name as a rank's lines use it. `known`: the vocabulary has it.
   struct Entry {
     std::string name;
+    std::string_view meaning;  // under which the series is opened, where that is not its name
     std::int32_t rank = -1;
     Origin origin = Origin::kLine;
     bool known = false;
@@ -42,6 +43,8 @@ class SeriesTable {
   // The place of that name in the table, 0 when it has none. A name that the vocabulary does not know gets one only
   // when `keep_unknown` says that the line is worth it, and never more than some thousand do.
   std::uint32_t Find(std::string_view name, std::int32_t rank, Origin origin, bool keep_unknown);
+  // The place of a loss that is the sum of those the name lists.
+  std::uint32_t FindSum(std::string_view name, std::int32_t rank, Origin origin, bool evaluation);
   bool empty() const { return entries_.size() == 1; }
   const Entry& entry(std::uint32_t index) const { return entries_[index]; }
   // Appends a point. A step told twice (ranks that print the same line) is kept once, unless steps went back between.
@@ -49,7 +52,8 @@ class SeriesTable {
   // A log of hundreds of millions of points is thinned as it is read, evenly, so that memory stays bounded: every
   // stride-th point of a series is kept, and those that leave the level of the one before (spikes, the first of NaN).
   std::uint64_t stride() const { return stride_; }
-  // Where several kinds of lines use a name, the kind with most points keeps it; the others are emptied.
+  // Where several kinds of lines use a name, the kind with most points keeps it; the others are emptied, and so are
+  // losses of lines that did not say where the training was when others did.
   void Settle();
 
  private:

@@ -202,6 +202,13 @@ TableReader::Place TableReader::TakeScores(TableRow& row) {
   return Place::kInside;
 }
 
+// "| train/ |  |", and "| loss | 2.31 |" of loggers without sections.
+bool TableReader::OpensBox() const {
+  if (cells_.size() != 2) return false;
+  if (cells_[1].empty()) return cells_[0].ends_with('/');
+  return columns_.empty() && IsName(cells_[0]) && IsKnown(cells_[0]) && ParseNumber(cells_[1]).has_value();
+}
+
 TableReader::Place TableReader::TakeBoxLine(TableRow& row) {
   const auto value = cells_.size() == 2 ? ParseNumber(cells_[1]) : std::nullopt;
   if (cells_.size() != 2 || cells_[0].empty() || box_.size() >= kLongestBox) return CloseBox(row);
@@ -244,8 +251,7 @@ TableReader::Place TableReader::Consume(std::string_view text, TableRow& row) {
   cells_.clear();
   has_sides_ = SplitBetweenSides(trimmed, cells_);
   if (!has_sides_) SplitAtGaps(trimmed, cells_);
-  if (has_sides_ && (in_box_ || (cells_.size() == 2 && cells_[0].ends_with('/') && cells_[1].empty())))
-    return TakeBoxLine(row);
+  if (has_sides_ && (in_box_ || OpensBox())) return TakeBoxLine(row);
   if (IsHeader()) return TakeHeader(row);
   if (columns_.empty()) return Place::kOutside;
   if (++strangers_ > kMostStrangers) {

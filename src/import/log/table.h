@@ -40,6 +40,7 @@ class TableReader {
   Place TakeBoxLine(TableRow& row);
   Place CloseBox(TableRow& row);
   bool IsHeader() const;
+  bool OpensBox() const;
 
   std::vector<std::string_view> cells_;  // of the line at hand
   bool has_sides_ = false;               // the line at hand stands between bars

@@ -40,6 +40,15 @@ TEST(DictSteps, AreTheCountBeforeALineThatWasPrintedPlainly) {
   EXPECT_THAT(StepsOf(run, "loss"), ElementsAre(5, 10));
 }
 
+TEST(DictSteps, AreTheCountBehindTheLineWhereTheBarFollowsIt) {
+  for (const bool starts_with_bar : {false, true}) {
+    std::string text = starts_with_bar ? Bar(0, 1000) + "\n" : std::string();
+    for (int step = 10; step <= 100; step += 10)
+      text += Row(2, std::round(step / 333.3 * 100) / 100) + "\n" + Bar(step, 1000) + "\n";
+    EXPECT_THAT(StepsOf(ReadLog(text), "loss"), ElementsAre(10, 20, 30, 40, 50, 60, 70, 80, 90, 100));
+  }
+}
+
 TEST(DictSteps, DoNotFollowTheBarsOfEvaluations) {
   std::string text = Bar(0, 300);
   for (int step = 10; step <= 40; step += 10) {
