@@ -20,7 +20,7 @@ constexpr std::size_t kBlockBytes = std::size_t{256} << 10U;
 constexpr std::size_t kFewBytes = 1024;
 // Lines of these kinds are seen by more than the reader of metric lines.
 constexpr std::uint32_t kOtherReaders =
-    kHintBar | kHintDict | kHintTraceback | kHintArguments | kHintFailures | kHintWrapped | kHintTable;
+    kHintBar | kHintDict | kHintTraceback | kHintArguments | kHintFailures | kHintWrapped;
 
 // The first '\n' or '\r' in text[at..], text.size() when there is none.
 std::size_t FindLineEnd(std::string_view text, std::size_t at) {
@@ -52,6 +52,12 @@ std::uint32_t CountNewlines(std::string_view text) {
 // tqdm wipes a bar with spaces before it writes a line over it.
 bool WipesBar(std::string_view segment, char terminator) {
   return terminator == '\r' && segment.ends_with("   ") && IsBlank(segment);
+}
+
+// "| loss | 2.31 |": a line of a table or box.
+bool OpensWithSide(std::string_view text) {
+  const std::size_t first = text.find_first_not_of(' ');
+  return first != std::string_view::npos && text[first] == '|';
 }
 
 // Source code printed into a log (some trainers log themselves) speaks of errors that did not happen.
@@ -286,7 +292,7 @@ void LogReader::ProcessSegments(std::string_view text, const std::vector<Hint>& 
 void LogReader::ProcessSegment(std::string_view segment) {
   if (segment.empty()) return;
   CleanLine line = cleaner_.Clean(segment);
-  line.verbatim = line.verbatim && (hints_.bits & kOtherReaders) == 0;
+  line.verbatim = line.verbatim && (hints_.bits & kOtherReaders) == 0 && !OpensWithSide(line.text);
   highest_rank_ = std::max(highest_rank_, line.rank);
   HandleText(line);
 }
@@ -295,7 +301,7 @@ void LogReader::ProcessSegment(std::string_view segment) {
 
 void LogReader::HandleText(CleanLine line) {
   const std::uint32_t bits = hints_.bits;
-  const bool opens_box = (bits & kHintTable) != 0 && HasWord(line.text, kHintTable);
+  const bool opens_box = (bits & kHintTable) != 0 && OpensWithSide(line.text) && HasWord(line.text, kHintTable);
   if ((metrics_.in_table() || opens_box) && metrics_.TakeTable(line.text, line.rank, line_)) {
     events_.ObserveStep(metrics_.last_step(), offset_);
     return;

@@ -173,6 +173,68 @@ TEST(LogFindings, JoinTheLogsOfSeveralRanks) {
   EXPECT_THAT(findings[0].evidence, SizeIs(2));
 }
 
+TEST(LogFindings, TellTheTimeoutThatMadeTheWatchdogAbort) {
+  const auto findings = FindingsOf(
+      "step 100 loss 2.5\nstep 110 loss 2.4\n"
+      "[rank3]:[E1128 21:02:49.101 ProcessGroupNCCL.cpp:629] [Rank 3] Watchdog caught collective operation timeout: "
+      "WorkNCCL(SeqNum=660, OpType=ALLREDUCE) ran for 600021 milliseconds before timing out.\n"
+      "[rank0]:[E1128 21:02:49.201 ProcessGroupNCCL.cpp:629] [Rank 0] Watchdog caught collective operation timeout: "
+      "WorkNCCL(SeqNum=660, OpType=ALLREDUCE) ran for 600021 milliseconds before timing out.\n"
+      "[rank2]:[E1128 21:02:49.201 ProcessGroupNCCL.cpp:629] [Rank 2] Watchdog caught collective operation timeout: "
+      "WorkNCCL(SeqNum=660, OpType=ALLREDUCE) ran for 600021 milliseconds before timing out.\n"
+      "[rank3]:[E1128 21:02:50.001 ProcessGroupNCCL.cpp:695] [Rank 3] To avoid data inconsistency, we are taking the "
+      "entire process down.\n"
+      "terminate called after throwing an instance of 'c10::DistBackendError'\n"
+      "  what():  [PG ID 0 Rank 3] Process group watchdog thread terminated with exception: [Rank 3] Watchdog caught "
+      "collective operation timeout: WorkNCCL(SeqNum=660)\n"
+      "E1128 21:12:50.390000 3139541 api.py:874] failed (exitcode: -6) local_rank: 3 (pid: 3139623) of binary: python\n"
+      "Root Cause (first observed failure):\n[0]:\n  rank      : 3 (local_rank: 3)\n  exitcode  : -6 (pid: 3)\n"
+      "  traceback : Signal 6 (SIGABRT) received by PID 3\n====\n");
+  ASSERT_THAT(IdsOf(findings), ElementsAre("log/nccl-timeout"));
+  EXPECT_THAT(findings[0].ranks, ElementsAre(0, 2, 3));
+  EXPECT_THAT(findings[0].message, HasSubstr("on 3 ranks (0, 2, 3) at step 110; rank 1 did not arrive"));
+}
+
+TEST(LogFindings, TellTheRootOfAChainWhileOtherRanksSpeak) {
+  const auto findings = FindingsOf(
+      "step 7 loss 2.5\n"
+      "[rank2]: Traceback (most recent call last):\n[rank2]:   File \"data.py\", line 3, in load\n[rank2]:     f(x)\n"
+      "[rank2]: json.decoder.JSONDecodeError: Expecting value: line 1 column 1 (char 0)\n[rank2]: \n"
+      "[rank2]: The above exception was the direct cause of the following exception:\n[rank2]: \n"
+      "[rank0]: Traceback (most recent call last):\n[rank0]:   File \"t.py\", line 9, in <module>\n[rank0]:     g()\n"
+      "[rank0]: torch.distributed.DistBackendError: NCCL communicator was aborted on rank 0.\n"
+      "[rank2]: Traceback (most recent call last):\n[rank2]:   File \"t.py\", line 8, in <module>\n[rank2]:     h()\n"
+      "[rank2]: RuntimeError: cannot read shard 12\n");
+  ASSERT_THAT(IdsOf(findings), ElementsAre("log/dataset-broken"));
+  EXPECT_THAT(findings[0].ranks, ElementsAre(2));
+}
+
+TEST(LogFindings, ReadTracebacksWithinTheTableOfALauncher) {
+  const auto findings = FindingsOf(
+      "step 5 loss 2.5\ntorch.distributed.elastic.multiprocessing.errors.ChildFailedError: \n====\nbug.py "
+      "FAILED\n----\n"
+      "Failures:\n[1]:\n  rank      : 1 (local_rank: 1)\n  exitcode  : 1 (pid: 5)\n"
+      "  traceback : Traceback (most recent call last):\n    File \"bug.py\", line 16, in main\n      dist.barrier()\n"
+      "  torch.distributed.DistBackendError: NCCL communicator was aborted on rank 1.\n  \n----\n"
+      "Root Cause (first observed failure):\n[0]:\n  rank      : 0 (local_rank: 0)\n  exitcode  : 1 (pid: 4)\n"
+      "  traceback : Traceback (most recent call last):\n    File \"bug.py\", line 40, in main\n      open(x)\n"
+      "  FileNotFoundError: [Errno 2] No such file or directory: 'data.bin'\n  \n====\n");
+  ASSERT_THAT(IdsOf(findings), ElementsAre("log/file-not-found"));
+  EXPECT_THAT(findings[0].evidence[0].text, HasSubstr("bug.py:40 in main"));
+}
+
+TEST(LogFindings, FindNothingWrongWithWhatNcclSaysOfAHealthyRun) {
+  EXPECT_THAT(
+      FindingsOf("h:1:1 [0] NCCL INFO Bootstrap : Using eth0:10.0.0.1<0>\n"
+                 "h:1:1 [0] NCCL INFO NET/Plugin : No plugin found (libnccl-net.so), using internal implementation\n"
+                 "h:1:2 [5] NCCL INFO Channel 20 : 5[5] -> 4[4] via SHM/direct/direct\n"
+                 "h:1:2 [0] NCCL INFO comm 0x7f rank 0 nranks 8 cudaDev 0 busId 1000 commId 0x1 - Init COMPLETE\n"
+                 "step 1 loss 2.5\nstep 2 loss 2.5\n"
+                 "h:1:3 [0] NCCL INFO [Service thread] Connection closed by localRank 0\n"
+                 "h:1:3 [0] NCCL INFO comm 0x7f rank 0 nranks 8 cudaDev 0 busId 1000 - Destroy COMPLETE\n"),
+      IsEmpty());
+}
+
 // Logs that strangers left, with what their labels expect of log messages.
 TEST(LogFindings, AgreeWithTheLabelsOfStrangersLogs) {
   const char* given = std::getenv("VIGIL_CORPUS");

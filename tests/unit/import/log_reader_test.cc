@@ -125,6 +125,30 @@ TEST(LogReader, BoundsTheNumberOfPointsAndKeepsWhatStandsOut) {
   EXPECT_THAT(series.segment_starts, ElementsAre(0));
 }
 
+// A log that never ends is read in the memory of its points, and those are bounded. bench/memory_bench.cc measures the
+// whole process over ten gigabytes.
+TEST(LogReader, HoldsABoundedAmountOfAnEndlessLog) {
+  PartBuilder builder("a.log", "log-text");
+  LogReader reader(builder);
+  std::string text;
+  std::int64_t step = 0;
+  while (step < 800'000) {
+    for (; text.size() < 65536; ++step)
+      text += "step " + std::to_string(step) + " | loss 2.5 | lr 1 | a 1 | b 2 | c 3 | d 4 | e 5 | f 6\n";
+    text.erase(0, reader.Consume(text, false));
+  }
+  std::size_t bytes = 0;
+  std::size_t points = 0;
+  for (const model::Series& series : builder.part().series) {
+    points += series.size();
+    bytes += series.steps.capacity() * sizeof(series.steps[0]) + series.values.capacity() * sizeof(series.values[0]) +
+             series.lines.capacity() * sizeof(series.lines[0]);
+  }
+  EXPECT_LE(points, SeriesTable::kMostPoints);
+  EXPECT_GT(points, SeriesTable::kMostPoints / 4);
+  EXPECT_LE(bytes, std::size_t{250} << 20U);
+}
+
 TEST(LogReader, KeepsTheKindOfLineThatUsesANameMost) {
   const model::Run run = ReadLog(
       "{'step': 0, 'agent': 'x', 'reward': -0.6}\n{'reward': 1.5, 'loss': 0.1, 'epoch': 0.1}\n"
