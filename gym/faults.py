@@ -13,7 +13,7 @@ from torch import nn
 import task
 
 HF, SFT, GRPO, DPO, TORCH = "hf", "sft", "grpo", "dpo", "torch"
-LIGHTNING, ACCELERATE = "lightning", "accelerate"
+LIGHTNING, ACCELERATE, DEEPSPEED = "lightning", "accelerate", "deepspeed"
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ FLAT = "loss/not-decreasing,loss/plateau"
 FAULTS = [
     Fault(
         "lr-too-high",
-        (HF, SFT, GRPO, DPO, TORCH, LIGHTNING, ACCELERATE),
+        (HF, SFT, GRPO, DPO, TORCH, LIGHTNING, ACCELERATE, DEEPSPEED),
         BLOWUP,
         "lr-too-high",
         "learning rate 30-300 times too high",

@@ -1,8 +1,8 @@
 """Makes the labelled runs under tests/fixtures: `gym/.venv/bin/python gym/make_fixtures.py [name part ...]`.
 
 Runs are forked from one process that has loaded the trainers; runs that end in a traceback get a process of their own,
-so that the text after it is what Python leaves. The older trainers run in gym/.venv4, Lightning and Accelerate each in
-an environment of their own (gym/clients/setup.sh).
+so that the text after it is what Python leaves. The older trainers run in gym/.venv4, Lightning, Accelerate and DeepSpeed
+each in an environment of their own (gym/clients/setup.sh).
 """
 
 import argparse
@@ -32,8 +32,9 @@ SCRIPTS = {
     "torch": "torch_loop.py",
     "lightning": "lightning_loop.py",
     "accelerate": "accelerate_loop.py",
+    "deepspeed": "deepspeed_loop.py",
 }
-APART = ("lightning", "accelerate")  # trainers with an environment of their own
+APART = ("lightning", "accelerate", "deepspeed")  # trainers with an environment of their own
 HEADER = ["path", "trainer", "fault", "split", "expect", "cause", "onset_step", "note"]
 
 
@@ -125,7 +126,7 @@ def collect(run, work):
             stamp, _, pid, number = os.path.basename(path).rsplit(".", 3)
             name = f"{stamp}.host.{pid}.{number}"
             copy(path, os.path.join(target, os.path.relpath(os.path.dirname(path), work), name))
-    for pattern in ("metrics.jsonl", "**/metrics.csv", "**/hparams.y*ml"):
+    for pattern in ("metrics.jsonl", "**/metrics.csv", "**/hparams.y*ml", "csv/*.csv"):
         for path in glob.glob(f"{work}/{pattern}", recursive=True):
             copy(path, os.path.join(target, os.path.relpath(path, work)))
 

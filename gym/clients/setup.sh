@@ -19,6 +19,8 @@ make_env mlflow mlflow==3.17.2
 make_env trackio trackio==0.43.0
 make_env lightning lightning==2.6.6 torch==2.15.0 tensorboard==2.21.0 numpy==2.4.6
 make_env accelerate accelerate==1.15.0 torch==2.15.0 tensorboard==2.21.0 numpy==2.4.6
+make_env deepspeed torch==2.15.0 numpy==2.4.6 tensorboard==2.21.0 'setuptools<81' wheel ninja packaging
+DS_BUILD_OPS=0 uv pip install --quiet --no-build-isolation --python .clients/deepspeed/bin/python deepspeed==0.19.8
 
 [ "${1:-}" = --make ] || exit 0
 into=../tests/fixtures/clients

@@ -333,12 +333,20 @@ void JoinAcrossHomes(Units& units) {
   }
 }
 
+// Whether a file tells nothing by which its run could be known: settings, a traceback, a table of the learning rate
+// that a monitor keeps for itself.
+bool SaysNothingOfItsRun(const Unit& unit) {
+  return std::all_of(unit.run.series.begin(), unit.run.series.end(), [](const model::Series& series) {
+    return series.empty() || series.signal == "lr" || series.signal == "epoch";
+  });
+}
+
 // Runs by their home, to find the one that a file without numbers (settings, a traceback) can belong to.
 class Owners {
  public:
   explicit Owners(Units& units) {
     for (Unit& unit : units) {
-      if (!unit.gone && unit.has_points) by_home_[unit.home].push_back(&unit);
+      if (!unit.gone && unit.has_points && !SaysNothingOfItsRun(unit)) by_home_[unit.home].push_back(&unit);
     }
   }
 
@@ -385,7 +393,7 @@ class Owners {
 void AttachRest(Units& units) {
   const Owners owners(units);
   for (Unit& unit : units) {
-    if (unit.gone || unit.has_points) continue;
+    if (unit.gone || !SaysNothingOfItsRun(unit)) continue;
     if (Unit* const owner = owners.Find(unit.home)) AbsorbByMerging(*owner, unit);
   }
 }

@@ -1,5 +1,6 @@
 // Prints every point that a file holds, as "name<tab>step<tab>time<tab>value": for scripts that compare with other
-// readers. With --runs the run's own name stands before it, for files that hold several.
+// readers. With --runs the run's own name stands before it, for files that hold several; with --facts settings are
+// printed instead, as "key<tab>value<tab>key in the file".
 #include <fmt/format.h>
 
 #include <cstdio>
@@ -20,12 +21,18 @@ void Print(const vigil::model::Run& run, bool named) {
   }
 }
 
+void PrintFacts(const vigil::model::Run& run) {
+  fmt::print("framework\t{}\t\n", run.framework);
+  for (const auto& fact : run.facts) fmt::print("{}\t{}\t{}\n", fact.key, fact.value, fact.raw_key);
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
   const bool named = count == 3 && std::string_view(arguments[1]) == "--runs";
-  if (count != 2 && !named) {
-    fmt::print(stderr, "usage: dump_series [--runs] FILE\n");
+  const bool facts = count == 3 && std::string_view(arguments[1]) == "--facts";
+  if (count != 2 && !named && !facts) {
+    fmt::print(stderr, "usage: dump_series [--runs | --facts] FILE\n");
     return 2;
   }
   const auto runs = vigil::import::ReadRuns(arguments[count - 1]);
@@ -33,6 +40,6 @@ int main(int count, char** arguments) {
     fmt::print(stderr, "{}\n", runs.error().message);
     return 1;
   }
-  for (const auto& run : *runs) Print(run, named);
+  for (const auto& run : *runs) facts ? PrintFacts(run) : Print(run, named);
   return 0;
 }

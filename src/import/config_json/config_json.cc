@@ -39,7 +39,9 @@ Kind KindOf(const std::vector<Setting>& settings) {
   return kind;
 }
 
-bool IsOfAnyModel(std::string_view path) { return path == "vocab_size" || path == "transformers_version"; }
+bool IsOfAnyModel(std::string_view path) {
+  return path == "vocab_size" || path == "transformers_version" || path == "architectures";
+}
 
 // "--learning_rate 1e-4 --bf16=True": the arguments as settings.
 std::vector<Setting> FromArguments(const Setting& arguments) {

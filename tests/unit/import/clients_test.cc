@@ -202,5 +202,13 @@ TEST(AccelerateClient, SettingsInFoldersOfTheirOwnBelongToTheRun) {
   EXPECT_EQ(run.FactNumber("max_steps"), 150);
 }
 
+TEST(DeepSpeedClient, TheTablesOfItsMonitorBelongToTheRunAboveThem) {
+  const model::Run run = RunIn("runs/deepspeed/healthy-s12");
+  EXPECT_THAT(run.sources, SizeIs(3)) << "log, event file, a table of one metric";
+  EXPECT_THAT(run.Find("loss")->values, SizeIs(120));
+  EXPECT_EQ(run.Find("lr")->axis, model::Axis::kSamples);
+  EXPECT_EQ(run.Find("lr")->steps.front(), 16) << "the batch";
+}
+
 }  // namespace
 }  // namespace vigil::import

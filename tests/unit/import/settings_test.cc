@@ -50,6 +50,7 @@ TEST(Settings, OfAxolotl) {
   EXPECT_EQ(FactOf(run, "accumulation"), "4");
   EXPECT_EQ(FactOf(run, "adapter"), "lora");
   EXPECT_EQ(FactOf(run, "bf16"), "none") << "auto leaves it to the framework";
+  EXPECT_EQ(FactOf(run, "sequence_length"), "2048");
   ASSERT_TRUE(run);
   EXPECT_EQ(run->framework, "axolotl");
   EXPECT_EQ(run->FindFact("lr")->place.line, 11U);
@@ -131,6 +132,70 @@ TEST(Settings, InOneLineAreNoRowOfMetrics) {
   constexpr std::string_view kRow =
       R"({"step": 1, "loss": 2.5, "learning_rate": 0.1, "max_steps": 9, "weight_decay": 0})";
   EXPECT_EQ(Recognise({"log.json", kRow, kRow.size()})->id, "jsonl");
+}
+
+TEST(Settings, OfHydraAndNemo) {
+  const auto run = ReadAs("config.yaml", R"(trainer:
+  max_steps: 10000
+  gradient_clip_val: 1.0
+  accumulate_grad_batches: 2
+  precision: bf16-mixed
+model:
+  optim:
+    name: adamw
+    lr: 0.0003
+    sched:
+      warmup_steps: 100
+  vocab_size: 32000
+data:
+  batch_size: 4
+  seq_length: 2048
+)");
+  EXPECT_EQ(FactOf(run, "max_steps"), "10000");
+  EXPECT_EQ(FactOf(run, "max_grad_norm"), "1.0");
+  EXPECT_EQ(FactOf(run, "accumulation"), "2");
+  EXPECT_EQ(FactOf(run, "precision"), "bf16-mixed");
+  EXPECT_EQ(FactOf(run, "lr"), "0.0003");
+  EXPECT_EQ(FactOf(run, "warmup_steps"), "100");
+  EXPECT_EQ(FactOf(run, "optimizer"), "adamw");
+  EXPECT_EQ(FactOf(run, "vocab_size"), "32000");
+  EXPECT_EQ(FactOf(run, "batch_size"), "4");
+  EXPECT_EQ(FactOf(run, "sequence_length"), "2048");
+}
+
+TEST(Settings, OfLlamaFactory) {
+  const auto run = ReadAs("train.yaml", R"(### model
+model_name_or_path: acme/tiny
+### method
+stage: dpo
+finetuning_type: lora
+lora_rank: 8
+cutoff_len: 2048
+### train
+per_device_train_batch_size: 1
+gradient_accumulation_steps: 8
+learning_rate: 5.0e-6
+num_train_epochs: 3.0
+lr_scheduler_type: cosine
+warmup_ratio: 0.1
+bf16: true
+resume_from_checkpoint: null
+)");
+  EXPECT_EQ(FactOf(run, "training_stage"), "dpo");
+  EXPECT_EQ(FactOf(run, "adapter"), "lora");
+  EXPECT_EQ(FactOf(run, "sequence_length"), "2048");
+  EXPECT_EQ(FactOf(run, "warmup_ratio"), "0.1");
+  EXPECT_EQ(FactOf(run, "bf16"), "true");
+  ASSERT_TRUE(run);
+  EXPECT_EQ(run->framework, "llama-factory");
+}
+
+TEST(Settings, OfAModelSayWhatItIs) {
+  const auto run = ReadAs("config.json", R"({"architectures": ["LlamaForCausalLM"], "model_type": "llama",
+    "vocab_size": 32000, "hidden_size": 512, "attention_dropout": 0.1, "transformers_version": "5.2.0"})");
+  EXPECT_EQ(FactOf(run, "architectures"), "LlamaForCausalLM");
+  EXPECT_EQ(FactOf(run, "vocab_size"), "32000");
+  EXPECT_EQ(FactOf(run, "framework_version"), "5.2.0");
 }
 
 TEST(Settings, OfLightning) {
