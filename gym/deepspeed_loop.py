@@ -1,4 +1,4 @@
-"""A loop as people write it with DeepSpeed's engine, which schedules, clips, prints and writes its one-metric tables."""
+"""A loop as people write it with DeepSpeed, whose engine schedules, clips, prints and writes one-metric tables."""
 
 import os
 import sys

@@ -1,8 +1,8 @@
 """Makes the labelled runs under tests/fixtures: `gym/.venv/bin/python gym/make_fixtures.py [name part ...]`.
 
 Runs are forked from one process that has loaded the trainers; runs that end in a traceback get a process of their own,
-so that the text after it is what Python leaves. The older trainers run in gym/.venv4, Lightning, Accelerate and DeepSpeed
-each in an environment of their own (gym/clients/setup.sh).
+so that the text after it is what Python leaves. The older trainers run in gym/.venv4; Lightning, Accelerate and
+DeepSpeed each in an environment of their own (gym/clients/setup.sh).
 """
 
 import argparse
