@@ -21,6 +21,7 @@ examples:
   vigil diagnose bad-run                              what vigil says about it
   vigil gym --fault slow-data --onset 100 --strength 3
   vigil gym --ranks 2 --fault dead-rank               ranks are processes
+  vigil gym --fault bit-flip --guard rollback         the guard sets the run back to before the accident
   vigil gym --resume bad-run --steps 600              goes on from the last checkpoint
   vigil gym --list --json                             the faults, with the findings and causes that are right
 
@@ -163,6 +164,10 @@ void AddRunOptions(CLI::App& command, gym::Options& run) {
   command.add_option("--timeout", run.timeout_s, "seconds a rank waits for the others (10)")->type_name("X");
   command.add_option("--data", run.data, "text to train on (default: stories that come along)")->type_name("FILE");
   command.add_option("--out", run.out, "folder of the run (gym-runs/<fault>-s<seed>)")->type_name("DIR");
+  command.add_option("--guard", run.guard, "what to do about a bad step: observe, warn, skip, raise, rollback")
+      ->type_name("POLICY");
+  command.add_option("--guard-control", run.guard_control, "file that changes the guard while it runs (DIR/guard.toml)")
+      ->type_name("FILE");
   command.add_flag("--journal", run.journal, "record into journals (rank-<n>.vigil) instead of metrics.jsonl");
   command.add_option("--save-every", run.save_every, "steps between checkpoints (only at the end)")->type_name("N");
   command.add_option("--eval-every", run.eval_every, "steps between evaluations, 0 for none (50)")->type_name("N");

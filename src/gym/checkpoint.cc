@@ -70,9 +70,13 @@ Result<Random::State> ParseRandom(const Safetensors& file, const std::string& or
 
 }  // namespace
 
+std::string CheckpointFolder(const std::string& run_folder, std::int64_t step) {
+  return fmt::format("{}/{}{}", run_folder, kPrefix, step);
+}
+
 Result<std::string> SaveCheckpoint(const std::string& run_folder, const Options& options, const Place& place,
                                    Model& model, AdamW& adam, bool with_optimizer) {
-  std::string folder = fmt::format("{}/{}{}", run_folder, kPrefix, place.step);
+  std::string folder = CheckpointFolder(run_folder, place.step);
   if (const Status made = platform::MakeFolders(folder); !made) return Fail(made.error().message);
   if (with_optimizer) {
     std::vector<NamedFloats> moments;
@@ -110,7 +114,7 @@ Result<std::string> FindCheckpoint(const std::string& given) {
     best = std::max(best, ParseInteger(words[1].substr(kPrefix.size())).value_or(-1));
   }
   if (best < 0) return Fail(fmt::format("{}: no checkpoint-<step>/model.safetensors in it", path));
-  return fmt::format("{}/{}{}", path, kPrefix, best);
+  return CheckpointFolder(path, best);
 }
 
 Result<Options> OptionsOfCheckpoint(const std::string& path) {

@@ -17,6 +17,8 @@ struct Place {
   LoaderState loader;
 };
 
+std::string CheckpointFolder(const std::string& run_folder, std::int64_t step);
+
 // The folder appears in `run_folder`. With `optimizer` false the moments and the schedule are left out.
 Result<std::string> SaveCheckpoint(const std::string& run_folder, const Options& options, const Place& place,
                                    Model& model, AdamW& adam, bool with_optimizer);

@@ -27,6 +27,8 @@ class Sabotage {
   int NeedlessPasses(std::int64_t step) const;
   // Before the gradients are exchanged: may never return.
   void MeetOthers(std::int64_t step) const;
+  // The training was set back to before this step: data and accidents of it do not come again.
+  void MovePast(std::int64_t step) { passed_ = passed_ || step >= onset_; }
   // What is kept after the step and never given back.
   void Leak(std::int64_t step);
 
@@ -37,7 +39,7 @@ class Sabotage {
 
  private:
   bool Is(std::string_view name) const { return name_ == name; }
-  bool IsAt(std::string_view name, std::int64_t step) const { return name_ == name && step == onset_; }
+  bool IsAt(std::string_view name, std::int64_t step) const { return name_ == name && step == onset_ && !passed_; }
   bool IsFrom(std::string_view name, std::int64_t step) const { return name_ == name && step >= onset_; }
   void FlipBit(Model& model) const;
 
@@ -46,6 +48,7 @@ class Sabotage {
   double strength_;
   std::uint64_t seed_;
   bool is_last_rank_;
+  bool passed_ = false;  // what happens once has happened
   std::vector<std::vector<char>> leaked_;
 };
 

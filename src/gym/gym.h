@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/base.h"
+#include "model/model.h"
 
 namespace vigil::gym {
 
@@ -42,6 +43,8 @@ struct Options {
   std::int64_t stats_every = 10;  // per-layer statistics
   double timeout_s = 10;          // how long a rank waits for the others before it gives up
   bool journal = false;           // record into a journal instead of metrics.jsonl
+  std::string guard;              // what the guard does about a bad step: a policy by name; empty: there is no guard
+  std::string guard_control;      // file that changes the guard while it runs; empty: guard.toml in the run's folder
   std::string fault;              // name of a fault; empty: a sound run
   std::int64_t onset = 0;         // step at which the fault begins; 0: half of the run
   double strength = 0;            // in the unit of the fault; 0: its default
@@ -67,12 +70,22 @@ const Fault* FindFault(std::string_view name);  // nullptr: there is none
 
 // ---- what is told about a run
 
+enum class Happening : std::uint8_t { kResume, kCheckpoint, kFailure, kDecision };
+
+// Something that happened, in words. `name` is guard/skip and so on, for decisions.
+struct Note {
+  Happening kind = Happening::kFailure;
+  std::string name;
+  model::Severity severity = model::Severity::kInfo;
+  std::string text;
+};
+
 // Takes what a training process tells about itself. Called by one thread of one rank.
 class Recorder {
  public:
   virtual ~Recorder() = default;
   virtual void Scalar(std::string_view name, std::int64_t step, double value) = 0;
-  virtual void Event(std::int64_t step, std::string_view text) = 0;
+  virtual void Tell(std::int64_t step, const Note& note) = 0;
   virtual void Batch(std::int64_t step, std::uint64_t fingerprint) = 0;
   // Everything about this step has been told.
   virtual void StepDone(std::int64_t step) = 0;

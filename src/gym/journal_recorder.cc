@@ -11,7 +11,7 @@ namespace {
 class Journal : public Recorder {
  public:
   explicit Journal(record::RunHandle run) : run_(run) {}
-  ~Journal() override { static_cast<void>(record::Close(run_, 0)); }
+  ~Journal() override { static_cast<void>(record::Close(run_, status_)); }
   Journal(const Journal&) = delete;
   Journal& operator=(const Journal&) = delete;
   Journal(Journal&&) = delete;
@@ -21,13 +21,17 @@ class Journal : public Recorder {
     static_cast<void>(record::Add(SeriesOf(name), step, value));
   }
 
-  void Event(std::int64_t step, std::string_view text) override {
+  void Tell(std::int64_t step, const Note& note) override {
+    constexpr journal::EventKind kKinds[] = {journal::EventKind::kResume, journal::EventKind::kCheckpoint,
+                                             journal::EventKind::kMessage, journal::EventKind::kDecision};
     journal::Event event;
+    event.kind = kKinds[static_cast<std::size_t>(note.kind)];
     event.step = step;
-    event.text = std::string(text);
-    if (text == "resumed") event.kind = journal::EventKind::kResume;
-    if (text == "checkpoint") event.kind = journal::EventKind::kCheckpoint;
+    event.severity = note.severity;
+    event.name = note.name;
+    event.text = note.text;
     static_cast<void>(record::AddEvent(run_, event));
+    if (note.kind == Happening::kFailure) status_ = 1;
   }
 
   void Batch(std::int64_t step, std::uint64_t fingerprint) override {
@@ -49,6 +53,7 @@ class Journal : public Recorder {
   }
 
   record::RunHandle run_;
+  std::int64_t status_ = 0;  // how the run ended
   std::map<std::string, record::SeriesHandle, std::less<>> series_;
 };
 

@@ -63,6 +63,7 @@ Status Loop::Open(const Stretch& stretch) {
     if (!log) return Fail(log.error().message);
     log_ = std::make_unique<platform::LineFile>(std::move(*log));
   }
+  if (!options_.guard.empty()) overseer_ = std::make_unique<Overseer>(options_, group_);
   if (stretch.resume.empty()) {
     place_.loader = loader_.state();
     return Say(fmt::format("{} parameters in {} layers, {} samples of {} tokens a step on {} ranks",
@@ -75,7 +76,7 @@ Status Loop::Open(const Stretch& stretch) {
   if (!place) return Fail(place.error().message);
   place_ = *place;
   if (stretch.restore_data) loader_.Restore(place_.loader);
-  recorder_->Event(place_.step, "resumed");
+  recorder_->Tell(place_.step, {Happening::kResume, "", model::Severity::kInfo, "resumed from " + stretch.resume});
   return Say(fmt::format("resumed from {} at step {}{}", stretch.resume, place_.step,
                          optimizer_found ? "" : ", weights only"));
 }
@@ -117,8 +118,32 @@ Status Loop::Exchange(std::int64_t step, Measured& measured) {
   return group_.Mean(model_.gradients());
 }
 
-void Loop::Update(Measured& measured) {
-  measured.grad_norm = std::sqrt(SumOfSquares(model_.gradients()));
+Result<Verdict> Loop::Ask(std::int64_t step, const Measured& measured) {
+  if (overseer_ == nullptr) return Verdict();
+  auto verdict = overseer_->Judge(step, measured.loss, measured.grad_norm);
+  if (!verdict) return verdict;
+  for (const Note& note : verdict->notes) {
+    recorder_->Tell(step, note);
+    if (const Status said = Say("guard: " + note.text); !said) return Fail(said.error().message);
+  }
+  return verdict;
+}
+
+// The place in the data stays: what made the step bad is passed over.
+Status Loop::SetBack(std::int64_t step, std::int64_t to) {
+  const std::string folder = CheckpointFolder(options_.out, to);
+  bool optimizer_found = false;
+  auto place = LoadCheckpoint(folder, model_, adam_, optimizer_found);
+  if (!place) return Fail(place.error().message);
+  place->loader = loader_.state();
+  place_ = *place;
+  sabotage_.MovePast(step);
+  overseer_->NoteRollback(to);
+  recorder_->Tell(to, {Happening::kResume, "", model::Severity::kInfo, "resumed from " + folder});
+  return Say(fmt::format("resumed from {} at step {}", folder, to));
+}
+
+void Loop::Update(const Measured& measured) {
   const bool clips = tuned_.clip > 0 && measured.grad_norm > tuned_.clip;
   clipped_ += clips ? 1 : 0;
   // A norm that is not finite makes the weights so too, as in other trainers.
@@ -141,7 +166,10 @@ Status Loop::MakeStep(std::int64_t step) {
   measured.exchange_s = part.Lap();
   place_.step = step;
   measured.rate = RateAt(++place_.schedule_step, tuned_.steps, tuned_.warmup, tuned_.lr);
-  Update(measured);
+  measured.grad_norm = std::sqrt(SumOfSquares(model_.gradients()));
+  const auto verdict = Ask(step, measured);
+  if (!verdict) return Fail(verdict.error().message);
+  if (verdict->action == guard::Action::kGo) Update(measured);
   place_.loader = loader_.state();
   sabotage_.Leak(step);
   measured.step_s = whole.Lap();
@@ -152,7 +180,9 @@ Status Loop::MakeStep(std::int64_t step) {
   if (records_layers) RecordLayers(step);
   if (records_layers) RecordActivations(step);
   if (evaluates) measured.eval_loss = model_.Forward(loader_.HeldOut());
-  return Report(step, measured);
+  if (Status reported = Report(step, measured); !reported) return reported;
+  if (verdict->action == guard::Action::kStop) return Fail("stopped by the guard: " + verdict->notes.back().text);
+  return verdict->action == guard::Action::kRollback ? SetBack(step, verdict->rollback_to) : Status();
 }
 
 Status Loop::Report(std::int64_t step, const Measured& measured) {
@@ -211,18 +241,21 @@ Status Loop::Save(std::int64_t step, bool with_optimizer) {
   if (!is_first()) return {};
   const auto folder = SaveCheckpoint(options_.out, options_, place_, model_, adam_, with_optimizer);
   if (!folder) return Fail(folder.error().message);
-  recorder_->Event(step, "checkpoint");
+  recorder_->Tell(step, {Happening::kCheckpoint, *folder, model::Severity::kInfo, "saved " + *folder});
+  if (overseer_ && with_optimizer) overseer_->NoteCheckpoint(step);
   return Say(fmt::format("saved {}", *folder));
 }
 
 Status Loop::Run(const Stretch& stretch) {
   if (Status opened = Open(stretch); !opened) return opened;
-  for (std::int64_t step = place_.step + 1; step <= options_.steps; ++step) {
+  while (place_.step < options_.steps) {
+    const std::int64_t step = place_.step + 1;
     if (Status made = MakeStep(step); !made) {
-      recorder_->Event(step, "failed");
+      recorder_->Tell(step, {Happening::kFailure, "", model::Severity::kError, made.error().message});
       static_cast<void>(Say("error: " + made.error().message));
       return made;
     }
+    if (place_.step != step) continue;  // set back
     const bool regular = options_.save_every > 0 && step % options_.save_every == 0;
     if (step == stretch.save_at || regular || step == options_.steps || stop_) {
       const bool with_optimizer = step != stretch.save_at || stretch.save_optimizer;

@@ -8,6 +8,7 @@
 #include "gym/checkpoint.h"
 #include "gym/data.h"
 #include "gym/faults.h"
+#include "gym/overseer.h"
 #include "gym/ranks.h"
 
 namespace vigil::gym {
@@ -45,7 +46,10 @@ class Loop {
   std::vector<Batch> LoadBatches(std::int64_t step);
   Status Pass(const std::vector<Batch>& batches, std::int64_t step, Measured& measured);
   Status Exchange(std::int64_t step, Measured& measured);
-  void Update(Measured& measured);
+  // What the guard says about the step; that it goes on, without one.
+  Result<Verdict> Ask(std::int64_t step, const Measured& measured);
+  void Update(const Measured& measured);
+  Status SetBack(std::int64_t step, std::int64_t to);
   Status Report(std::int64_t step, const Measured& measured);
   void RecordLayers(std::int64_t step);
   void RecordActivations(std::int64_t step);
@@ -65,6 +69,7 @@ class Loop {
   Sabotage sabotage_;
   std::unique_ptr<platform::LineFile> log_;
   std::unique_ptr<Recorder> recorder_;
+  std::unique_ptr<Overseer> overseer_;
   Place place_;
   double usual_s_ = 0;  // of a step without waiting, over the last few
   std::int64_t clipped_ = 0;

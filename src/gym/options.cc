@@ -6,6 +6,7 @@
 #include <cmath>
 #include <type_traits>
 
+#include "guard/guard.h"
 #include "gym/kernels.h"
 #include "gym/ranks.h"
 #include "platform/platform.h"
@@ -37,6 +38,7 @@ void ForEachOption(SomeOptions& options, const Visit& visit) {
   visit("onset", options.onset);
   visit("strength", options.strength);
   visit("data", options.data);
+  visit("guard", options.guard);
 }
 
 struct Range {
@@ -91,6 +93,11 @@ Result<Options> Resolve(Options options) {
   if (options.warmup < 0) options.warmup = std::max<std::int64_t>(1, options.steps / 10);
   if (options.onset == 0) options.onset = std::max<std::int64_t>(1, options.steps / 2);
   if (options.strength == 0) options.strength = fault == nullptr ? 1 : fault->strength;
+  if (!options.guard.empty() && !guard::ParsePolicy(options.guard))
+    return Fail(fmt::format("--guard is {}, expected observe, warn, skip, raise or rollback", Printable(options.guard)));
+  // A guard that is to return somewhere needs places to return to.
+  if (options.guard == "rollback" && options.save_every == 0)
+    options.save_every = std::max<std::int64_t>(1, options.steps / 10);
   const int needed = fault == nullptr ? 1 : fault->ranks;
   if (options.ranks == 0) options.ranks = needed;
   if (options.threads == 0) {

@@ -39,15 +39,17 @@ Status Group::Meet() {
     while (first < ranks_ && !is_missing(first)) ++first;
     if (first == ranks_) return {};
     if (look < kLooksBeforeSleep) continue;
-    if (static_cast<double>(platform::MonotonicNs() - since) * 1e-9 > timeout_s_) break;
+    if (shared.abandoned.load() || static_cast<double>(platform::MonotonicNs() - since) * 1e-9 > timeout_s_) break;
     platform::SleepSeconds(kNapSeconds);
   }
   std::vector<std::string> missing;
   for (int r = 0; r < ranks_; ++r) {
     if (is_missing(r)) missing.push_back(std::to_string(r));
   }
-  return Fail(fmt::format("all-reduce timed out after {:g} s in step {}: rank {} did not arrive", timeout_s_,
-                          shared.seats[rank_].step.load(), vigil::Join(missing, ", ")));
+  const std::string how =
+      shared.abandoned.load() ? "was given up" : fmt::format("timed out after {:g} s", timeout_s_);
+  return Fail(fmt::format("all-reduce {} in step {}: rank {} did not arrive", how, shared.seats[rank_].step.load(),
+                          vigil::Join(missing, ", ")));
 }
 
 Status Group::Mean(std::span<float> values) {

@@ -25,6 +25,7 @@ struct Board {
   std::atomic<std::int64_t> last_step;
   std::atomic<double> first_loss, last_loss, tokens_per_s;
   std::atomic<bool> interrupted;
+  std::atomic<bool> abandoned;  // a rank has died: nobody is to wait for it
 };
 
 class Group {

@@ -91,6 +91,7 @@ class Launcher {
     const std::string line = fmt::format("rank {} {}", rank, how);
     if (death_.empty()) death_ = line;
     Say(fmt::format("error: {} (process {}, step {})", line, end.process, seat.step.load()));
+    group_.board().abandoned.store(true);
   }
 
   void EndOthers() {
