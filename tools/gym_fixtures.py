@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Makes the labelled runs of `vigil gym` in tests/fixtures/gym: faults by strengths by seeds, and sound runs.
 
-usage: tools/gym_fixtures.py PROGRAM [PART...]   runs whose name holds a PART, all when none is given; about a minute
+usage: tools/gym_fixtures.py PROGRAM [PART...]   runs whose name holds a PART, all when none is given; some minutes
 
 Numbers of training are the same on every machine; times are those of the machine that made them, so make them on a
 quiet one.
@@ -17,10 +17,12 @@ from pathlib import Path
 OUT = Path(__file__).resolve().parents[1] / "tests" / "fixtures" / "gym"
 SIZES = {"layers": 2, "width": 32, "heads": 2, "context": 32, "steps": 120}
 PACES = {"stats-every": 0, "eval-every": 30, "timeout": 1}
-SMALL = [word for name, value in {**SIZES, **PACES}.items() for word in (f"--{name}", str(value))]
 ONSET = 70
 SEEDS = (1, 2, 3)
-# Strengths beside the default; where times or memory matter, the model is larger or the metrics are kept too.
+# Where times decide, steps take long enough to be measured, on one thread.
+TIMED = ("slow-data", "slow-step", "straggler-rank")
+TIMED_SIZES = {"width": 64, "context": 64, "threads": 1}
+# Strengths beside the default; where times of all ranks or memory matter, the metrics are kept too.
 STRENGTHS = {
     "lr-too-high": (100, 300, 1000),
     "no-warmup": (100, 300),
@@ -51,20 +53,40 @@ HEALTHY = {
 }
 
 
-def train(program, name, words, keep_metrics, resumed=False):
+def small(**changes):
+    return [word for name, value in {**SIZES, **PACES, **changes}.items() for word in (f"--{name}", str(value))]
+
+
+def train(program, name, words, resumed, kind, keeps):
+    """Trains and keeps what `keeps` says of a file's name, in OUT/kind/name."""
     with tempfile.TemporaryDirectory() as work:
+        journal = ["--journal"] if kind == "journals" else []
+        words = [*words, *journal]
         done = subprocess.run([program, "gym", "-q", *words, "--out", "run"], cwd=work, capture_output=True, text=True)
         if done.returncode > 1:
             sys.exit(f"gym_fixtures: {name}: {done.stderr}")
         if resumed:
-            subprocess.run([program, "gym", "-q", "--resume", "run/checkpoint-60"], cwd=work, check=True)
-        target = OUT / "runs" / name
+            again = [program, "gym", "-q", "--resume", "run/checkpoint-60", *journal]
+            subprocess.run(again, cwd=work, check=True)
+        # What a killed rank left in memory is written to its journal by whoever reads it first.
+        subprocess.run([program, "diagnose", "-q", "run"], cwd=work, capture_output=True)
+        target = OUT / kind / name
         shutil.rmtree(target, ignore_errors=True)
         target.mkdir(parents=True)
         for path in sorted(Path(work, "run").iterdir()):
-            if path.name in ("train.log", "config.json") or (keep_metrics and path.name.startswith("metrics")):
+            if keeps(path.name):
                 shutil.copy(path, target / path.name)
-    print(name, flush=True)
+    print(kind, name, flush=True)
+
+
+def train_both(program, name, words, keep_metrics, resumed):
+    """The run as its log tells it, and once more as its journals do."""
+
+    def is_log(file):
+        return file in ("train.log", "config.json") or (keep_metrics and file.startswith("metrics"))
+
+    train(program, name, words, resumed, "runs", is_log)
+    train(program, name, words, resumed, "journals", lambda file: file.endswith(".vigil"))
 
 
 def runs(program):
@@ -72,16 +94,17 @@ def runs(program):
     faults = json.loads(subprocess.run([program, "gym", "--list", "--json"], capture_output=True, check=True).stdout)
     for kind, words in HEALTHY.items():
         for seed in SEEDS:
-            yield f"{kind}-s{seed}", [*SMALL, *words.split(), "--seed", str(seed)], "healthy", None, ""
-    yield "healthy-resumed-s1", [*SMALL, "--save-every", "60", "--seed", "1"], "healthy", None, ""
+            yield f"{kind}-s{seed}", [*small(), *words.split(), "--seed", str(seed)], "healthy", None, ""
+    yield "healthy-resumed-s1", [*small(), "--save-every", "60", "--seed", "1"], "healthy", None, ""
     for fault in faults:
         for strength in STRENGTHS[fault["name"]]:
             for seed in SEEDS:
                 words = ["--fault", fault["name"], "--strength", str(strength), "--seed", str(seed)]
+                words += small(**(TIMED_SIZES if fault["name"] in TIMED else {}))
                 onset = 1 if fault["from_start"] else ONSET
                 label = f"{fault['name']} x{strength:g}"
                 name = f"{fault['name']}-x{strength:g}-s{seed}"
-                yield name, [*SMALL, *words, "--onset", str(ONSET)], label, fault, onset
+                yield name, [*words, "--onset", str(ONSET)], label, fault, onset
 
 
 def main():
@@ -90,11 +113,12 @@ def main():
     for name, words, label, fault, onset in runs(program):
         findings = ",".join(fault["findings"]) if fault else "none"
         causes = ",".join(fault["causes"]) if fault else ""
-        rows.append([f"runs/{name}", "vigil-gym", label, "score", findings, causes, str(onset), ""])
+        for kind, told in (("runs", "log"), ("journals", "journal")):
+            rows.append([f"{kind}/{name}", told, label, "score", findings, causes, str(onset), ""])
         if not parts or any(part in name for part in parts):
-            train(program, name, words, fault and fault["name"] in WITH_METRICS, "resumed" in name)
-    for folder in OUT.joinpath("runs").iterdir():
-        if f"runs/{folder.name}" not in [row[0] for row in rows]:
+            train_both(program, name, words, fault and fault["name"] in WITH_METRICS, "resumed" in name)
+    for folder in [*OUT.glob("runs/*"), *OUT.glob("journals/*")]:
+        if f"{folder.parent.name}/{folder.name}" not in [row[0] for row in rows]:
             shutil.rmtree(folder)
     header = ["path", "trainer", "fault", "split", "expect", "cause", "onset_step", "note"]
     lines = ["\t".join(row) for row in [header, *rows]]

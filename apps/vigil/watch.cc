@@ -5,6 +5,7 @@
 
 #include "alarms.h"
 #include "command.h"
+#include "detect/detect.h"
 #include "import/import.h"
 #include "pipeline.h"
 #include "platform/platform.h"
@@ -83,8 +84,11 @@ class Watch {
     while (heard && !platform::WasInterrupted()) {
       const double before = platform::SteadySeconds();
       if (follower_.Poll()) {
-        heard = Look();
+        last_ = Judge(follower_.Runs(), settings_, false);
         last_news = platform::SteadySeconds();
+        heard = Show(last_);
+      } else {
+        heard = ShowSilence(before - last_news);
       }
       const double after = platform::SteadySeconds();
       if (options_.until_idle > 0 && after - last_news >= options_.until_idle) break;
@@ -94,15 +98,25 @@ class Watch {
   }
 
  private:
+  // A run that tells nothing is judged by that.
+  bool ShowSilence(double silent_s) {
+    for (model::RunReport& run : last_.runs) {
+      auto stall = detect::FindStall(run.run, silent_s, settings_);
+      const bool known = !run.findings.empty() && stall && run.findings.front().id == stall->id;
+      if (stall && !known) run.findings.insert(run.findings.begin(), std::move(*stall));
+    }
+    return Show(last_);
+  }
+
   // False when nobody reads any more.
-  bool Look() {
-    const model::Report now = Judge(follower_.Runs(), settings_, false);
+  bool Show(const model::Report& now) {
     bool heard = true;
     for (report::Alarm& alarm : book_.Update(now)) {
       alarm.time = platform::LocalTime();
       heard = canvas_.Print(options_.json ? report::AlarmJson(alarm) : report::AlarmText(alarm, Text())) && heard;
     }
-    return canvas_.Draw(report::RenderLive(now, Text())) && heard;
+    const double now_unix_s = static_cast<double>(platform::UnixNs()) * 1e-9;
+    return canvas_.Draw(report::RenderLive(now, Text(), now_unix_s)) && heard;
   }
 
   report::TextOptions Text() const { return TextOptionsFor(options_.layout); }
@@ -123,6 +137,7 @@ class Watch {
   catalogue::Settings settings_;
   import::Follower follower_;
   AlarmBook book_;
+  model::Report last_;  // as of the last news
   Canvas canvas_;
 };
 

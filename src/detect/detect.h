@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -62,6 +63,10 @@ std::vector<model::Finding> Detect(const model::Run& run, const catalogue::Setti
 // The findings that a run's error messages, exceptions and exit codes stand for: one per incident, at its first root,
 // with what followed from it listed as evidence. An error after which the run went on is a warning at most.
 std::vector<model::Finding> FindingsFromEvents(const model::Run& run, const catalogue::Settings& settings);
+
+// hang/stalled: a run that is watched has not told of a step for `silent_s` seconds, far longer than its steps take.
+// Nothing for one that has ended, or whose steps have no times.
+std::optional<model::Finding> FindStall(const model::Run& run, double silent_s, const catalogue::Settings& settings);
 
 // ---- a step before it is applied
 

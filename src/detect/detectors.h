@@ -51,6 +51,12 @@ std::unique_ptr<Detector> MakeEntropyCollapse(const Context& context);
 std::unique_ptr<Detector> MakeKlBlowup(const Context& context);
 std::unique_ptr<Detector> MakeTruncated(const Context& context);
 
+// throughput.cc
+std::unique_ptr<Detector> MakeThroughputRegression(const Context& context);
+std::unique_ptr<Detector> MakeDataStarved(const Context& context);
+// memory_growth.cc
+std::unique_ptr<Detector> MakeMemoryGrowth(const Context& context);
+
 // ---- shared by the detectors
 
 // Severity of a finding that leaves it to its row: a value no detector would set.

@@ -4,6 +4,7 @@
 #include <tuple>
 
 #include "detect/detectors.h"
+#include "detect/whole_run.h"
 
 namespace vigil::detect {
 namespace {
@@ -278,6 +279,10 @@ std::vector<model::Finding> Detect(const model::Run& run, const catalogue::Setti
   }
   KeepTheFirst(found);
   std::vector<model::Finding> findings = FindingsFromEvents(run, settings);
+  for (const auto find : {FindingsAcrossRanks, FindingsOfGuard}) {
+    std::vector<model::Finding> more = find(run, settings);
+    findings.insert(findings.end(), more.begin(), more.end());
+  }
   for (const model::Finding& finding : found) {
     if (!IsCovered(finding, found)) findings.push_back(finding);
   }

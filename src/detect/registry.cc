@@ -38,6 +38,9 @@ constexpr Entry kDetectors[] = {
     {"EntropyCollapse", MakeEntropyCollapse},
     {"KlBlowup", MakeKlBlowup},
     {"Truncated", MakeTruncated},
+    {"ThroughputRegression", MakeThroughputRegression},
+    {"DataStarved", MakeDataStarved},
+    {"MemoryGrowth", MakeMemoryGrowth},
 };
 
 }  // namespace

@@ -9,8 +9,8 @@
 namespace vigil::diagnose {
 namespace {
 
-std::array<std::span<const NamedTest>, 6> Tables() {
-  return {BlowUpTests(), LearningRateTests(), NumericsTests(), LearningTests(), RlTests(), ResumeTests()};
+std::array<std::span<const NamedTest>, 7> Tables() {
+  return {BlowUpTests(), LearningRateTests(), NumericsTests(), LearningTests(), RlTests(), ResumeTests(), CostTests()};
 }
 
 }  // namespace

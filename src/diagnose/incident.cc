@@ -12,7 +12,7 @@ namespace vigil::diagnose {
 namespace {
 
 // What kind of story a finding belongs to, and how deep in it: a lower depth is nearer to the root.
-enum class Thread : std::uint8_t { kInstability, kNoLearning, kGeneralise, kResume, kRl, kCrash, kOther };
+enum class Thread : std::uint8_t { kInstability, kNoLearning, kGeneralise, kResume, kRl, kCrash, kSpeed, kOther };
 
 struct Role {
   std::string_view id;  // whole id, or a family of ids when it ends in '/'
@@ -55,6 +55,9 @@ constexpr std::array kRoles = {
     Role{"memory/", Thread::kCrash, 0},
     Role{"hang/", Thread::kCrash, 0},
     Role{"hardware/", Thread::kCrash, 0},
+    Role{"throughput/data-starved", Thread::kSpeed, 0},
+    Role{"throughput/straggler", Thread::kSpeed, 0},
+    Role{"throughput/", Thread::kSpeed, 1},
 };
 
 Role RoleOf(std::string_view id) {

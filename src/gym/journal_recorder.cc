@@ -21,6 +21,10 @@ class Journal : public Recorder {
     static_cast<void>(record::Add(SeriesOf(name), step, value));
   }
 
+  void Setting(std::string_view key, std::string_view value) override {
+    static_cast<void>(record::AddSetting(run_, key, value));
+  }
+
   void Tell(std::int64_t step, const Note& note) override {
     constexpr journal::EventKind kKinds[] = {journal::EventKind::kResume, journal::EventKind::kCheckpoint,
                                              journal::EventKind::kMessage, journal::EventKind::kDecision};
@@ -62,6 +66,7 @@ class Journal : public Recorder {
 Result<std::unique_ptr<Recorder>> RecordJournal(const std::string& folder, int rank, int ranks) {
   record::Options options;
   options.folder = folder;
+  options.name = folder.substr(folder.rfind('/') + 1);
   options.rank = rank;
   options.world = ranks;
   record::RunHandle run = 0;

@@ -4,6 +4,8 @@
 
 #include <cmath>
 
+#include "gym/options.h"
+
 namespace vigil::gym {
 namespace {
 
@@ -58,6 +60,7 @@ Status Loop::Open(const Stretch& stretch) {
                                    : RecordJsonLines(fmt::format("{}/metrics{}.jsonl", options_.out, rank));
   if (!recorder) return Fail(recorder.error().message);
   recorder_ = std::move(*recorder);
+  for (const auto& [key, value] : SettingsOf(tuned_)) recorder_->Setting(key, value);
   if (is_first()) {
     auto log = platform::LineFile::Append(options_.out + "/train.log");
     if (!log) return Fail(log.error().message);
@@ -208,7 +211,7 @@ Status Loop::Report(std::int64_t step, const Measured& measured) {
   board.last_loss.store(measured.loss);
   board.tokens_per_s.store(tokens_per_s);
   if (progress_) progress_({step, options_.steps, measured.loss, tokens_per_s});
-  const std::string eval = measured.eval_loss < 0 ? "" : fmt::format(" | val_loss {:.4f}", measured.eval_loss);
+  const std::string eval = measured.eval_loss < 0 ? "" : fmt::format(" | val_loss {:.4f}", Plain(measured.eval_loss));
   return Say(fmt::format(
       "step {} | loss {:.4f} | lr {:.3e} | grad_norm {:.4f}{} | {:.0f} tok/s | step_time {:.4f} | data_wait {:.4f}",
       step, Plain(measured.loss), measured.rate, Plain(measured.grad_norm), eval, tokens_per_s, measured.step_s,

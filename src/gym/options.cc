@@ -94,7 +94,8 @@ Result<Options> Resolve(Options options) {
   if (options.onset == 0) options.onset = std::max<std::int64_t>(1, options.steps / 2);
   if (options.strength == 0) options.strength = fault == nullptr ? 1 : fault->strength;
   if (!options.guard.empty() && !guard::ParsePolicy(options.guard))
-    return Fail(fmt::format("--guard is {}, expected observe, warn, skip, raise or rollback", Printable(options.guard)));
+    return Fail(
+        fmt::format("--guard is {}, expected observe, warn, skip, raise or rollback", Printable(options.guard)));
   // A guard that is to return somewhere needs places to return to.
   if (options.guard == "rollback" && options.save_every == 0)
     options.save_every = std::max<std::int64_t>(1, options.steps / 10);
@@ -143,17 +144,34 @@ Result<Options> FromText(const std::map<std::string, std::string>& text, const s
   return options;
 }
 
+std::vector<std::pair<std::string, std::string>> SettingsOf(const Options& options) {
+  const auto whole = [](std::int64_t value) { return std::to_string(value); };
+  return {{"learning_rate", FormatExact(options.lr)},
+          {"lr_scheduler_type", "cosine"},
+          {"warmup_steps", whole(options.warmup)},
+          {"max_grad_norm", FormatExact(options.clip)},
+          {"weight_decay", FormatExact(options.decay)},
+          {"max_steps", whole(options.steps)},
+          {"batch_size", whole(options.batch)},
+          {"gradient_accumulation_steps", whole(options.accumulate)},
+          {"world_size", whole(options.ranks)},
+          {"seed", whole(options.seed)},
+          {"logging_steps", "1"},
+          {"num_layers", whole(options.shape.layers)},
+          {"hidden_size", whole(options.shape.width)},
+          {"num_heads", whole(options.shape.heads)},
+          {"seq_length", whole(options.shape.context)},
+          {"vocab_size", whole(options.shape.vocabulary)},
+          {"precision", "fp32"}};
+}
+
 std::string ConfigJson(const Options& options) {
-  return fmt::format(
-      "{{\n  \"learning_rate\": {},\n  \"lr_scheduler_type\": \"cosine\",\n  \"warmup_steps\": {},\n"
-      "  \"max_grad_norm\": {},\n  \"weight_decay\": {},\n  \"max_steps\": {},\n  \"batch_size\": {},\n"
-      "  \"gradient_accumulation_steps\": {},\n  \"world_size\": {},\n  \"seed\": {},\n  \"logging_steps\": 1,\n"
-      "  \"num_layers\": {},\n  \"hidden_size\": {},\n  \"num_heads\": {},\n  \"seq_length\": {},\n  \"vocab_size\": "
-      "{},\n"
-      "  \"precision\": \"fp32\"\n}}\n",
-      FormatExact(options.lr), options.warmup, FormatExact(options.clip), FormatExact(options.decay), options.steps,
-      options.batch, options.accumulate, options.ranks, options.seed, options.shape.layers, options.shape.width,
-      options.shape.heads, options.shape.context, options.shape.vocabulary);
+  std::vector<std::string> lines;
+  for (const auto& [key, value] : SettingsOf(options)) {
+    const std::string_view quote = ParseNumber(value) ? "" : "\"";
+    lines.push_back(fmt::format("  \"{}\": {}{}{}", key, quote, value, quote));
+  }
+  return "{\n" + Join(lines, ",\n") + "\n}\n";
 }
 
 }  // namespace vigil::gym

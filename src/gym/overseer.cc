@@ -62,11 +62,10 @@ void Overseer::LookAtControl(std::vector<Note>& notes) {
   modified_unix_s_ = entry->modified_unix_s;
   size_bytes_ = entry->size_bytes;
   const auto text = platform::ReadWholeFile(control_, kMostBytes);
-  const auto options = text ? guard::ParseControl(*text, control_, given_)
-                            : Result<guard::Options>(Fail(text.error().message));
+  const auto options =
+      text ? guard::ParseControl(*text, control_, given_) : Result<guard::Options>(Fail(text.error().message));
   if (options) guard_.SetOptions(*options);
-  notes.push_back({Happening::kDecision, "guard/control",
-                   options ? model::Severity::kInfo : model::Severity::kWarning,
+  notes.push_back({Happening::kDecision, "guard/control", options ? model::Severity::kInfo : model::Severity::kWarning,
                    options ? control_ + " was read" : options.error().message});
 }
 

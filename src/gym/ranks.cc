@@ -46,8 +46,7 @@ Status Group::Meet() {
   for (int r = 0; r < ranks_; ++r) {
     if (is_missing(r)) missing.push_back(std::to_string(r));
   }
-  const std::string how =
-      shared.abandoned.load() ? "was given up" : fmt::format("timed out after {:g} s", timeout_s_);
+  const std::string how = shared.abandoned.load() ? "was given up" : fmt::format("timed out after {:g} s", timeout_s_);
   return Fail(fmt::format("all-reduce {} in step {}: rank {} did not arrive", how, shared.seats[rank_].step.load(),
                           vigil::Join(missing, ", ")));
 }

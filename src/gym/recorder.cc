@@ -40,10 +40,13 @@ class JsonLines : public Recorder {
     row_ += fmt::format(", \"{}\": {}", name, JsonNumber(value));
   }
 
+  // They stand in a file of their own, beside this one.
+  void Setting(std::string_view /*key*/, std::string_view /*value*/) override {}
+
   void Tell(std::int64_t step, const Note& note) override {
     const std::string name = note.name.empty() ? std::string(NameOf(note.kind)) : note.name;
-    static_cast<void>(
-        file_.Write(fmt::format("{{\"step\": {}, \"event\": \"{}\", \"text\": \"{}\"}}\n", step, name, Escaped(note.text))));
+    static_cast<void>(file_.Write(
+        fmt::format("{{\"step\": {}, \"event\": \"{}\", \"text\": \"{}\"}}\n", step, name, Escaped(note.text))));
   }
 
   void Batch(std::int64_t step, std::uint64_t fingerprint) override {

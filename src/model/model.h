@@ -104,6 +104,9 @@ enum class EventKind : std::uint8_t {
   kNanHider
 };
 
+// Name of the event that a process left its journal without an end: it was killed, hangs, or still runs.
+inline constexpr std::string_view kNoEndEvent = "journal/no-end";
+
 // Something that happened, in words. `name` is the exception type, the signature id or empty.
 struct Event {
   EventKind kind = EventKind::kMessage;

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
+#include <optional>
 #include <span>
 
 #include "base/base.h"
@@ -95,12 +97,67 @@ void DrawAlarms(Screen& screen, const model::RunReport& run) {
   if (shown > kMostAlarms) screen.Item(2, "", fmt::format("and {} more", shown - kMostAlarms));
 }
 
+// ---- ranks
+
+struct RankState {
+  std::int64_t last_step = model::kNoStep;
+  double last_time = model::kNoValue;
+  bool ended = false;
+};
+
+// Series without a label are those of the first rank, or what all ranks have in common.
+std::map<std::int64_t, RankState> StatesOfRanks(const model::Run& run) {
+  std::map<std::int64_t, RankState> states;
+  for (const model::Series& series : run.series) {
+    if (series.empty()) continue;
+    const std::string_view label = model::FindLabel(series.labels, "rank");
+    const auto rank = label.empty() ? std::optional<std::int64_t>(0) : ParseInteger(label);
+    if (!rank) continue;
+    RankState& state = states[*rank];
+    state.last_step = std::max(state.last_step, series.steps.back());
+    if (!series.times.empty()) state.last_time = std::fmax(state.last_time, series.times.back());
+  }
+  for (const model::Event& event : run.events) {
+    const auto at = states.find(event.rank);
+    if (at != states.end() && event.kind == model::EventKind::kExit) at->second.ended = true;
+  }
+  return states;
+}
+
+// "silent for 12 s", "behind", or nothing for a rank that is where it should be.
+std::string Oddity(const RankState& state, std::int64_t furthest, double now_unix_s) {
+  constexpr double kSilentSeconds = 5;
+  if (state.ended) return "ended";
+  const double silent_s = now_unix_s - state.last_time;
+  std::string odd = state.last_step + 1 < furthest ? "behind" : "";
+  if (silent_s > kSilentSeconds) odd += fmt::format("{}silent for {:.0f} s", odd.empty() ? "" : ", ", silent_s);
+  return odd;
+}
+
+void DrawRanks(Screen& screen, const model::Run& run, double now_unix_s) {
+  constexpr std::size_t kMostNamed = 6;
+  const std::map<std::int64_t, RankState> states = StatesOfRanks(run);
+  if (states.size() < 2) return;
+  std::int64_t furthest = model::kNoStep;
+  for (const auto& [rank, state] : states) furthest = std::max(furthest, state.last_step);
+  std::vector<std::string> odd;
+  for (const auto& [rank, state] : states) {
+    const std::string what = Oddity(state, furthest, now_unix_s);
+    if (!what.empty()) odd.push_back(fmt::format("rank {} at step {}: {}", rank, state.last_step, what));
+  }
+  const std::size_t others = odd.size() > kMostNamed ? odd.size() - kMostNamed : 0;
+  std::string text = fmt::format("{} of {} in step", states.size() - odd.size(), states.size());
+  for (std::size_t i = 0; i < odd.size() - others; ++i) text += "; " + odd[i];
+  if (others > 0) text += fmt::format("; and {} more", others);
+  screen.Item(2, PadRight("ranks", kNameWidth), text, odd.empty() ? Ink::kCyan : Ink::kYellow);
+}
+
 // The hour of "2026-11-15T03:12:45".
 std::string_view ClockOf(std::string_view time) { return time.substr(std::min(time.find('T') + 1, time.size())); }
 
 }  // namespace
 
-std::string RenderLive(const model::Report& report, const TextOptions& options) {
+std::string RenderLive(const model::Report& report, const TextOptions& options, double now_unix_s) {
   Screen screen(options);
   const std::vector<std::size_t> order = WorstFirst(report);
   for (std::size_t i = 0; i < std::min(order.size(), kMostRuns); ++i) {
@@ -108,6 +165,7 @@ std::string RenderLive(const model::Report& report, const TextOptions& options) 
     if (i != 0) screen.Blank();
     const std::string name = screen.CutMiddle(screen.Clean(run.run.name), screen.width() / 2);
     screen.Raw(screen.Paint(name, Ink::kBold) + "  " + Position(run.run));
+    DrawRanks(screen, run.run, now_unix_s);
     DrawSignals(screen, run.run);
     DrawAlarms(screen, run);
   }

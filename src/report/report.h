@@ -33,8 +33,9 @@ std::string RenderJson(const model::Report& report, std::string_view version);
 // One self-contained page: no network, light and dark, printable, plots with findings marked and values on hover.
 std::string RenderHtml(const model::Report& report, std::string_view version);
 
-// Runs that are still going, in a few lines each: the step, last values with spark lines, what is wrong now.
-std::string RenderLive(const model::Report& report, const TextOptions& options);
+// Runs that are still going, in a few lines each: the step, where each rank is, last values with spark lines, what is
+// wrong now. `now_unix_s` tells how long a rank has been silent; without it that is left out.
+std::string RenderLive(const model::Report& report, const TextOptions& options, double now_unix_s = model::kNoValue);
 
 // A finding that came up while a run was watched, or one that no longer holds.
 struct Alarm {

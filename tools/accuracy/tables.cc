@@ -176,10 +176,37 @@ std::string FixtureTables(const std::vector<Outcome>& outcomes) {
   return text;
 }
 
+namespace {
+
+// The same faults, as two kinds of files tell them.
+std::string SideBySide(const std::vector<Outcome>& logs, const std::vector<Outcome>& journals) {
+  const auto fault = [](const Outcome& outcome) { return outcome.labelled.label; };
+  const auto by_log = TallyBy(logs, fault, Unread::kMissed);
+  auto by_journal = TallyBy(journals, fault, Unread::kMissed);
+  std::string table =
+      Header({"fault", "log: right finding", "right cause first", "undecided", "false alarms", "median delay",
+              "journal: right finding", "right cause first", "undecided", "false alarms", "median delay"});
+  for (const auto& [name, log] : by_log) {
+    Cells cells = {Cell(name)};
+    for (const Tally* tally : {&log, static_cast<const Tally*>(&by_journal[name])}) {
+      for (std::string& cell :
+           Cells{Of(tally->found, tally->sick), Of(tally->cause_right, tally->cause_labelled),
+                 fmt::format("{}", tally->undecided), Of(tally->false_alarms, tally->healthy), Delay(*tally)})
+        cells.push_back(std::move(cell));
+    }
+    table += Row(cells);
+  }
+  return table + "\n";
+}
+
+}  // namespace
+
 std::string GymTables(const std::vector<Outcome>& outcomes) {
-  std::string text = Headline({{"vigil gym", TallyOf(outcomes, Unread::kMissed)}});
-  text += "### By fault and strength\n\n";
-  text += Breakdown("fault", outcomes, [](const Outcome& outcome) { return outcome.labelled.label; });
+  const auto logs = Only(outcomes, [](const Outcome& outcome) { return outcome.labelled.group == "log"; });
+  const auto journals = Only(outcomes, [](const Outcome& outcome) { return outcome.labelled.group == "journal"; });
+  std::string text = Headline(
+      {{"from the log", TallyOf(logs, Unread::kMissed)}, {"from the journal", TallyOf(journals, Unread::kMissed)}});
+  text += "### By fault and strength\n\n" + SideBySide(logs, journals);
   return text + "### Every wrong answer on a run of the gym\n\n" + WrongAnswers(outcomes);
 }
 
@@ -237,8 +264,8 @@ The runs in `tests/fixtures`, made by `gym`.
 ## Runs of vigil's own trainer
 
 The runs in `tests/fixtures/gym`, made by `vigil gym` through `tools/gym_fixtures.py`: three seeds of each fault at one to three
-strengths, and sound runs. No threshold was chosen on them. They are counted apart because one small model on one text is not what
-people train.
+strengths, and sound runs. Each is trained twice, and judged once by its log (`runs`) and once by what it recorded of itself (`journals`). No
+threshold was chosen on them. They are counted apart because one small model on one text is not what people train.
 
 )" + Begin("gym") +
          End("gym") + R"(

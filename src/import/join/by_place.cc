@@ -10,6 +10,9 @@
 namespace vigil::import {
 namespace {
 
+// Series of a rank that are compared with those of the first one by one.
+constexpr std::size_t kMostCompared = 1000;
+
 // A process that starts again opens a new file: where it goes on is a restart, even if no step was lost.
 void TellRestart(Unit& unit) {
   model::Event event;
@@ -70,9 +73,12 @@ void JoinRanks(std::vector<Unit*>& members) {
     }
     unit->run.ranks = std::max(unit->run.ranks, rank + 1);
     if (unit == members.front()) continue;
-    if (Compare(members.front()->curves, unit->curves).likeness != Likeness::kSame) {
+    // Ranks of one training have the losses in common, and times and memory of their own.
+    const bool same = Compare(members.front()->curves, unit->curves).likeness == Likeness::kSame;
+    if (!same || unit->run.series.size() <= kMostCompared) {
       for (model::Series& series : unit->run.series) {
         if (!model::FindLabel(series.labels, "rank").empty()) continue;
+        if (same && HoldsAlready(members.front()->run, series)) continue;
         series.labels.emplace_back("rank", std::to_string(rank));
         std::sort(series.labels.begin(), series.labels.end());
       }

@@ -23,9 +23,24 @@ constexpr std::array<std::string_view, 10> kTelling = {"loss",        "eval_loss
                                                        "policy_loss", "accuracy",  "eval_accuracy", "kl",
                                                        "entropy",     "value_loss"};
 // The same in every run of one recipe, or in every run on one machine.
-constexpr std::array<std::string_view, 12> kShared = {
-    "lr",           "epoch",      "num_tokens",    "tokens_per_s", "step_time_s",    "mfu", "mem_allocated",
-    "mem_reserved", "loss_scale", "skipped_steps", "nan_steps",    "truncated_share"};
+constexpr std::array<std::string_view, 18> kShared = {"lr",
+                                                      "epoch",
+                                                      "num_tokens",
+                                                      "tokens_per_s",
+                                                      "step_time_s",
+                                                      "mfu",
+                                                      "mem_allocated",
+                                                      "mem_reserved",
+                                                      "loss_scale",
+                                                      "skipped_steps",
+                                                      "nan_steps",
+                                                      "truncated_share",
+                                                      "samples_per_s",
+                                                      "tflops",
+                                                      "data_time_s",
+                                                      "compute_time_s",
+                                                      "comm_time_s",
+                                                      "host_memory"};
 
 int Rank(const model::Series& series) {
   const auto at = std::find(kTelling.begin(), kTelling.end(), series.signal);

@@ -284,6 +284,12 @@ bool MergeRun(model::Run& into, model::Run from) {
   return false;
 }
 
+bool HoldsAlready(const model::Run& run, const model::Series& series) {
+  return std::any_of(run.series.begin(), run.series.end(), [&](const model::Series& known) {
+    return known.raw == series.raw && known.labels == series.labels && IsSameQuantity(known, series);
+  });
+}
+
 void PlaceRows(model::Run& part, const RowMatch& match) {
   for (model::Series& series : part.series) {
     if (series.axis != model::Axis::kRow) continue;

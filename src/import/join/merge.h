@@ -21,6 +21,9 @@ void AppendRun(model::Run& into, model::Run from, std::int64_t after = std::nume
 // duplicates when not.
 bool MergeRun(model::Run& into, model::Run from);
 
+// Whether the run has a series of that signal and labels with the same values.
+bool HoldsAlready(const model::Run& run, const model::Series& series);
+
 // Gives the points of a part that counts rows the steps of those rows.
 void PlaceRows(model::Run& part, const RowMatch& match);
 

@@ -46,7 +46,7 @@ bool IsMlflowId(std::string_view name) {
 
 // Names that trainers and trackers give every run's file: the folder says more.
 bool IsGenericStem(std::string_view stem) {
-  return stem.starts_with("events.out.tfevents") ||
+  return stem.starts_with("events.out.tfevents") || stem.starts_with("rank-") ||
          IsOneOf(ToLower(stem),
                  {"trainer_state", "trainer_log",   "train",   "training",       "log",           "logs",     "output",
                   "out",           "stdout",        "metrics", "results",        "history",       "progress", "monitor",

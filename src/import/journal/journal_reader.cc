@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "import/journal/journal.h"
+#include "import/log/signatures.h"
 #include "journal/journal.h"
 
 namespace vigil::import {
@@ -135,6 +136,7 @@ class JournalReader : public Reader, private journal::Visitor {
       points.times_ms.insert(points.times_ms.end(), times_ms.begin(), times_ms.end());
       return;
     }
+    for (const std::uint64_t time : times_ms) last_sample_ms_ = std::max(last_sample_ms_, time);
     for (std::size_t i = 0; i < steps.size(); ++i)
       Add(known->second, steps[i], values[i], UnixSeconds(times_ms[i]), times_ms[i]);
   }
@@ -148,7 +150,19 @@ class JournalReader : public Reader, private journal::Visitor {
     made.time = UnixSeconds(event.time_ms);
     made.rank = rank_;
     if (event.kind == journal::EventKind::kGap) builder_.AddNote(Printable(event.text));
+    const bool is_failure = event.severity >= model::Severity::kError && event.kind != journal::EventKind::kDecision;
+    if (is_failure || event.kind == journal::EventKind::kException) NoteFailure(made, event.time_ms);
     builder_.AddEvent(std::move(made));
+  }
+
+  // A message that is known from logs means here what it means there.
+  void NoteFailure(const model::Event& told, std::uint64_t time_ms) {
+    const catalogue::SignatureRow* row = log::SignatureMatcher::Shared().Match(told.text);
+    if (row == nullptr) return;
+    model::Event known = told;
+    known.kind = model::EventKind::kSignature;
+    known.name = std::string(row->id);
+    failures_.emplace_back(std::move(known), time_ms);
   }
 
   void OnSetting(const journal::Setting& setting) override { builder_.AddFact(setting.key, setting.value); }
@@ -176,13 +190,12 @@ class JournalReader : public Reader, private journal::Visitor {
       builder_.AddNote("the process ended without closing its journal");
       return;
     }
-    model::Event event;
+    model::Event& event = exit_.emplace();
     event.kind = model::EventKind::kExit;
     event.name = end.status == 0 ? "finished" : std::to_string(end.status);
     event.text = fmt::format("the run ended with status {}", end.status);
     event.time = UnixSeconds(end.time_ms);
     event.rank = rank_;
-    builder_.AddEvent(std::move(event));
   }
 
   void OnDamage(std::uint64_t offset, std::uint64_t resumed, std::uint64_t missing_blocks,
@@ -199,6 +212,13 @@ class JournalReader : public Reader, private journal::Visitor {
       AddAll(builder_.OpenSeries(fmt::format("series-{}", series)), points);
     nameless_.clear();
     for (const auto& [id, recorded_ms] : recorded_ms_) PutInOrder(id, recorded_ms);
+    for (auto& [event, time_ms] : failures_) {
+      event.run_went_on = last_sample_ms_ > time_ms;
+      builder_.AddEvent(std::move(event));
+    }
+    failures_.clear();
+    if (exit_) builder_.AddEvent(*std::exchange(exit_, std::nullopt));  // what led to it stands before it
+    if (!ended_ && begun_) AddNoEnd();
     if (damages_ > 1) first_damage_ += fmt::format(", {} damaged places in all", damages_);
     if (missing_blocks_ > 0) first_damage_ += fmt::format(", {} blocks missing", missing_blocks_);
     if (damages_ > 0) builder_.ReportDamage(first_damage_);
@@ -209,6 +229,14 @@ class JournalReader : public Reader, private journal::Visitor {
       builder_.AddNote(
           fmt::format("byte {}: the last block is cut, as in a run that was killed or still runs", *cut_at_));
     if (!ended_ && !cut_at_ && !decoder_.refused()) builder_.AddNote("no end: the run was killed, or still runs");
+  }
+
+  void AddNoEnd() {
+    model::Event event;
+    event.name = std::string(model::kNoEndEvent);
+    event.text = "the journal has no end";
+    event.rank = rank_;
+    builder_.AddEvent(std::move(event));
   }
 
   PartBuilder& builder_;
@@ -222,10 +250,13 @@ class JournalReader : public Reader, private journal::Visitor {
   bool has_clock_ = false;
   double unix_at_zero_s_ = 0;
   std::uint64_t lost_records_ = 0;
+  std::uint64_t last_sample_ms_ = 0;
+  std::vector<std::pair<model::Event, std::uint64_t>> failures_;  // with their times by the monotonic clock
   std::uint64_t damages_ = 0;
   std::uint64_t missing_blocks_ = 0;
   std::string first_damage_;
   std::optional<std::uint64_t> cut_at_;
+  std::optional<model::Event> exit_;
 };
 
 }  // namespace

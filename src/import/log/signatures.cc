@@ -2,6 +2,8 @@
 
 #include <re2/re2.h>
 
+#include <numeric>
+
 #include "base/base.h"
 #include "import/log/line.h"
 
@@ -123,6 +125,12 @@ const catalogue::SignatureRow* SignatureMatcher::Match(std::string_view text,
     if (expression.ok() && re2::RE2::PartialMatch(re2::StringPiece(text.data(), text.size()), expression)) first = row;
   }
   return first;
+}
+
+const catalogue::SignatureRow* SignatureMatcher::Match(std::string_view text) const {
+  std::vector<PatternId> all(patterns_.size());
+  std::iota(all.begin(), all.end(), PatternId{0});
+  return Match(text, all);
 }
 
 }  // namespace vigil::import::log

@@ -31,6 +31,9 @@ class SignatureMatcher {
   // The first row (in the order of the catalogue) of which one of the patterns matches, null when none does.
   const catalogue::SignatureRow* Match(std::string_view text, const std::vector<PatternId>& candidates) const;
 
+  // The same for a text that nobody looked through for hints: slower, for single messages.
+  const catalogue::SignatureRow* Match(std::string_view text) const;
+
   SignatureMatcher();
   ~SignatureMatcher();
   SignatureMatcher(const SignatureMatcher&) = delete;

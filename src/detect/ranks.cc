@@ -1,0 +1,184 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "detect/detectors.h"
+#include "detect/whole_run.h"
+
+namespace vigil::detect {
+namespace {
+
+using ByRank = std::map<std::int32_t, const model::Series*>;
+
+// The series of a signal by rank; one without a label is of the first rank.
+ByRank SeriesByRank(const model::Run& run, std::string_view signal) {
+  ByRank ranks;
+  for (const model::Series& series : run.series) {
+    if (series.signal != signal || series.empty()) continue;
+    const std::string_view label = model::FindLabel(series.labels, "rank");
+    if (label.empty() ? !series.labels.empty() : series.labels.size() != 1) continue;
+    const auto rank = label.empty() ? 0 : ParseInteger(label).value_or(-1);
+    if (rank >= 0) ranks.try_emplace(static_cast<std::int32_t>(rank), &series);
+  }
+  return ranks;
+}
+
+model::Finding Fill(model::Finding finding, std::string_view id, const catalogue::Settings& settings) {
+  const catalogue::FindingRow* row = catalogue::FindFinding(id);
+  finding.id = std::string(id);
+  finding.family = row->family;
+  if (finding.severity == kFromRow) finding.severity = row->severity;
+  finding.severity = settings.SeverityOf(id, finding.severity);
+  return finding;
+}
+
+// ---- one rank slower than its peers
+
+struct StepOfRanks {
+  std::int64_t step = 0;
+  std::vector<double> values;  // in the order of the ranks
+};
+
+// The last steps that all ranks told of.
+std::vector<StepOfRanks> CommonSteps(const ByRank& ranks, std::size_t most) {
+  std::map<std::int64_t, std::vector<double>> by_step;
+  std::size_t rank = 0;
+  for (const auto& [number, series] : ranks) {
+    const std::size_t from = series->size() > most ? series->size() - most : 0;
+    for (std::size_t i = from; i < series->size(); ++i) {
+      std::vector<double>& values = by_step[series->steps[i]];
+      if (values.size() == rank && std::isfinite(series->values[i]) && series->values[i] > 0)
+        values.push_back(series->values[i]);
+    }
+    ++rank;
+  }
+  std::vector<StepOfRanks> steps;
+  for (auto& [step, values] : by_step) {
+    if (values.size() == ranks.size()) steps.push_back({step, std::move(values)});
+  }
+  return steps;
+}
+
+// How much longer a rank took than the median of its peers, step by step.
+std::vector<double> RatiosOf(const std::vector<StepOfRanks>& steps, std::size_t rank) {
+  std::vector<double> ratios;
+  for (const StepOfRanks& at : steps) {
+    std::vector<double> peers = at.values;
+    peers.erase(peers.begin() + static_cast<std::ptrdiff_t>(rank));
+    ratios.push_back(at.values[rank] / stats::Median(std::move(peers)));
+  }
+  return ratios;
+}
+
+struct Straggling {
+  double ratio = 1;
+  std::int64_t first_step = 0;
+};
+
+// Slower at nearly every one of the last steps. Noise that hits one rank for a while does not last.
+std::optional<Straggling> JudgeRank(const std::vector<StepOfRanks>& steps, std::size_t rank, double limit,
+                                    std::size_t min_points) {
+  constexpr double kNearlyAll = 0.85;
+  const std::vector<double> smooth = stats::SmoothByMedian(RatiosOf(steps, rank), 5);
+  const std::size_t tail = std::max(min_points, smooth.size() / 4);
+  const std::vector<double> last(smooth.end() - static_cast<std::ptrdiff_t>(tail), smooth.end());
+  const double half_way = 1 + 0.5 * (limit - 1);
+  const auto slow = std::count_if(last.begin(), last.end(), [&](double ratio) { return ratio >= half_way; });
+  const double ratio = stats::Median(last);
+  if (ratio < limit || static_cast<double>(slow) < kNearlyAll * static_cast<double>(tail)) return std::nullopt;
+  std::size_t first = smooth.size() - tail;
+  while (first > 0 && smooth[first - 1] >= half_way) --first;
+  return Straggling{ratio, steps[first].step};
+}
+
+void FindStragglers(const model::Run& run, const catalogue::Settings& settings, std::vector<model::Finding>& out) {
+  constexpr std::string_view kId = "throughput/straggler";
+  constexpr std::size_t kMostSteps = 4096;
+  constexpr std::size_t kMostRanks = 1024;
+  if (!settings.Enabled(kId)) return;
+  // The time of a whole step is that of the slowest rank for all: only what a rank does alone tells.
+  const ByRank ranks = SeriesByRank(run, "compute_time_s");
+  if (ranks.size() < 2 || ranks.size() > kMostRanks) return;
+  const std::vector<StepOfRanks> steps = CommonSteps(ranks, kMostSteps);
+  const auto min_points = static_cast<std::size_t>(settings.Threshold(kId, "min_points"));
+  if (steps.size() < 2 * min_points) return;
+  std::vector<model::Finding> found;
+  std::size_t index = 0;
+  for (const auto& [rank, series] : ranks) {
+    const auto slow = JudgeRank(steps, index++, settings.Threshold(kId, "ratio"), min_points);
+    if (!slow) continue;
+    model::Finding finding = MakeFinding(slow->first_step, steps.back().step,
+                                         fmt::format("rank {} computes {} times as long as its peers from step {} on",
+                                                     rank, FormatNumber(slow->ratio), slow->first_step));
+    finding.signal = series->signal;
+    finding.ranks = {rank};
+    AddEvidence(finding, fmt::format("median of rank {} over that of the others: {}", rank, FormatNumber(slow->ratio)),
+                slow->first_step, slow->ratio);
+    AddMeasure(finding, "ratio", slow->ratio);
+    found.push_back(Fill(std::move(finding), kId, settings));
+  }
+  // Where half of the ranks stand out, the others are the exception.
+  if (2 * found.size() <= ranks.size()) out.insert(out.end(), found.begin(), found.end());
+}
+
+// ---- ranks that never came to an end
+
+struct Ends {
+  std::set<std::int32_t> without;        // journals that nobody closed
+  std::set<std::int32_t> failed;         // ended with an error
+  const model::Event* waited = nullptr;  // somebody waited for a rank in vain
+  bool timed_out = false;                // to the end of its patience
+};
+
+Ends EndsOf(const model::Run& run) {
+  Ends ends;
+  for (const model::Event& event : run.events) {
+    if (event.rank >= 0 && event.name == model::kNoEndEvent) ends.without.insert(event.rank);
+    if (event.rank >= 0 && event.kind == model::EventKind::kExit) {
+      ends.without.erase(event.rank);  // it was started again
+      if (event.name != "finished") ends.failed.insert(event.rank);
+    }
+    if (ends.waited == nullptr && event.text.find("did not arrive") != std::string::npos) {
+      ends.waited = &event;
+      ends.timed_out = event.text.find("timed out") != std::string::npos;
+    }
+  }
+  return ends;
+}
+
+std::string RankList(const std::set<std::int32_t>& ranks) {
+  std::vector<std::string> words;
+  for (const std::int32_t rank : ranks) words.push_back(std::to_string(rank));
+  return fmt::format("rank{} {}", ranks.size() == 1 ? "" : "s", Join(words, ", "));
+}
+
+// A rank that is gone leaves a journal without an end; one that hangs does too, but its peers waited out their time.
+void FindLostRanks(const model::Run& run, const catalogue::Settings& settings, std::vector<model::Finding>& out) {
+  const Ends ends = EndsOf(run);
+  if (ends.without.empty() || ends.failed.empty()) return;
+  const bool hung = ends.waited != nullptr && ends.timed_out;
+  const std::string_view id = hung ? "hang/missing-rank" : "hang/dead-rank";
+  if (!settings.Enabled(id)) return;
+  const std::int64_t step = ends.waited == nullptr ? model::kNoStep : ends.waited->step;
+  model::Finding finding = MakeFinding(
+      step, step,
+      hung ? fmt::format("{} never came to the collective of step {}, and left no end", RankList(ends.without), step)
+           : fmt::format("{} ended without a word while {} waited", RankList(ends.without), RankList(ends.failed)));
+  finding.ranks.assign(ends.without.begin(), ends.without.end());
+  if (ends.waited != nullptr) AddEvidence(finding, ends.waited->text, step, model::kNoValue);
+  out.push_back(Fill(std::move(finding), id, settings));
+}
+
+}  // namespace
+
+std::vector<model::Finding> FindingsAcrossRanks(const model::Run& run, const catalogue::Settings& settings) {
+  std::vector<model::Finding> findings;
+  FindStragglers(run, settings, findings);
+  FindLostRanks(run, settings, findings);
+  return findings;
+}
+
+}  // namespace vigil::detect
