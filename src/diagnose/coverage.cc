@@ -67,7 +67,16 @@ std::size_t Rank(std::string_view signal) {
 bool IsOptional(std::string_view signal, const model::Run& run) {
   if (signal == "loss_scale") return PrecisionOf(run) != Precision::kFp16;
   if (signal.starts_with("preference_")) return !run.InRegime("dpo");
-  return false;
+  // One kind of memory is what a run is judged by, and few loaders time themselves.
+  if (signal == "host_memory") return Logged(run, "mem_allocated");
+  if (signal == "mem_allocated") return Logged(run, "host_memory");
+  return signal == "data_time_s";
+}
+
+// Whether the check of that signal could run: speed is told in several ways.
+bool CanBeJudged(const model::Run& run, std::string_view signal) {
+  const bool is_speed = signal == "step_time_s";
+  return Logged(run, signal) || (is_speed && (Logged(run, "tokens_per_s") || Logged(run, "samples_per_s")));
 }
 
 struct Checks {
@@ -80,7 +89,7 @@ Checks CountChecks(const model::Run& run, Family family) {
   for (const catalogue::FindingRow& row : catalogue::Findings()) {
     if (row.family != family || row.detector.empty() || row.signals.empty()) continue;
     const std::string_view judged = row.signals.front();
-    if (Logged(run, judged)) {
+    if (CanBeJudged(run, judged)) {
       ++checks.able;
     } else if (!IsOptional(judged, run) &&
                std::find(checks.missing.begin(), checks.missing.end(), judged) == checks.missing.end()) {
@@ -121,7 +130,7 @@ struct Elsewhere {
   std::string_view enable;
 };
 
-// Families that no signal of a metrics log decides yet: error messages are all there is.
+// Families that error messages speak of too, or alone: what is to be said where no signal was logged.
 constexpr std::array kByMessages = {
     Elsewhere{Family::kMemory, "memory use over time",
               "log torch.cuda.max_memory_allocated() every step, and keep the log of every rank"},
@@ -139,10 +148,12 @@ model::Coverage CoverByMessages(const model::Run& run, Family family) {
   const std::string enable(at == kByMessages.end() ? "" : at->enable);
   if (HasLogText(run) && family != Family::kEval && family != Family::kThroughput)
     return {family, CoverageState::kPartly, fmt::format("error messages in the log only, not {}", what), enable};
-  const bool timed = Logged(run, "tokens_per_s") || Logged(run, "step_time_s");
-  if (family == Family::kThroughput && timed)
-    return {family, CoverageState::kBlind, "speed was logged, but vigil does not judge it yet", ""};
   return {family, CoverageState::kBlind, fmt::format("nothing read shows {}", what), enable};
+}
+
+bool HasMessages(Family family) {
+  return std::any_of(kByMessages.begin(), kByMessages.end(),
+                     [&](const Elsewhere& row) { return row.family == family; });
 }
 
 model::Coverage CoverSetup(const model::Run& run) {
@@ -184,7 +195,8 @@ std::vector<model::Coverage> Cover(const model::Run& run) {
       coverage.push_back(CoverSetup(run));
     } else if (family == Family::kResume) {
       coverage.push_back(CoverResume(run));
-    } else if (const Checks checks = CountChecks(run, family); checks.able > 0 || !checks.missing.empty()) {
+    } else if (const Checks checks = CountChecks(run, family);
+               checks.able > 0 || (!checks.missing.empty() && !HasMessages(family))) {
       coverage.push_back(CoverBySignals(run, family, checks));
     } else {
       coverage.push_back(CoverByMessages(run, family));

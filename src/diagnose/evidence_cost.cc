@@ -29,7 +29,8 @@ Answer WaitsForData(const model::Run&, const Incident& incident) {
     return Yes(fmt::format("the wait for data makes up {} of what steps take longer", Percent(std::min(1.0, share))),
                incident.onset);
   if (share < kLittleOfIt) return No("steps wait for data no longer than before", incident.onset);
-  if (starved != nullptr && std::isnan(share)) return Yes(starved->message, starved->first_step);
+  if (starved != nullptr && starved->MeasureOr("share", 0) > 0 && std::isnan(share))
+    return Yes(starved->message, starved->first_step);
   return Unknown();
 }
 
@@ -37,7 +38,8 @@ Answer ComputeGrew(const model::Run&, const Incident& incident) {
   const double compute = ShareOfGrowth(incident, "compute_share_of_growth");
   const double data = ShareOfGrowth(incident, "data_share_of_growth");
   const model::Finding* straggler = incident.Find("throughput/straggler");
-  if (straggler != nullptr) return Yes(straggler->message, straggler->first_step);
+  if (straggler != nullptr && straggler->MeasureOr("ratio", 0) > 1)
+    return Yes(straggler->message, straggler->first_step);
   if (compute > kMostOfIt || (std::isnan(compute) && data < kLittleOfIt))
     return Yes("what steps take longer is not the wait for data", incident.onset);
   if (compute < kLittleOfIt || data > kMostOfIt) return No("the compute takes as long as before", incident.onset);
@@ -53,7 +55,7 @@ Answer OneRankSlow(const model::Run& run, const Incident& incident) {
 Answer ClimbsWithSteps(const model::Run&, const Incident& incident) {
   for (const std::string_view id : {"memory/leak", "memory/growth"}) {
     const model::Finding* climb = incident.Find(id);
-    if (climb == nullptr) continue;
+    if (climb == nullptr || !(climb->MeasureOr("gib_per_step", 0) > 0)) continue;
     return Yes(
         fmt::format("{} MiB more with every step, from step {} to {}",
                     FormatNumber(1024 * climb->MeasureOr("gib_per_step", 0)), climb->first_step, climb->last_step),
@@ -73,8 +75,8 @@ Answer WaitedToTheLimit(const model::Run& run, const Incident& incident) {
   const auto told = std::find_if(run.events.begin(), run.events.end(), [](const model::Event& event) {
     return SaysThatARankEnded(event) || event.text.find("timed out") != std::string::npos;
   });
-  if (told != run.events.end() && SaysThatARankEnded(*told))
-    return No("a rank's end was seen: " + told->text, told->step);
+  if (told == run.events.end()) return Unknown();
+  if (SaysThatARankEnded(*told)) return No("a rank's end was seen: " + told->text, told->step);
   for (const std::string_view id : {"log/collective-timeout", "hang/missing-rank"}) {
     const model::Finding* waited = incident.Find(id);
     if (waited != nullptr) return Yes("the others waited until their time was over", waited->first_step);

@@ -7,11 +7,11 @@
 namespace vigil::detect {
 namespace {
 
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 using testing::CountAtLeast;
 using testing::Describe;
+using ::testing::ElementsAre;
 using testing::Get;
+using ::testing::HasSubstr;
 using testing::RunMaker;
 
 TEST(ThroughputRegression, FindsALastingChangeOfTheStepTimeAndItsStep) {
@@ -97,9 +97,8 @@ TEST(DataStarved, SilentForALoaderThatKeepsAhead) {
 
 TEST(MemoryGrowth, FindsALeakAndHowMuchAStep) {
   RunMaker maker;
-  maker.Series("host_memory", 300, [&](int step) {
-    return 2 + 0.05 * std::abs(maker.Gauss(1)) + (step < 150 ? 0 : 0.004 * (step - 150));
-  });
+  maker.Series("host_memory", 300,
+               [&](int step) { return 2 + 0.05 * std::abs(maker.Gauss(1)) + (step < 150 ? 0 : 0.004 * (step - 150)); });
   const auto findings = maker.Find();
   const auto* found = Get(findings, "memory/leak");
   ASSERT_NE(found, nullptr) << Describe(findings);

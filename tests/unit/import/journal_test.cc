@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -168,6 +169,75 @@ TEST_F(JournalFolder, RanksAreOneRun) {
   ASSERT_THAT(imported.runs, SizeIs(1));
   EXPECT_EQ(imported.runs[0].ranks, 3);
   EXPECT_THAT(imported.unread, IsEmpty());
+}
+
+// Two ranks of one training: the same loss, compute times of their own.
+std::string MakeRank(std::int32_t rank) {
+  std::string bytes = journal::FileHeader();
+  journal::BlockBuilder builder;
+  journal::Begin begin;
+  begin.rank = rank;
+  begin.world = 2;
+  builder.AddBegin(begin);
+  for (std::uint32_t id = 0; id < 2; ++id) {
+    journal::Definition definition;
+    definition.id = id;
+    definition.name = id == 0 ? "loss" : "compute_s";
+    builder.AddEntry(journal::Section::kDefinitions, EncodeEntry(definition));
+  }
+  for (std::int64_t step = 1; step <= 30; ++step) {
+    const auto time_ms = static_cast<std::uint64_t>(1000 * step);
+    builder.Add(0, step, 3.0 / static_cast<double>(step), time_ms);
+    builder.Add(1, step, 0.5 + rank + 0.01 * static_cast<double>(step % 7), time_ms);
+  }
+  if (rank == 0) {
+    journal::Event event;
+    event.time_ms = 40'000;
+    event.step = 31;
+    event.severity = model::Severity::kError;
+    event.text = "all-reduce timed out after 10 s in step 31: rank 1 did not arrive";
+    builder.AddEntry(journal::Section::kEvents, EncodeEntry(event));
+    builder.AddEntry(journal::Section::kEnd, EncodeEntry(journal::End{1, 40'001}));
+  }
+  builder.Finish(0, bytes);
+  return bytes;
+}
+
+TEST(JournalReader, KnowsAFailureByItsMessageAndPutsTheEndBehindIt) {
+  const model::Run run = Read(MakeRank(0));
+  ASSERT_THAT(run.events, SizeIs(3));
+  EXPECT_EQ(run.events[0].kind, model::EventKind::kMessage);
+  EXPECT_EQ(run.events[1].kind, model::EventKind::kSignature);
+  EXPECT_EQ(run.events[1].name, "log/collective-timeout");
+  EXPECT_FALSE(run.events[1].run_went_on);
+  EXPECT_EQ(run.events[2].kind, model::EventKind::kExit);
+}
+
+TEST(JournalReader, TellsOfAJournalWithoutAnEnd) {
+  const model::Run run = Read(MakeRank(1));
+  ASSERT_THAT(run.events, SizeIs(1));
+  EXPECT_EQ(run.events[0].name, model::kNoEndEvent);
+  EXPECT_EQ(run.events[0].rank, 1);
+}
+
+TEST(JournalReader, RanksShareTheLossAndKeepTheirTimes) {
+  const auto folder = std::filesystem::temp_directory_path() / fmt::format("vigil_ranks_{}", ::getpid());
+  std::filesystem::create_directories(folder);
+  for (const std::int32_t rank : {0, 1})
+    std::ofstream(folder / fmt::format("rank-{}.vigil", rank), std::ios::binary) << MakeRank(rank);
+  const Imported imported = ImportPaths({folder.string()});
+  std::filesystem::remove_all(folder);
+  ASSERT_THAT(imported.runs, SizeIs(1));
+  const model::Run& run = imported.runs.front();
+  EXPECT_EQ(run.name, folder.filename().string());
+  std::size_t losses = 0;
+  std::size_t times_of_one = 0;
+  for (const model::Series& series : run.series) {
+    losses += series.signal == "loss" ? 1 : 0;
+    times_of_one += series.signal == "compute_time_s" && model::FindLabel(series.labels, "rank") == "1" ? 1 : 0;
+  }
+  EXPECT_EQ(losses, 1U);
+  EXPECT_EQ(times_of_one, 1U);
 }
 
 }  // namespace

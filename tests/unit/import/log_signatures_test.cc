@@ -387,6 +387,9 @@ const Message kMessages[] = {
     {"log/launcher-abort", "torch.distributed.elastic.rendezvous.api.RendezvousClosedError"},
     {"log/nccl-peer-closed",
      "node1:12:34 [0] misc/socket.cc:58 NCCL WARN socketProgress: Connection closed by remote peer node2<41234>"},
+    {"log/collective-given-up", "error: all-reduce was given up in step 70: rank 1 did not arrive"},
+    {"log/guard", "guard: step 150: the gradient norm is nan; back to step 120"},
+    {"log/guard", "guard: step 21: the loss is nan; 10 bad steps in a row; stopped"},
     {"log/nan-in-summary", "WARNING:root:NaN or Inf found in input tensor."},
 };
 

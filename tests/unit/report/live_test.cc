@@ -30,6 +30,24 @@ TEST(RenderLive, FitsTheWidthAndSpeaksAscii) {
   }
 }
 
+TEST(RenderLive, SaysWhichRankIsBehindAndWhichIsSilent) {
+  model::RunReport run;
+  run.run.name = "ranks";
+  run.run.ranks = 3;
+  for (int rank = 0; rank < 3; ++rank) {
+    model::Series series;
+    series.signal = "step_time_s";
+    if (rank > 0) series.labels = {{"rank", std::to_string(rank)}};
+    for (int step = 1; step <= (rank == 2 ? 80 : 100); ++step) series.Append(step, 0.5, 1000.0 + step);
+    run.run.series.push_back(std::move(series));
+  }
+  model::Report report;
+  report.runs.push_back(run);
+  EXPECT_THAT(RenderLive(report, {}, 1102.0), HasSubstr("2 of 3 in step; rank 2 at step 80: behind, silent for 22 s"));
+  report.runs[0].run.series.pop_back();
+  EXPECT_THAT(RenderLive(report, {}, 1101.0), HasSubstr("2 of 2 in step\n"));
+}
+
 TEST(RenderLive, HasNothingToSayOfNoRuns) { EXPECT_EQ(RenderLive({}, {}), ""); }
 
 TEST(Alarms, AreALineOfTextOrJson) {

@@ -1,0 +1,66 @@
+// Causes of lost speed, memory that climbs and ranks that are lost: what decides between them.
+#include <gtest/gtest.h>
+
+#include "run_maker.h"
+
+namespace vigil::diagnose {
+namespace {
+
+RunMaker& Measured(RunMaker& run, const std::string& name, double value) {
+  run.findings.back().measures.push_back({name, value});
+  return run;
+}
+
+TEST(Cost, SlowerByItsWaitForDataIsTheInput) {
+  RunMaker run;
+  run.Found("throughput/regression", 70, 120);
+  Measured(run, "data_share_of_growth", 0.97);
+  EXPECT_EQ(run.First().cause, "input-pipeline") << Tell(run.First());
+}
+
+TEST(Cost, SlowerWithoutWaitingIsTheWork) {
+  RunMaker run;
+  run.Found("throughput/regression", 70, 120);
+  Measured(run, "data_share_of_growth", 0.01);
+  EXPECT_EQ(run.First().cause, "recompute-or-kernel-change") << Tell(run.First());
+}
+
+TEST(Cost, WithoutThePartsOfAStepNothingIsNamed) {
+  RunMaker run;
+  run.Found("throughput/regression", 70, 120);
+  EXPECT_EQ(run.First().cause, kUnknownCause) << Tell(run.First());
+}
+
+TEST(Cost, WaitsAndLostSpeedAreOneStory) {
+  RunMaker run;
+  run.Found("throughput/regression", 70, 120);
+  Measured(run, "data_share_of_growth", 0.97);
+  run.Found("throughput/data-starved", 70, 120);
+  Measured(run, "share", 0.5);
+  EXPECT_EQ(Diagnose(run.run, run.findings, catalogue::Settings()).size(), 1U);
+}
+
+TEST(Cost, MemoryThatClimbsWithTheStepsIsKept) {
+  RunMaker run;
+  run.Found("memory/leak", 70, 120);
+  Measured(run, "gib_per_step", 0.004);
+  EXPECT_EQ(run.First().cause, "memory-leak-host-ref") << Tell(run.First());
+}
+
+TEST(Cost, WhoWaitedToTheLimitWaitedForALivingRank) {
+  RunMaker run;
+  run.Event(model::EventKind::kSignature, 70, "all-reduce timed out after 10 s in step 70: rank 1 did not arrive");
+  run.Found("log/collective-timeout", 70, 70);
+  EXPECT_EQ(run.First().cause, "code-path-divergence") << Tell(run.First());
+}
+
+TEST(Cost, ARankWhoseEndWasSeenIsNoDivergence) {
+  RunMaker run;
+  run.Event(model::EventKind::kSignature, 69, "rank 1 was killed by signal 9");
+  run.Event(model::EventKind::kSignature, 70, "all-reduce timed out after 10 s in step 70: rank 1 did not arrive");
+  run.Found("log/collective-timeout", 70, 70);
+  EXPECT_NE(run.First().cause, "code-path-divergence") << Tell(run.First());
+}
+
+}  // namespace
+}  // namespace vigil::diagnose
