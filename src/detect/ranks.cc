@@ -151,6 +151,7 @@ Ends EndsOf(const model::Run& run) {
 
 std::string RankList(const std::set<std::int32_t>& ranks) {
   std::vector<std::string> words;
+  words.reserve(ranks.size());
   for (const std::int32_t rank : ranks) words.push_back(std::to_string(rank));
   return fmt::format("rank{} {}", ranks.size() == 1 ? "" : "s", Join(words, ", "));
 }

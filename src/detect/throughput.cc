@@ -75,6 +75,7 @@ class Regression : public Detector {
     if (!enabled_) return;
     const std::vector<stats::Bucket>& buckets = histories_[lead_].buckets();
     std::vector<double> logs;
+    logs.reserve(buckets.size());
     for (const stats::Bucket& bucket : buckets) logs.push_back(std::log(bucket.mean));
     // The first steps compile, fill caches and grow pools.
     const std::size_t skip = std::max<std::size_t>(2, logs.size() / 20);
