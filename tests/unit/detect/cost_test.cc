@@ -27,7 +27,7 @@ TEST(ThroughputRegression, FindsALastingChangeOfTheStepTimeAndItsStep) {
 
 TEST(ThroughputRegression, JudgesTokensPerSecondWhereStepsHaveNoTimes) {
   RunMaker maker;
-  maker.Series("tokens_per_s", 200, [&](int step) { return (step < 100 ? 9e4 : 6e4) * std::exp(maker.Gauss(0.05)); });
+  maker.Series("tokens_per_s", 200, [&](int step) { return (step < 100 ? 9e4 : 5.4e4) * std::exp(maker.Gauss(0.05)); });
   const auto findings = maker.Find();
   const auto* found = Get(findings, "throughput/regression");
   ASSERT_NE(found, nullptr) << Describe(findings);
