@@ -17,7 +17,7 @@ install: install-build ## install the program, libvigil and its headers below PR
 	@tools/build.sh release vigil vigil_capi
 	@cmake --install build/release --prefix $(PREFIX)
 
-demo: build/release/vigil ## diagnose three runs that ship with the project, in the terminal and as HTML
+demo: build/release/vigil ## diagnose three runs that ship with the project; train one live, lose it, and save it
 	@tools/demo.sh
 
 test: install-build ## build and run the tests
