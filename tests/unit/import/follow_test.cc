@@ -78,6 +78,20 @@ TEST_F(FollowTest, TakesLinesAsTheyCome) {
   EXPECT_FALSE(follower.Poll()) << "nothing new";
 }
 
+TEST_F(FollowTest, TakesFilesAsTheyAppear) {
+  Follower follower({folder_.string()});
+  Append("metrics.jsonl", Lines(1, 3));
+  follower.Poll();
+  EXPECT_EQ(follower.file_count(), 1U);
+  fs::create_directories(folder_ / "logs/deep");
+  Append("logs/deep/train.log", "Traceback (most recent call last):\n  File \"x.py\", line 1, in f\nValueError: no\n");
+  EXPECT_TRUE(follower.Poll());
+  EXPECT_EQ(follower.file_count(), 2U);
+  const std::vector<model::Run> runs = follower.Runs();
+  ASSERT_EQ(runs.size(), 1U) << "the log belongs to the run above it";
+  EXPECT_FALSE(runs[0].events.empty());
+}
+
 TEST_F(FollowTest, KeepsWhatARotatedFileHeld) {
   Append("metrics.jsonl", Lines(1, 3));
   Follower follower({At("metrics.jsonl")});
@@ -124,7 +138,9 @@ TEST_F(FollowTest, GivesWhatTheFinishedFileGives) {
   std::size_t compared = 0;
   for (const char* run :
        {"hf/nan-hidden-s12/train.log", "torch/healthy-csv-s1/metrics.csv", "torch/log-zero-layer-s3/metrics.jsonl",
-        "hf/healthy-accum-s7/runs", "torch/healthy-nanogpt-s3/train.log", "torch/healthy-kv-s2/train.log"}) {
+        "hf/healthy-accum-s7/runs", "torch/healthy-nanogpt-s3/train.log", "torch/healthy-kv-s2/train.log",
+        "lightning/healthy-s2/lightning_logs/version_0/metrics.csv", "../clients/wandb/finished/run-finished.wandb",
+        "../clients/wandb/killed/run-killed.wandb", "../clients/torch/run/events.out.tfevents.1760000000.gym.0"}) {
     fs::path source = fs::path(VIGIL_SOURCE_DIR) / "tests/fixtures/runs" / run;
     if (fs::is_directory(source)) source = fs::directory_iterator(source)->path();
     ASSERT_TRUE(fs::exists(source)) << source;
@@ -148,7 +164,7 @@ TEST_F(FollowTest, GivesWhatTheFinishedFileGives) {
     EXPECT_EQ(live.front().events.size(), after.runs.front().events.size()) << run;
     ++compared;
   }
-  EXPECT_EQ(compared, 6U);
+  EXPECT_EQ(compared, 10U);
 }
 
 }  // namespace
