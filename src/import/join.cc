@@ -409,7 +409,9 @@ void DropLoneSettings(Units& units) {
 
 // The name that a tracker keeps for the run, where the place says nothing.
 std::string OwnName(const Unit& unit) {
-  const bool placeless = !unit.run.sources.front().run.empty() || unit.run.sources.front().format == kMlflowFiles;
+  const model::Source& source = unit.run.sources.front();
+  // Folders of W&B are named by the clock and a random id.
+  const bool placeless = !source.run.empty() || source.format == kMlflowFiles || source.format == kWandb;
   return placeless ? unit.run.name : std::string();
 }
 

@@ -17,6 +17,7 @@ inline constexpr std::string_view kState = "trainer-state";
 inline constexpr std::string_view kEvents = "tfevents";
 inline constexpr std::string_view kJournal = "journal";
 inline constexpr std::string_view kMlflowFiles = "mlflow-files";
+inline constexpr std::string_view kWandb = "wandb";
 
 // A run in the making: one part at first, then all parts found to belong to it.
 struct Unit {

@@ -17,6 +17,7 @@ struct Tag {
   std::string name;
   TagKind kind = TagKind::kIgnored;
   bool counts_rows = false;          // written without a step: the point's number stands for it
+  bool holds_settings = false;       // of a text: the first one was a config
   PartBuilder::SeriesId series = 0;  // of a histogram the first of its series
   std::uint32_t follower = 0;        // the tag that came after this one the last time
 };

@@ -151,7 +151,7 @@ class TfeventsReader : public Reader {
     Tag* tag = tags_.Find(value.tag);
     if (tag == nullptr) tag = OpenTag(value);
     if (tag != nullptr && tag->kind == TagKind::kHistogram) return TakeHistogram(event, value, *tag);
-    if (tag != nullptr && tag->kind == TagKind::kText) return TakeText(event, value);
+    if (tag != nullptr && tag->kind == TagKind::kText) return TakeText(event, value, *tag);
     if (tag == nullptr || tag->kind != TagKind::kScalar) return;
     if (value.is_simple) {
       AddPoint(*tag, event.step, event.wall_time, static_cast<double>(value.simple));
@@ -169,9 +169,9 @@ class TfeventsReader : public Reader {
 
   // Settings, or something that was said. What a model wrote must not be taken for the run's own errors, so that text
   // is kept as a remark and not searched.
-  void TakeText(const Event& event, const Value& value) {
+  void TakeText(const Event& event, const Value& value, const Tag& tag) {
     const std::string_view text = tfevents::TensorText(value.tensor);
-    if (text.empty() || ++texts_ > kMaxTexts || tfevents::AddTextSettings(text, builder_)) return;
+    if (text.empty() || tag.holds_settings || ++texts_ > kMaxTexts) return;
     model::Event told;
     told.text = fmt::format("{}: {}", value.tag, Printable(text.substr(0, kLongestText)));
     if (event.step >= 0) told.step = event.step;
@@ -201,8 +201,10 @@ class TfeventsReader : public Reader {
       return nullptr;
     }
     const Plugin plugin = tfevents::ParsePlugin(value.metadata);
-    Tag tag{std::string(value.tag), KindOf(value, plugin), false, 0, 0};
+    Tag tag{std::string(value.tag), KindOf(value, plugin), false, false, 0, 0};
     if (tag.kind == TagKind::kHparams) tfevents::AddHparams(plugin.content, builder_);
+    if (tag.kind == TagKind::kText)
+      tag.holds_settings = tfevents::AddTextSettings(tfevents::TensorText(value.tensor), builder_);
     if (tag.kind == TagKind::kScalar) OpenScalar(tag);
     if (tag.kind == TagKind::kHistogram) OpenHistogram(tag);
     return &tags_.Add(std::move(tag));

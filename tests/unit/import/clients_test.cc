@@ -151,6 +151,13 @@ TEST(WandbClient, AFinishedRunIsReadWhole) {
   EXPECT_GT(memory->size(), 3U);
 }
 
+TEST(WandbClient, ARunIsCalledWhatItsUserCalledIt) {
+  const Imported imported = ImportPaths({Fixtures() + "clients/wandb"});
+  std::vector<std::string> names;
+  for (const model::Run& run : imported.runs) names.push_back(run.name);
+  EXPECT_THAT(names, ElementsAre("failed", "finished", "killed", "own-axis"));
+}
+
 TEST(WandbClient, AKilledRunIsReadUpToItsLastBlock) {
   const model::Run run = RunIn("clients/wandb/killed");
   const model::Series* const loss = run.Find("loss");

@@ -197,6 +197,14 @@ TEST(Tfevents, TakesATableOfSettingsAsFacts) {
   EXPECT_EQ(run.FindFact("seed")->value, "1");
 }
 
+TEST(Tfevents, TakesOtherTextAsRemarksAndNotAsSettings) {
+  const auto run = Read(Text("samples", "The answer is 12.") + Text("samples", "{\"learning_rate\": 9}"));
+  EXPECT_TRUE(run.facts.empty()) << "what a model wrote is no setting of its run";
+  ASSERT_EQ(run.events.size(), 2U);
+  EXPECT_EQ(run.events[0].text, "samples: The answer is 12.");
+  EXPECT_EQ(run.events[0].kind, model::EventKind::kMessage);
+}
+
 TEST(Tfevents, TakesSettingsWrittenAsJsonTextAsFacts) {
   const auto run =
       Read(Text("args/text_summary", "{\n  \"learning_rate\": 5e-05,\n  \"bf16\": true,\n  \"max_steps\": 100\n}") +
