@@ -154,6 +154,7 @@ TEST(WandbClient, AFinishedRunIsReadWhole) {
 TEST(WandbClient, ARunIsCalledWhatItsUserCalledIt) {
   const Imported imported = ImportPaths({Fixtures() + "clients/wandb"});
   std::vector<std::string> names;
+  names.reserve(imported.runs.size());
   for (const model::Run& run : imported.runs) names.push_back(run.name);
   EXPECT_THAT(names, ElementsAre("failed", "finished", "killed", "own-axis"));
 }
