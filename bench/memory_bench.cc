@@ -39,7 +39,8 @@ int Main() {
     const std::size_t before = text.size();
     MakePiece(step, text);
     bytes += text.size() - before;
-    text.erase(0, reader.Consume(text, bytes >= kBytes));
+    const std::size_t taken = reader.Consume(text, bytes >= kBytes);
+    text.erase(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(taken));
   }
   std::size_t points = 0;
   for (const model::Series& series : builder.part().series) points += series.size();
