@@ -56,6 +56,20 @@ std::string HfTrainer() {
   return text;
 }
 
+// Coloured, as on a terminal, and of several ranks in turns.
+std::string Torchtitan() {
+  std::string text;
+  Noise noise;
+  for (int i = 8; text.size() < kBytes; ++i)
+    text += fmt::format(
+        "[rank{}]:[titan] 2026-05-22 18:51:59,{:03d} - root - INFO - \x1b[31mstep: {:2d}  \x1b[32mloss: {:7.4f}  "
+        "\x1b[38;2;180;60;0mgrad_norm: {:7.4f}  \x1b[38;2;54;234;195mmemory: {:5.2f}GiB(64.99%)  \x1b[34mtps: "
+        "{},{:03d}  "
+        "\x1b[36mtflops: {:.2f}  \x1b[35mmfu: {:.2f}%\x1b[39m\n",
+        i % 4, i % 1000, i / 4, 2 + noise(), 0.5 + noise(), 9 + noise(), 7, i % 1000, 42 + noise(), 13 + noise());
+  return text;
+}
+
 std::string RankLogs() {
   std::string text;
   for (int i = 0; text.size() < kBytes; ++i) {
@@ -113,6 +127,7 @@ int main() {
   using namespace vigil::bench;
   Measure("plain loop, a metric line per step", PlainLoop());
   Measure("Megatron lines", Megatron());
+  Measure("torchtitan, coloured lines of four ranks", Torchtitan());
   Measure("HF Trainer, dictionaries between bars", HfTrainer());
   Measure("rank logs without metrics", RankLogs());
   return 0;

@@ -167,6 +167,17 @@ bool HadFinished(const model::Run& run, const Event& event) {
   });
 }
 
+// Whether the training was started again behind the failure, in the same log, and went past it.
+bool WasOvercome(const model::Run& run, const Event& event) {
+  if (!event.run_went_on) return false;
+  return std::any_of(run.series.begin(), run.series.end(), [&](const model::Series& series) {
+    if (series.source != event.place.source || series.lines.size() != series.size()) return false;
+    return std::any_of(series.segment_starts.begin(), series.segment_starts.end(), [&](std::uint32_t start) {
+      return start > 0 && series.lines[start] > event.place.line && series.steps[start] <= event.step;
+    });
+  });
+}
+
 // A closed terminal or a keystroke is nobody's fault.
 bool IsHangup(const Trouble& trouble) {
   return trouble.row->id == "log/killed-signal" &&
@@ -177,6 +188,7 @@ bool IsHangup(const Trouble& trouble) {
 
 Severity SeverityOf(const model::Run& run, const Trouble& primary, const catalogue::Settings& settings) {
   const Severity base = settings.SeverityOf(primary.row->id, primary.row->severity);
+  if (WasOvercome(run, *primary.event)) return std::min(base, Severity::kInfo);
   if (primary.event->run_went_on) {
     const bool is_fallback = primary.row->id == kFallback;
     return std::min(base, is_fallback ? Severity::kInfo : Severity::kWarning);
@@ -272,7 +284,9 @@ std::string MessageOf(const model::Run& run, const Trouble& primary, const std::
   message += RankWords(ranks);
   if (event.step >= 0) message += fmt::format(" at step {}", event.step);
   message += MissingWords(run, MissingRanks(run, primary.row->id, ranks));
-  if (event.run_went_on) {
+  if (WasOvercome(run, event)) {
+    message += "; a later start got past it";
+  } else if (event.run_went_on) {
     message += "; the run went on";
   } else if (HadFinished(run, event)) {
     message += ", after the training was complete";

@@ -15,6 +15,7 @@ constexpr std::size_t kLongestPreface = 160;  // time, level, file, process and 
 
 // Length of the terminal escape sequence at the front of `text` (which begins with ESC).
 std::size_t EscapeLength(std::string_view text) {
+  text = text.substr(0, text.find_first_of("\n\r"));
   if (text.size() < 2) return text.size();
   if (text[1] == ']') {  // operating system command, ended by BEL
     const std::size_t bell = text.find('\a');
@@ -24,23 +25,6 @@ std::size_t EscapeLength(std::string_view text) {
   std::size_t i = 2;
   while (i < text.size() && (text[i] < '@' || text[i] > '~')) ++i;
   return std::min(i + 1, text.size());
-}
-
-bool HasControl(std::string_view text) {
-  return std::memchr(text.data(), kEscape, text.size()) != nullptr ||
-         std::memchr(text.data(), '\b', text.size()) != nullptr;
-}
-
-void RemoveControl(std::string_view text, std::string& out) {
-  out.clear();
-  for (std::size_t i = 0; i < text.size();) {
-    if (text[i] == kEscape) {
-      i += EscapeLength(text.substr(i));
-    } else {
-      if (text[i] != '\b') out += text[i];
-      ++i;
-    }
-  }
 }
 
 void DropOneSpace(std::string_view& text) {
@@ -161,6 +145,25 @@ std::size_t AppendJsonEscape(std::string_view text, std::string& out) {
 }
 
 }  // namespace
+
+bool HasControl(std::string_view text) {
+  return std::memchr(text.data(), kEscape, text.size()) != nullptr ||
+         std::memchr(text.data(), '\b', text.size()) != nullptr;
+}
+
+void RemoveControl(std::string_view text, std::string& out) {
+  out.clear();
+  const auto find = [&](char c, std::size_t from) { return std::min(text.find(c, from), text.size()); };
+  std::size_t escape = find(kEscape, 0);
+  std::size_t backspace = find('\b', 0);
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t stop = std::min(escape, backspace);
+    out += text.substr(at, stop - at);
+    at = stop + (stop == escape ? EscapeLength(text.substr(stop)) : 1);
+    if (escape < at) escape = find(kEscape, at);
+    if (backspace < at) backspace = find('\b', at);
+  }
+}
 
 bool IsBlank(std::string_view text) { return text.find_first_not_of(" \t") == std::string_view::npos; }
 

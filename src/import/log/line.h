@@ -25,6 +25,10 @@ class LineCleaner {
   std::string scratch_;
 };
 
+// Whether the text holds terminal escapes or backspaces, and the text without them; an escape ends with its line.
+bool HasControl(std::string_view text);
+void RemoveControl(std::string_view text, std::string& out);
+
 // What a notebook runner's log (one JSON object per write: {"stream_name":"stdout","time":1.5,"data":"..."}) wrote as
 // text; false when the line is no such object.
 bool UnwrapNotebookLine(std::string_view line, std::string& text);

@@ -211,6 +211,11 @@ void LogReader::CollectHints(const std::vector<Hint>& hints, std::size_t& next, 
 }
 
 void LogReader::ProcessBlock(std::string_view block) {
+  // Without colours, coloured lines are like each other too.
+  if (HasControl(block)) {
+    RemoveControl(block, plain_);
+    block = plain_;
+  }
   trainer_.Observe(block, block_offset_);
   while (!block.empty()) {
     std::size_t done = TakeLikeBefore(block, 0);

@@ -85,6 +85,7 @@ class LogReader final : public Reader {
   NamedNumbers numbers_;
   Hints hints_;
   std::string unwrapped_;
+  std::string plain_;  // the block at hand without colours
   std::vector<Hint> block_hints_;
   std::vector<Hint> wrapped_hints_;
   std::vector<SignatureMatcher::PatternId> all_patterns_;

@@ -147,6 +147,15 @@ TEST(LogFindings, AreMilderOnceTheTrainingWasComplete) {
   EXPECT_EQ(crashed[0].severity, Severity::kError);
 }
 
+TEST(LogFindings, OnlyMentionWhatALaterStartGotPast) {
+  std::string text = "step 0 loss 3\nstep 5 loss 2.5\ntorch.OutOfMemoryError: CUDA out of memory.\n";
+  for (int step = 0; step < 20; ++step) text += "step " + std::to_string(step) + " loss 2.5\n";
+  const auto findings = FindingsOf(text);
+  ASSERT_FALSE(findings.empty());
+  EXPECT_EQ(findings[0].severity, Severity::kInfo);
+  EXPECT_THAT(findings[0].message, HasSubstr("at step 5; a later start got past it"));
+}
+
 TEST(LogFindings, KeepFailuresOfDifferentStepsApart) {
   const auto findings = FindingsOf(
       "step 4 loss 2\nFileNotFoundError: a.bin\nstep 1 loss 3\nstep 2 loss 3\nModuleNotFoundError: No module named "
