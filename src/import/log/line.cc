@@ -15,16 +15,13 @@ constexpr std::size_t kLongestPreface = 160;  // time, level, file, process and 
 
 // Length of the terminal escape sequence at the front of `text` (which begins with ESC).
 std::size_t EscapeLength(std::string_view text) {
-  text = text.substr(0, text.find_first_of("\n\r"));
-  if (text.size() < 2) return text.size();
-  if (text[1] == ']') {  // operating system command, ended by BEL
-    const std::size_t bell = text.find('\a');
-    return bell == std::string_view::npos ? text.size() : bell + 1;
-  }
-  if (text[1] != '[') return 2;
-  std::size_t i = 2;
-  while (i < text.size() && (text[i] < '@' || text[i] > '~')) ++i;
-  return std::min(i + 1, text.size());
+  const auto ends = [&](std::size_t at) { return at >= text.size() || text[at] == '\n' || text[at] == '\r'; };
+  if (ends(1)) return 1;
+  const bool command = text[1] == ']';  // to the operating system, ended by BEL
+  if (!command && text[1] != '[') return 2;
+  std::size_t at = 2;
+  while (!ends(at) && (command ? text[at] != '\a' : text[at] < '@' || text[at] > '~')) ++at;
+  return ends(at) ? at : at + 1;
 }
 
 void DropOneSpace(std::string_view& text) {
