@@ -110,13 +110,18 @@ class Watch {
 
   // False when nobody reads any more.
   bool Show(const model::Report& now) {
+    const bool heard = RaiseAlarms(now);
+    const double now_unix_s = static_cast<double>(platform::UnixNs()) * 1e-9;
+    return canvas_.Draw(report::RenderLive(now, Text(), now_unix_s)) && heard;
+  }
+
+  bool RaiseAlarms(const model::Report& now) {
     bool heard = true;
     for (report::Alarm& alarm : book_.Update(now)) {
       alarm.time = platform::LocalTime();
       heard = canvas_.Print(options_.json ? report::AlarmJson(alarm) : report::AlarmText(alarm, Text())) && heard;
     }
-    const double now_unix_s = static_cast<double>(platform::UnixNs()) * 1e-9;
-    return canvas_.Draw(report::RenderLive(now, Text(), now_unix_s)) && heard;
+    return heard;
   }
 
   report::TextOptions Text() const { return TextOptionsFor(options_.layout); }
@@ -127,6 +132,8 @@ class Watch {
     canvas_.Clear();
     if (report.runs.empty())
       return Refuse(fmt::format("nothing that vigil can read appeared at {}", Join(options_.paths, ", ")));
+    // Some things are judged at the end alone: the verdict tells them, machines read the alarms.
+    if (options_.json) RaiseAlarms(report);
     report::TextOptions text = Text();
     text.brief = true;
     return options_.json ? ExitCode(report, options_.limits)

@@ -1,7 +1,9 @@
 // Full disks, folders that vanish or cannot be written, clocks that jump, two processes of one rank: recording goes on,
 // and the journal says what happened.
 #include <gmock/gmock.h>
+#include <signal.h>
 #include <sys/mount.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -92,6 +94,55 @@ TEST(JournalTrouble, AFullDiskLosesOnlyWhatTheRingCannotKeep) {
   ASSERT_THAT(kept.events, SizeIs(1));
   EXPECT_EQ(kept.events[0].kind, EventKind::kGap);
   EXPECT_THAT(kept.events[0].text, HasSubstr("No space left on device"));
+}
+
+// No file of this process may become larger than that, while it lives: what a quota does, to one's own files.
+class FileSizeLimit {
+ public:
+  explicit FileSizeLimit(rlim_t bytes) {
+    sigset_t signals;
+    ::sigemptyset(&signals);
+    ::sigaddset(&signals, SIGXFSZ);
+    ::pthread_sigmask(SIG_BLOCK, &signals, nullptr);  // as in the recorder's own thread
+    ::getrlimit(RLIMIT_FSIZE, &before_);
+    rlimit limit = before_;
+    limit.rlim_cur = bytes;
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  ~FileSizeLimit() { ::setrlimit(RLIMIT_FSIZE, &before_); }
+  FileSizeLimit(const FileSizeLimit&) = delete;
+  FileSizeLimit& operator=(const FileSizeLimit&) = delete;
+
+ private:
+  rlimit before_ = {};
+};
+
+TEST(JournalTrouble, AQuotaStopsTheFileAndNotTheRecording) {
+  const TemporaryFolder folder;
+  Ring ring = SmallRing();
+  const auto mover = Mover::Create(ring, OptionsFor(folder.path())).value();
+  LaneWriter writer = ring.Writer(1);
+  std::int64_t step = 0;
+  const auto record = [&] {
+    Pass(1);
+    for (int i = 0; i < 100; ++i, ++step)
+      writer.AddScalar(0, step, std::sqrt(static_cast<double>(step)), fake_monotonic_ns);
+    return mover->Move(false);
+  };
+  bool failed = false;
+  {
+    const FileSizeLimit limit(8192);
+    for (int round = 0; round < 100; ++round) failed |= !record();
+    EXPECT_EQ(mover->status().problem, EFBIG);
+  }
+  ASSERT_TRUE(failed);
+  EXPECT_TRUE(record());
+  const Kept kept = Decode(ReadAll(mover->path()));
+  EXPECT_THAT(kept.damages, IsEmpty());
+  std::uint64_t lost = 0;
+  for (const Loss& loss : kept.losses) lost += loss.records;
+  EXPECT_EQ(kept.points.at(0).size() + lost, static_cast<std::size_t>(step)) << "every record is there or counted";
+  EXPECT_EQ(kept.points.at(0).back().step, step - 1);
 }
 
 TEST(JournalTrouble, AReadOnlyFolderIsRefusedWithItsNameAndReason) {

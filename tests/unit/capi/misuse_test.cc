@@ -1,0 +1,125 @@
+// Calls at the wrong time and from the wrong place: after fork, after fork and exec, from other threads, while the
+// process ends. Each is a code or does its work; none is undefined.
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <thread>
+#include <vigil/vigil.hpp>
+
+#include "import/import.h"
+
+namespace {
+
+class Misuse : public testing::Test {
+ protected:
+  Misuse() {
+    std::string name = (std::filesystem::temp_directory_path() / "vigil_misuse_XXXXXX").string();
+    folder_ = ::mkdtemp(name.data());
+  }
+  ~Misuse() override { std::filesystem::remove_all(folder_); }
+
+  vigil_run Open() const {
+    vigil_run_options options = VIGIL_RUN_OPTIONS_INIT;
+    options.folder = folder_.c_str();
+    vigil_run run = {0};
+    EXPECT_EQ(vigil_run_open(&options, &run), VIGIL_OK) << vigil_last_error();
+    return run;
+  }
+  static vigil_series Series(vigil_run run) {
+    vigil_series series = {0};
+    EXPECT_EQ(vigil_series_open(run, "loss", nullptr, &series), VIGIL_OK);
+    return series;
+  }
+  std::size_t Points() const {
+    const auto imported = vigil::import::ImportPaths({folder_});
+    if (imported.runs.empty() || imported.runs[0].Find("loss") == nullptr) return 0;
+    return imported.runs[0].Find("loss")->size();
+  }
+  std::string folder_;
+};
+
+int ExitCodeOf(pid_t child) {
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+TEST_F(Misuse, EveryCallAfterForkIsToldApart) {
+  const vigil_run run = Open();
+  const vigil_series series = Series(run);
+  vigil_guard guard = {0};
+  ASSERT_EQ(vigil_guard_open(run, nullptr, &guard), VIGIL_OK);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    vigil_decision decision = {sizeof decision, 0, 0, 0, 0, {}};
+    const bool told = vigil_series_add(series, 1, 1) == VIGIL_FORKED && vigil_step_begin(run, 1) == VIGIL_FORKED &&
+                      vigil_batch_add(run, 1, 1) == VIGIL_FORKED && vigil_config_set(run, "a", "b") == VIGIL_FORKED &&
+                      vigil_run_flush(run, 10) == VIGIL_FORKED && vigil_run_close(run, 0) == VIGIL_FORKED &&
+                      vigil_guard_judge(guard, 1, 1, 1, &decision) == VIGIL_FORKED &&
+                      decision.action == VIGIL_ACTION_GO;
+    ::_exit(told ? 0 : 1);
+  }
+  EXPECT_EQ(ExitCodeOf(child), 0);
+  EXPECT_EQ(vigil_series_add(series, 1, 1), VIGIL_OK) << "the parent goes on";
+  EXPECT_EQ(vigil_guard_close(guard), VIGIL_OK);
+  EXPECT_EQ(vigil_run_close(run, 0), VIGIL_OK);
+  EXPECT_EQ(Points(), 1U);
+}
+
+// Another program in the child inherits neither files nor locks: the parent's record stays its own.
+TEST_F(Misuse, AChildThatBecomesAnotherProgramTakesNothingAlong) {
+  const vigil_run run = Open();
+  const vigil_series series = Series(run);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::execl("/bin/sh", "sh", "-c", "ls -l /proc/self/fd | grep -q 'vigil' && exit 7; exit 0", nullptr);
+    ::_exit(9);
+  }
+  EXPECT_EQ(ExitCodeOf(child), 0);
+  for (std::int64_t step = 0; step < 100; ++step) EXPECT_EQ(vigil_series_add(series, step, 1), VIGIL_OK);
+  EXPECT_EQ(vigil_run_close(run, 0), VIGIL_OK);
+  EXPECT_EQ(Points(), 100U);
+}
+
+TEST_F(Misuse, HandlesMayBeUsedAndClosedByAnyThread) {
+  const vigil_run run = Open();
+  const vigil_series series = Series(run);
+  EXPECT_EQ(vigil_step_begin(run, 1), VIGIL_OK);
+  std::thread([&] {
+    EXPECT_EQ(vigil_series_add(series, 1, 1), VIGIL_OK);
+    EXPECT_NE(vigil_step_end(run), -1);  // the step of another thread: done or refused
+    EXPECT_EQ(vigil_run_close(run, 0), VIGIL_OK);
+    EXPECT_EQ(vigil_run_close(run, 0), VIGIL_CLOSED) << "twice";
+  }).join();
+  EXPECT_EQ(vigil_series_add(series, 2, 1), VIGIL_CLOSED);
+  EXPECT_EQ(vigil_step_end(run), VIGIL_CLOSED);
+  EXPECT_EQ(Points(), 1U);
+}
+
+vigil_run run_at_exit = {0};
+vigil_series series_at_exit = {0};
+
+// Destructors and handlers of the program may run before or after those of the library.
+TEST_F(Misuse, CallsWhileTheProcessEndsAreCodes) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const auto late = [] {
+      const int code = vigil_series_add(series_at_exit, 7, 1);
+      if (code != VIGIL_OK && code != VIGIL_CLOSED) ::_exit(5);
+      if (vigil_run_close(run_at_exit, 0) > VIGIL_NO_MEMORY) ::_exit(6);
+    };
+    std::atexit(late);
+    run_at_exit = Open();
+    series_at_exit = Series(run_at_exit);
+    std::atexit(late);
+    vigil_series_add(series_at_exit, 1, 1);
+    std::exit(0);
+  }
+  EXPECT_EQ(ExitCodeOf(child), 0);
+  EXPECT_GE(Points(), 1U);
+}
+
+}  // namespace
