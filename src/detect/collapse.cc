@@ -20,6 +20,7 @@ class Collapse : public Detector {
  public:
   explicit Collapse(const Context& context)
       : enabled_(!context.reinforcement),
+        running_mean_(context.primary != nullptr && context.primary->aggregation == model::Aggregation::kRunningMean),
         zero_points_(context.Threshold("zero_points")),
         constant_points_(context.Threshold("constant_points")) {}
 
@@ -31,20 +32,27 @@ class Collapse : public Detector {
     if (!enabled_ || !std::isfinite(sample.value)) return;
     ++points_;
     if (current_.points == 0 || sample.value != current_.first.value) {
-      const double before = current_.points == 0 ? kUnknown : current_.first.value;
+      const double before = points_ == 1 ? kUnknown : before_.Median();
       current_ = {sample, sample.step, before, 0, 0};
     }
     ++current_.points;
     current_.last_step = sample.step;
     if (grad_.step == sample.step && grad_.value > 0) ++current_.moving_gradients;
     zeros_ += sample.value == 0.0 ? 1 : 0;
+    if (sample.value != 0.0) before_.Push(sample.value);
     resolution_ = std::min(resolution_, ResolutionOf(sample.value));
     if (IsCollapsed(current_) && current_.points > worst_.points) worst_ = current_;
   }
 
+  void Restart(std::int64_t step) override {
+    current_ = {};
+    if (worst_.first.step >= step) worst_ = {};
+    worst_.last_step = std::min(worst_.last_step, step - 1);
+  }
+
   void Report(std::vector<model::Finding>& out) const override {
     if (!enabled_ || worst_.points == 0) return;
-    const bool at_end = worst_.last_step == current_.last_step;
+    const bool at_end = worst_.last_step == current_.last_step && worst_.first.step == current_.first.step;
     const double value = worst_.first.value;
     model::Finding finding = MakeFinding(worst_.first.step, worst_.last_step,
                                          fmt::format("loss is exactly {} on {} points in a row from step {}",
@@ -65,7 +73,7 @@ class Collapse : public Detector {
   // Below this a loss rounded to four decimals may well print as 0.
   static constexpr double kNearZero = 0.02;
   // With fewer units than this in the value, the log rounds so much that a real loss repeats itself.
-  static constexpr double kDigits = 100;
+  static constexpr double kDigits = 2000;
   double resolution_ = 1;
 
   // The unit of the last decimal that the value has, down to 1e-6.
@@ -84,15 +92,18 @@ class Collapse : public Detector {
     }
     // A loss that stands still while the gradient moves is a rounded or a smoothed one.
     const bool rounded = std::abs(stretch.first.value) < kDigits * resolution_;
-    return points >= constant_points_ && stretch.moving_gradients * 2 < stretch.points && !rounded;
+    // And late in an epoch a mean over all of it moves by less than the last digit.
+    return !running_mean_ && points >= constant_points_ && stretch.moving_gradients * 2 < stretch.points && !rounded;
   }
 
   bool enabled_;
+  bool running_mean_;
   double zero_points_;
   double constant_points_;
   Sample grad_{1, model::kNoStep, 0, 0};
   Stretch current_;
   Stretch worst_;
+  stats::RobustWindow before_{9};  // the last values that are not 0: one large batch among small ones says nothing
   std::uint64_t points_ = 0;
   std::uint64_t zeros_ = 0;
 };

@@ -105,7 +105,11 @@ class BegunAnew : public Detector {
     counting_.Observe(sample);
   }
   void Restart(std::int64_t step) override {
-    if (step <= first_step_) counting_ = Counting(context_);
+    if (step <= first_step_) {
+      counting_ = Counting(context_);
+    } else {
+      counting_.Restart(step);
+    }
   }
   void Report(std::vector<model::Finding>& out) const override { counting_.Report(out); }
 

@@ -235,7 +235,8 @@ bool IsCovered(const model::Finding& finding, const std::vector<model::Finding>&
     if (cover.covered != finding.id) continue;
     for (const model::Finding& root : all) {
       const bool overlaps = root.last_step >= finding.first_step && root.first_step <= finding.last_step;
-      if (root.id == cover.root && overlaps && root.severity >= model::Severity::kWarning) return true;
+      const bool same = root.id == cover.root && root.labels == finding.labels;
+      if (same && overlaps && root.severity >= model::Severity::kWarning) return true;
     }
   }
   return false;

@@ -34,6 +34,9 @@ class GradExplosion : public Detector {
     history_.ForgetFrom(step);
     rises_ = 0;
     above_ = 0;
+    if (exploded_.from.step >= step) exploded_ = {};
+    if (longest_start_.step >= step) longest_above_ = 0;
+    if (largest_.step >= step) largest_ = {};
   }
 
   void Report(std::vector<model::Finding>& out) const override {
@@ -116,10 +119,10 @@ class GradExplosion : public Detector {
   }
 
   bool StaysAboveLimit() const {
-    const double needed = std::max(sustained_, kSustainedShare * static_cast<double>(points_));
-    const bool ends_above = points_ >= recent_.size() && stats::Median({recent_.begin(), recent_.end()}) > limit_;
-    return static_cast<double>(longest_above_) >= needed &&
-           (ends_above || static_cast<double>(longest_above_) >= 2 * sustained_);
+    const bool ends_above = points_ >= recent_.size() && stats::Median({recent_.begin(), recent_.end()}) > limit_ &&
+                            static_cast<double>(longest_above_) >= sustained_;
+    const double passed = std::max(2 * sustained_, kSustainedShare * static_cast<double>(points_));
+    return ends_above || static_cast<double>(longest_above_) >= passed;
   }
 
   Rise RiseOfLevel() const {
@@ -204,13 +207,16 @@ class GradZero : public Detector {
 class GradVanishing : public Detector {
  public:
   explicit GradVanishing(const Context& context)
-      : enabled_(!context.reinforcement),
-        floor_(context.Threshold("floor")),
-        share_(context.Threshold("share")) {}
+      : enabled_(!context.reinforcement), floor_(context.Threshold("floor")), share_(context.Threshold("share")) {}
 
   void Observe(const Sample& sample) override {
     if (sample.role == 1) return loss_.Add(sample.step, sample.value);
     if (std::isfinite(sample.value) && sample.value > 0) history_.Add(sample.step, sample.value);
+  }
+
+  void Restart(std::int64_t step) override {
+    history_.ForgetFrom(step);
+    loss_.ForgetFrom(step);
   }
 
   void Report(std::vector<model::Finding>& out) const override {

@@ -25,12 +25,14 @@ class Curve {
       return;
     }
     history_.Add(sample.step, std::log(sample.value));
+    if (first_.size() < kFirst) first_.push_back({sample.step, std::log(sample.value)});
     recent_.push_back({sample.step, std::log(sample.value)});
     if (recent_.size() > kRecent) recent_.pop_front();
   }
   void ForgetFrom(std::int64_t step) {
     history_.ForgetFrom(step);
     while (!recent_.empty() && recent_.back().step >= step) recent_.pop_back();
+    while (!first_.empty() && first_.back().step >= step) first_.pop_back();
   }
 
   bool judged() const { return judged_; }
@@ -45,12 +47,21 @@ class Curve {
     double log = 0;
   };
   const std::deque<Point>& recent() const { return recent_; }
+  // Where it began: in a long run the first bucket has most of the learning in it.
+  double FirstLog() const {
+    std::vector<double> logs;
+    logs.reserve(first_.size());
+    for (const Point& point : first_) logs.push_back(point.log);
+    return stats::Median(std::move(logs));
+  }
 
  private:
   static constexpr std::size_t kRecent = 64;
+  static constexpr std::size_t kFirst = 3;
   bool judged_;
   stats::BucketHistory history_{128};
   std::deque<Point> recent_;
+  std::vector<Point> first_;
 };
 
 std::span<const double> Tail(std::span<const double> values, std::size_t count) {
@@ -151,39 +162,58 @@ class Divergence : public Detector {
            *std::min_element(last.begin(), last.end()) > (confirmed ? smooth[best] + 0.5 * min_log_ratio_ : bar);
   }
 
-  // The run went as usual until its last few points, which stand far above all that: the level of the last tenth does
-  // not know it yet, but the run may have been stopped because of it.
+  // The run went as usual until its last points, which stand far above all that: the level of the last tenth does not
+  // know it yet, but the run may have been stopped because of it. What was usual is told by the part before that tenth.
   bool ReportLateRise(std::span<const double> smooth, std::size_t best, std::vector<model::Finding>& out) const {
     const auto& recent = curve_.recent();
     if (recent.size() < kEnoughForRecent + kLatePoints) return false;
+    const std::size_t late = std::max(kLatePoints, smooth.size() / 10);
+    const std::span<const double> before =
+        Tail(smooth.first(smooth.size() - late), std::max(kLatePoints, smooth.size() / 4));
     std::vector<double> logs;
     logs.reserve(recent.size());
     for (const Curve::Point& point : recent) logs.push_back(point.log);
     const std::span<const double> last = Tail(logs, kLatePoints);
-    const std::span<const double> before = std::span(logs).first(logs.size() - kLatePoints);
     const double usual = MedianOf(before);
-    const double noise = std::max({stats::NoiseSigma(before), stats::RobustSigma(before), kSmallestNoise});
+    const double noise = std::max({stats::NoiseSigma(logs), stats::RobustSigma(before), kSmallestNoise});
     const double end = MedianOf(last);
     const double bar = std::max(usual, smooth[best]) + std::max(min_log_ratio_, recent_z_ * noise);
-    const bool returning = last.back() < last.front();
-    if (returning || *std::min_element(last.begin(), last.end()) <= bar || IsNegligible(smooth, best, end))
-      return false;
+    if (*std::min_element(last.begin(), last.end()) <= bar || IsNegligible(smooth, best, end)) return false;
+    const double quarter = usual + 0.25 * (end - usual);
     std::size_t first_up = logs.size() - 1;
-    while (first_up > 0 && logs[first_up - 1] > usual + 0.25 * (end - usual)) --first_up;
+    while (first_up > 0 && logs[first_up - 1] > quarter) --first_up;
+    if (IsReturning(std::span(logs).subspan(first_up), usual)) return false;
+    const std::int64_t step = first_up > 0 ? recent[first_up].step : FirstBucketAbove(quarter);
     model::Finding finding = MakeFinding(
-        recent[first_up].step, curve_.last_step(),
-        fmt::format("loss turned up at step {} and ends at {}, {}x its usual {}", recent[first_up].step,
-                    FormatNumber(std::exp(end)), FormatNumber(std::exp(end - usual)), FormatNumber(std::exp(usual))));
-    AddEvidence(finding, fmt::format("usual loss {} before the rise", FormatNumber(std::exp(usual))),
-                recent[first_up].step, std::exp(usual));
+        step, curve_.last_step(),
+        fmt::format("loss turned up at step {} and ends at {}, {}x its usual {}", step, FormatNumber(std::exp(end)),
+                    FormatNumber(std::exp(end - usual)), FormatNumber(std::exp(usual))));
+    AddEvidence(finding, fmt::format("usual loss {} before the rise", FormatNumber(std::exp(usual))), step,
+                std::exp(usual));
     AddEvidence(finding, fmt::format("loss {} at the end", FormatNumber(std::exp(end))), curve_.last_step(),
                 std::exp(end));
     AddMeasure(finding, "best", std::exp(smooth[best]));
     AddMeasure(finding, "end", std::exp(end));
     AddMeasure(finding, "start", std::exp(smooth.front()));
-    AddMeasure(finding, "turn_step", static_cast<double>(recent[first_up].step));
+    AddMeasure(finding, "turn_step", static_cast<double>(step));
     out.push_back(std::move(finding));
     return true;
+  }
+
+  // A few points that go down from one to the next are a spike on its way back; of more, half of the way must be done.
+  static bool IsReturning(std::span<const double> risen, double usual) {
+    if (risen.size() <= 2 * kLatePoints) return risen.back() < Tail(risen, kLatePoints).front();
+    const std::vector<double> smooth = stats::SmoothByMedian({risen.begin(), risen.end()}, kLatePoints);
+    const double peak = *std::max_element(smooth.begin(), smooth.end());
+    return smooth.back() < usual + 0.5 * (peak - usual);
+  }
+
+  // The first step of the stretch at the end whose buckets all stand above `log`.
+  std::int64_t FirstBucketAbove(double log) const {
+    const std::vector<double> logs = curve_.Logs();
+    std::size_t i = logs.size() - 1;
+    while (i > 0 && logs[i - 1] > log) --i;
+    return curve_.At(i).first_step;
   }
 
   // The loss left for several times its level early on, stayed away for a good part of the run and came back: whatever
@@ -208,7 +238,9 @@ class Divergence : public Detector {
     AddEvidence(finding, fmt::format("loss {} at step {}", FormatNumber(top), curve_.At(peak).last_step),
                 curve_.At(peak).last_step, top);
     AddMeasure(finding, "best", level);
-    AddMeasure(finding, "end", top);
+    AddMeasure(finding, "end", std::exp(smooth.back()));
+    AddMeasure(finding, "peak", top);
+    AddMeasure(finding, "came_back", 1);
     AddMeasure(finding, "start", std::exp(smooth.front()));
     AddMeasure(finding, "turn_step", static_cast<double>(first));
     out.push_back(std::move(finding));
@@ -250,6 +282,10 @@ class Divergence : public Detector {
     } else if (recovering && end < smooth.front()) {  // still worse than at the start is no recovery
       finding.severity = model::Severity::kWarning;
       finding.message += "; it is falling again";
+    } else if (IsANewPhase(logs, smooth, first_up, best)) {
+      finding.severity = model::Severity::kWarning;
+      finding.message +=
+          "; it stepped up at once and falls from there: did the data, the objective or a weight change?";
     }
     AddEvidence(finding, fmt::format("best loss {} at step {}", FormatNumber(best_value), curve_.At(best).last_step),
                 curve_.At(best).last_step, best_value);
@@ -259,6 +295,21 @@ class Divergence : public Detector {
     AddMeasure(finding, "start", std::exp(smooth.front()));
     AddMeasure(finding, "turn_step", static_cast<double>(curve_.At(turn).last_step));
     return finding;
+  }
+
+  // One step up to a level from which it falls again, well below where the run began: what another part of the data, or
+  // another term of the loss, looks like. A run that broke does not go on learning from there.
+  static bool IsANewPhase(std::span<const double> logs, std::span<const double> smooth, std::size_t first_up,
+                          std::size_t best) {
+    if (first_up < 2 || logs.size() < first_up + 2 * kRises) return false;
+    const double level = MedianOf(Tail(logs.first(first_up), kRises));
+    const double after = MedianOf(logs.subspan(first_up, kRises));
+    double steepest = 0;
+    for (std::size_t i = std::max<std::size_t>(first_up - 1, 1); i < std::min(first_up + 2, logs.size()); ++i)
+      steepest = std::max(steepest, logs[i] - logs[i - 1]);
+    const bool at_once = steepest > 0.7 * (after - level) && after > level;
+    const bool learns_on = stats::TrendZ(logs.subspan(first_up)) < kRecoveringZ;
+    return at_once && learns_on && after < smooth.front() && level < smooth[best] + 0.25 * (after - smooth[best]);
   }
 
   static constexpr double kSmallestNoise = 0.01;
@@ -290,7 +341,7 @@ class Divergence : public Detector {
 class NotDecreasing : public Detector {
  public:
   explicit NotDecreasing(const Context& context)
-      : min_points_(context.Threshold("min_points")),
+      : min_points_(MinPoints(context)),
         min_improvement_(context.Threshold("min_improvement")),
         trend_z_(context.Threshold("trend_z")),
         crawl_(context.Threshold("crawl")),
@@ -313,6 +364,8 @@ class NotDecreasing : public Detector {
     const std::size_t opening = std::max<std::size_t>(3, logs.size() / 20);
     const double start = MedianOf(std::span(logs).first(opening));
     const double end = MedianOf(Tail(logs, std::max<std::size_t>(3, logs.size() / 4)));
+    // What was learned within the first bucket of a long run was learned.
+    if (curve_.FirstLog() - end > std::max(kLearnedAtOnce, 4 * stats::NoiseSigma(logs))) return;
     const std::vector<double> smooth = stats::SmoothByMedian(logs, 5);
     const double best = *std::min_element(smooth.begin(), smooth.end());
     const double noise = stats::NoiseSigma(logs);
@@ -357,6 +410,13 @@ class NotDecreasing : public Detector {
     return buckets[buckets.size() * 4 / 5].mean < kAtPeak * buckets.back().mean;
   }
 
+  // A point that stands for a whole epoch says as much as many.
+  static double MinPoints(const Context& context) {
+    const bool epochs = context.primary != nullptr && context.primary->axis == model::Axis::kEpoch;
+    return std::min(context.Threshold("min_points"),
+                    epochs ? context.Threshold("min_epochs") : std::numeric_limits<double>::infinity());
+  }
+
   // The log begins in the middle of a run: what was learned before it is not seen.
   bool BeginsLate() const {
     const std::int64_t first = curve_.At(0).first_step;
@@ -371,6 +431,7 @@ class NotDecreasing : public Detector {
     return tuned ? kLowForLanguage : kSmallLoss;
   }
 
+  static constexpr double kLearnedAtOnce = 0.2;
   static constexpr double kSmallLoss = 0.05;
   static constexpr double kLowForLanguage = 1.5;
   static constexpr double kAtPeak = 0.95;
@@ -437,17 +498,26 @@ class Plateau : public Detector {
     return false;
   }
 
+  // Neither a valley nor a hill: on the whole it stays where its median is.
+  static bool StaysPut(std::span<const double> logs, double blur) {
+    const std::vector<double> smooth =
+        stats::SmoothByMedian({logs.begin(), logs.end()}, std::max<std::size_t>(5, logs.size() / 8) | 1U);
+    const auto [low, high] = std::minmax_element(smooth.begin(), smooth.end());
+    return *high - *low < kWander + 6 * blur;
+  }
+
   // No downward trend, and enough points for the noise that a slow one would have been seen.
   static bool IsLevel(std::span<const double> logs, double allowed) {
     const double span = stats::TheilSenSlope(logs) * static_cast<double>(logs.size());
     const double blur = 2 * stats::NoiseSigma(logs) / std::sqrt(static_cast<double>(logs.size()));
     // A fall too small to matter is level, however certain it is.
     const double certain = allowed > kLevelSpan ? -4 : -2;
+    if (!StaysPut(logs, blur)) return false;
     return blur < allowed && (span > -kNoMatter || (span > -allowed && stats::TrendZ(logs) > certain));
   }
 
   bool Judge(std::span<const double> logs, std::size_t from, double span, std::vector<model::Finding>& out) const {
-    const double start = MedianOf(logs.first(std::min<std::size_t>(3, logs.size())));
+    const double start = std::max(MedianOf(logs.first(std::min<std::size_t>(3, logs.size()))), curve_.FirstLog());
     const double level = MedianOf(logs.subspan(from));
     const double ratio = std::exp(level - start);
     const bool little_gained = ratio >= min_level_ && span <= kLevelSpan;
@@ -481,6 +551,7 @@ class Plateau : public Detector {
     return peak == 0 || highest_after > 0.1 * peak;
   }
 
+  static constexpr double kWander = 0.06;
   static constexpr double kNearChance = 0.93;
   static constexpr double kFewestTokens = 16;
   static constexpr double kLevelSpan = 0.015;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <string>
 
 #include "base/base.h"
@@ -47,7 +48,7 @@ Role RoleOf(const catalogue::SignatureRow& row) {
 // The signal that ended a process, 0 when none did: Python's code -9, a shell's 137.
 std::int64_t SignalOf(std::int64_t code) {
   constexpr std::int64_t kLast = 64;
-  if (code < 0) return -code;
+  if (code < 0) return code < -kLast ? 0 : -code;
   return code > 128 && code <= 128 + kLast ? code - 128 : 0;
 }
 
@@ -268,13 +269,23 @@ std::string MissingWords(const model::Run& run, const std::vector<std::int32_t>&
                      last < 0 ? "" : fmt::format(" (its last line is of step {})", last));
 }
 
+// Whether the sign stands in the text by itself, and not within a longer number or word.
+bool StandsAlone(std::string_view text, std::string_view sign) {
+  const auto is_part = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-'; };
+  for (std::size_t at = text.find(sign); at != std::string_view::npos; at = text.find(sign, at + 1)) {
+    const std::size_t end = at + sign.size();
+    if ((at == 0 || !is_part(text[at - 1])) && (end == text.size() || !is_part(text[end]))) return true;
+  }
+  return false;
+}
+
 // Nothing but the kernel's log tells who sent it.
 bool IsSigkill(const Trouble& trouble) {
   if (trouble.row->id != "log/killed-signal") return false;
   constexpr std::array<std::string_view, 6> kSigns = {"-9",     "137",           "SIGKILL",
                                                       "Killed", "got signal: 9", "9 death signal"};
   return std::any_of(kSigns.begin(), kSigns.end(),
-                     [&](std::string_view sign) { return trouble.text.find(sign) != std::string::npos; });
+                     [&](std::string_view sign) { return StandsAlone(trouble.text, sign); });
 }
 
 std::string MessageOf(const model::Run& run, const Trouble& primary, const std::vector<std::int32_t>& ranks) {

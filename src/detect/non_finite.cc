@@ -19,8 +19,12 @@ class BadPoints {
       ++good_;
       return;
     }
+    if (overwritten_) {  // what it was before is overwritten; this is another
+      count_ = 0;
+      longest_ = 0;
+      overwritten_ = false;
+    }
     if (count_ == 0) first_ = sample;
-    overwritten_ = false;  // it came again
     last_step_ = sample.step;
     ++count_;
     good_since_ = 0;
@@ -106,12 +110,12 @@ class NonFiniteLoss : public Detector {
     const bool by_code = (replaced_ && zero && !has_gradient && bad_.good() > 0) || IsLargestOfItsType(sample.value);
     const bool hidden = by_gradient || by_code;
     const bool visible = !std::isfinite(sample.value);
-    if (hidden && !bad_.any()) {
+    if (hidden && IsNew()) {
       hidden_ = zero ? Hidden::kZero : Hidden::kLargest;
       // An averaging logger still shows the finite steps of that interval.
       began_ = by_gradient ? grad_turned_bad_ : sample;
     }
-    if (visible && !bad_.any()) {
+    if (visible && IsNew()) {
       began_ = sample;
       hidden_ = model::IsNoValue(sample.value) ? Hidden::kLeftOut : Hidden::kNot;
     }
@@ -124,6 +128,7 @@ class NonFiniteLoss : public Detector {
     in_hidden_ = false;
     grad_is_bad_ = false;
   }
+  bool IsNew() const { return !bad_.any() || bad_.overwritten(); }
 
   void Report(std::vector<model::Finding>& out) const override {
     if (!bad_.any()) return;
@@ -285,6 +290,7 @@ class NonFiniteGrad : public Detector {
   void Restart(std::int64_t step) override {
     bad_.Restart(step);
     loss_.ForgetFrom(step);
+    if (first_bad_loss_ >= step) first_bad_loss_ = model::kNoStep;
   }
 
   void Report(std::vector<model::Finding>& out) const override {

@@ -31,6 +31,7 @@ class EntropyCollapse : public Detector {
   }
   void Restart(std::int64_t step) override {
     history_.ForgetFrom(step);
+    reward_.ForgetFrom(step);
     below_ = 0;
   }
 
@@ -44,6 +45,11 @@ class EntropyCollapse : public Detector {
                       FormatNumber(floor_), first_below_.step, FormatNumber(last_.value)));
       // A policy that is certain and right has solved its task; that it can no longer explore is worth knowing.
       if (RewardIsAtItsBest()) finding.severity = model::Severity::kWarning;
+      if (start < floor_) {
+        finding.severity = model::Severity::kInfo;
+        finding.message =
+            fmt::format("entropy is below {} from the start ({})", FormatNumber(floor_), FormatNumber(start));
+      }
       AddEvidence(finding, fmt::format("entropy {} at step {}", FormatNumber(first_below_.value), first_below_.step),
                   first_below_.step, first_below_.value, first_below_.line);
       AddMeasure(finding, "start", start);

@@ -40,6 +40,14 @@ class LrZero : public Detector {
     }
   }
 
+  void Restart(std::int64_t step) override {
+    streak_ = 0;
+    if (longest_start_.step >= step) longest_ = 0;
+    longest_end_ = std::min(longest_end_, step - 1);
+    loss_.ForgetFrom(step);
+    reward_.ForgetFrom(step);
+  }
+
   void Report(std::vector<model::Finding>& out) const override {
     if (static_cast<double>(longest_) < min_points_ || IsTheEndOfASchedule() || IsRoundedAway()) return;
     const bool always = zeros_ == points_;
@@ -210,6 +218,7 @@ class ScheduleBreak : public Detector {
     restarted_ = true;
     at_restart_ = step;
     window_.clear();
+    std::erase_if(breaks_, [&](const Break& found) { return found.to.step >= step; });
     RememberUpTo(step);
   }
 
@@ -329,19 +338,28 @@ class ScheduleBreak : public Detector {
       breaks_.push_back({*nearest, sample, true});
   }
 
-  // Warm restarts: upward jumps to one height at one distance.
+  // Warm restarts: upward jumps to one height, each from the bottom of a cycle, or three and more at distances that do
+  // not shrink. Two jumps from somewhere in between are a scheduler that was made anew twice.
   bool AreCycles() const {
     if (breaks_.size() < 2) return false;
-    const std::int64_t period = breaks_[1].to.step - breaks_[0].to.step;
+    bool from_the_bottom = true;
+    std::int64_t distance = 0;
+    bool regular = breaks_.size() > 2;
     for (std::size_t i = 0; i < breaks_.size(); ++i) {
-      const bool up = breaks_[i].to.value > breaks_[i].from.value;
-      const bool same_height = std::abs(breaks_[i].to.value - breaks_[0].to.value) < 0.3 * breaks_[0].to.value;
-      const std::int64_t distance = i == 0 ? period : breaks_[i].to.step - breaks_[i - 1].to.step;
-      if (!up || !same_height || breaks_[i].at_restart || distance < period) return false;
+      const Break& each = breaks_[i];
+      const bool same_height = std::abs(each.to.value - breaks_[0].to.value) < 0.3 * breaks_[0].to.value;
+      if (each.to.value <= each.from.value || !same_height || each.at_restart) return false;
+      from_the_bottom = from_the_bottom && each.from.value < kBottom * each.to.value;
+      if (i == 0) continue;
+      const std::int64_t now = each.to.step - breaks_[i - 1].to.step;
+      regular = regular && static_cast<double>(now) >= kAsFar * static_cast<double>(distance);
+      distance = now;
     }
-    return true;
+    return from_the_bottom || regular;
   }
 
+  static constexpr double kBottom = 0.2;
+  static constexpr double kAsFar = 0.9;
   static constexpr std::size_t kWindow = 6;
   static constexpr std::size_t kKept = 4096;
   static constexpr std::size_t kMostBreaks = 16;

@@ -65,7 +65,7 @@ class SpikeCollector {
   // With what the log ends in: too short for a level, and not back.
   SpikeCollector AtEndOfLog() const {
     SpikeCollector all = *this;
-    if (open_ && current_.points < kALevel) {
+    if (open_) {
       all.current_.open = true;
       all.Close();
     }

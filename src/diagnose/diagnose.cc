@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 #include <tuple>
 
 #include "base/base.h"
@@ -194,6 +195,37 @@ model::Diagnosis DiagnoseIncident(const model::Run& run, const Incident& inciden
   return diagnosis;
 }
 
+// The run as the incident saw it: of each signal the series with the labels of its root (a rank, an evaluation set),
+// where there is one.
+model::Run WithSeriesOf(const model::Run& run, const model::Labels& labels) {
+  model::Run seen;
+  seen.name = run.name;
+  seen.sources = run.sources;
+  seen.framework = run.framework;
+  seen.regime = run.regime;
+  seen.ranks = run.ranks;
+  seen.planned_steps = run.planned_steps;
+  seen.events = run.events;
+  seen.facts = run.facts;
+  seen.artifacts = run.artifacts;
+  seen.batches = run.batches;
+  const auto is_labelled = [&](const model::Series& series) { return series.labels == labels && !series.empty(); };
+  std::set<std::string_view> signals;
+  for (const model::Series& series : run.series) {
+    if (is_labelled(series)) signals.insert(series.signal);
+  }
+  for (const model::Series& series : run.series) {
+    if (is_labelled(series) || !signals.contains(series.signal)) seen.series.push_back(series);
+  }
+  return seen;
+}
+
+bool IsOneOfSeveral(const model::Run& run, const model::Finding& root) {
+  return !root.labels.empty() && std::count_if(run.series.begin(), run.series.end(), [&](const model::Series& series) {
+                                   return series.signal == root.signal;
+                                 }) > 1;
+}
+
 // A circumstance alone is told as a finding; it becomes a diagnosis only when the evidence shows that it did harm.
 bool IsWorthDiagnosing(const Incident& incident) {
   return incident.worst() >= model::Severity::kWarning && !incident.findings.empty();
@@ -217,7 +249,9 @@ std::vector<model::Diagnosis> Diagnose(const model::Run& run, const std::vector<
   std::vector<Ranked> ranked;
   for (const Incident& incident : GroupIncidents(run, findings)) {
     if (!IsWorthDiagnosing(incident)) continue;
-    model::Diagnosis diagnosis = DiagnoseIncident(run, incident);
+    const model::Finding& root = incident.root();
+    model::Diagnosis diagnosis = IsOneOfSeveral(run, root) ? DiagnoseIncident(WithSeriesOf(run, root.labels), incident)
+                                                           : DiagnoseIncident(run, incident);
     if (diagnosis.cause == kUnknownCause && !IsWorthLeavingOpen(incident)) continue;
     if (IsCompanion(incident.root().id) && diagnosis.confidence < kHarmIsShown) continue;
     ranked.push_back({incident.worst(), std::move(diagnosis)});

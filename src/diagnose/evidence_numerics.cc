@@ -96,7 +96,10 @@ Answer HealedNonFinite(const Stretch& stretch, bool loss) {
 Answer IsolatedBadStep(const model::Run& run, const Incident& incident) {
   const BlowUp blow_up = FindBlowUp(run, incident);
   if (!blow_up.known()) return Unknown();
-  if (incident.Has("loss/divergence")) return No("the loss did not come back", incident.onset);
+  if (const model::Finding* diverged = incident.Has("loss/divergence") ? incident.Find("loss/divergence") : nullptr) {
+    const bool came_back = diverged->MeasureOr("came_back", 0) > 0;
+    return No(came_back ? "the loss came back only late" : "the loss did not come back", incident.onset);
+  }
   if (blow_up.non_finite) {
     // The gradient norm cannot be papered over by a logger's filter; the loss can.
     const Answer by_norm = HealedNonFinite(blow_up.grad, false);

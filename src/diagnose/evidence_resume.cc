@@ -30,7 +30,8 @@ bool BeginsAgain(const model::Series& series, std::size_t at) {
 std::vector<std::int64_t> RestartsSeenInTheRate(const model::Run& run) {
   std::vector<std::int64_t> steps;
   const model::Series* lr = run.Find("lr");
-  if (lr == nullptr) return steps;
+  // Where steps went back the series itself shows the restart.
+  if (lr == nullptr || lr->segment_starts.size() > 1) return steps;
   for (const model::Event& event : run.events) {
     if (event.kind != model::EventKind::kCheckpoint || event.step == model::kNoStep) continue;
     const auto behind = std::upper_bound(lr->steps.begin(), lr->steps.end(), event.step);
@@ -39,6 +40,9 @@ std::vector<std::int64_t> RestartsSeenInTheRate(const model::Run& run) {
   return steps;
 }
 
+// Steps that go back all the time are no count of steps.
+constexpr std::size_t kMostRestarts = 1000;
+
 // Steps from which a restarted run went on: where a series goes back, where the log says so, and where the rate shows
 // it.
 std::vector<std::int64_t> RestartSteps(const model::Run& run) {
@@ -46,8 +50,8 @@ std::vector<std::int64_t> RestartSteps(const model::Run& run) {
   for (const std::string_view signal : {"loss", "lr"}) {
     const model::Series* series = run.Find(signal);
     if (series == nullptr) continue;
-    for (std::size_t i = 1; i < series->segment_starts.size(); ++i)
-      steps.push_back(series->steps[series->segment_starts[i]]);
+    const std::size_t segments = std::min<std::size_t>(series->segment_starts.size(), kMostRestarts);
+    for (std::size_t i = 1; i < segments; ++i) steps.push_back(series->steps[series->segment_starts[i]]);
   }
   for (const model::Event& event : run.events) {
     if (event.kind == model::EventKind::kResume && event.step != model::kNoStep) steps.push_back(event.step);
@@ -69,9 +73,10 @@ std::int64_t RestartAtOnset(const model::Run& run, const Incident& incident) {
     if (finding->id == "loss/resume-jump" || finding->id.starts_with("resume/")) return finding->first_step;
   }
   std::int64_t nearest = model::kNoStep;
+  const std::int64_t slack = SlackSteps(run);
   for (const std::int64_t step : RestartSteps(run)) {
     const std::int64_t distance = std::abs(step - incident.onset);
-    if (distance <= SlackSteps(run) && (nearest == model::kNoStep || distance < std::abs(nearest - incident.onset)))
+    if (distance <= slack && (nearest == model::kNoStep || distance < std::abs(nearest - incident.onset)))
       nearest = step;
   }
   return nearest;
@@ -84,8 +89,9 @@ Answer ResumeAtOnset(const model::Run& run, const Incident& incident) {
   const bool resumed = std::any_of(run.events.begin(), run.events.end(),
                                    [](const model::Event& event) { return event.kind == model::EventKind::kResume; });
   // Metrics alone do not tell of a restart that lost no step; what the run printed does.
-  if (RestartSteps(run).empty() && (resumed || !HasLogText(run))) return Unknown();
-  return No(resumed ? "no restart near it" : "the log tells of no restart");
+  const bool restarted = !RestartSteps(run).empty();
+  if (!restarted && (resumed || !HasLogText(run))) return Unknown();
+  return No(resumed || restarted ? "no restart near it" : "the log tells of no restart");
 }
 
 // Values of a signal on both sides of a restart, in the order they were written.

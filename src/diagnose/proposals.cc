@@ -101,7 +101,7 @@ std::optional<Proposal> EpochsToBest(const model::Run& run, const Incident&) {
   if (evals.size() < 2 || epochs.size() < 2) return std::nullopt;
   std::size_t best = 0;
   for (std::size_t i = 0; i < evals.size(); ++i) {
-    if (evals.values[i] < evals.values[best]) best = i;
+    if (std::isfinite(evals.values[i]) && !(evals.values[i] >= evals.values[best])) best = i;
   }
   const double at = ValueAt(epochs.View(), evals.steps[best]);
   const double end = epochs.values.back();

@@ -64,7 +64,8 @@ void DrawVerdict(Screen& screen, const model::RunReport& run, const Verdict& ver
   const std::size_t taken = DisplayWidth(sign) + 1 + DisplayWidth(name) + 2;
   const std::size_t room = screen.width() > taken + 4 ? screen.width() - taken : 4;
   const Ink ink = InkOf(verdict.outlook);
-  const std::string headline = screen.Clean(verdict.headline);
+  // Words one space apart, so that what stands beside the name can be taken off its front.
+  const std::string headline = Join(Wrap(screen.Clean(verdict.headline), verdict.headline.size() * 4 + 1), " ");
   const std::vector<std::string> first = Wrap(headline, room);
   const std::string beside = first.empty() ? std::string() : first.front();
   screen.Raw(screen.Paint(sign, ink) + " " + screen.Paint(name, Ink::kBold) + "  " + screen.Paint(beside, ink));

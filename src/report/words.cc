@@ -119,7 +119,9 @@ std::string UnjudgedHeadline(const model::RunReport& run) {
 }
 
 bool StopsShortOfPlan(const model::Run& run) {
-  return run.planned_steps > 0 && 50 * SpanOf(run).last < 49 * run.planned_steps;
+  constexpr double kNearlyAll = 0.98;
+  return run.planned_steps > 0 &&
+         static_cast<double>(SpanOf(run).last) < kNearlyAll * static_cast<double>(run.planned_steps);
 }
 
 // A log that stops short is no finding: the run may be going on. But it has to be said.

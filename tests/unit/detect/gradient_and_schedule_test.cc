@@ -207,5 +207,36 @@ TEST(NoWarmup, IsAWarningOnlyWhereTheStartWentWrong) {
   EXPECT_EQ(Get(wild, "lr/no-warmup")->severity, model::Severity::kWarning);
 }
 
+TEST(ScheduleBreak, ASchedulerThatWasMadeAnewTwiceIsNoCycle) {
+  RunMaker maker(1);
+  const auto cosine = [](double at) { return 1e-3 * 0.5 * (1 + std::cos(3.14159 * at)); };
+  maker.Series(
+      "lr", 2400,
+      [&](int step) {
+        return cosine(step < 1000 ? step / 2400.0 : step < 1700 ? (step - 1000) / 2400.0 : (step - 1700) / 2400.0);
+      },
+      1, 10);
+  EXPECT_NE(Get(maker.Find(), "lr/schedule-break"), nullptr);
+}
+
+TEST(ScheduleBreak, WarmRestartsAreNone) {
+  RunMaker maker(1);
+  maker.Series("lr", 1500, [&](int step) {
+    const double at = step < 100   ? step / 100.0
+                      : step < 300 ? (step - 100) / 200.0
+                      : step < 700 ? (step - 300) / 400.0
+                                   : (step - 700) / 800.0;
+    return 0.1 * 0.5 * (1 + std::cos(3.14159 * at));
+  });
+  EXPECT_EQ(Get(maker.Find(), "lr/schedule-break"), nullptr);
+}
+
+TEST(LrZero, OverwrittenByARestartIsOver) {
+  RunMaker maker(1);
+  maker.Series("lr", 400, [](int step) { return step >= 200 ? 0.0 : 1e-4; });
+  maker.Again(180, 600, [](int) { return 1e-4; });
+  EXPECT_EQ(Get(maker.Find(), "lr/zero"), nullptr);
+}
+
 }  // namespace
 }  // namespace vigil::detect::testing

@@ -340,6 +340,87 @@ TEST(Plateau, AtTheFrequenciesOfTokensIsFoundInARunFromScratch) {
   EXPECT_EQ(Get(learned.Find(), "loss/plateau"), nullptr);
 }
 
+TEST(Collapse, OfARunningMeanIsNone) {
+  model::Run run;
+  model::Series series;
+  series.signal = series.raw = "loss";
+  for (int step = 1; step <= 200; ++step) series.Append(step, step < 100 ? 2.0 + 1.0 / step : 2.0123);
+  run.series.push_back(series);
+  EXPECT_NE(Get(Detect(run, catalogue::Settings()), "loss/collapse"), nullptr);
+  run.series[0].aggregation = model::Aggregation::kRunningMean;
+  EXPECT_EQ(Get(Detect(run, catalogue::Settings()), "loss/collapse"), nullptr);
+}
+
+TEST(Divergence, IsFoundHoweverLongTheRunAndShortTheEnd) {
+  for (const int points : {1000, 10'000, 200'000}) {
+    for (const int late : {3, 10, 40, 200, 1000}) {
+      if (late * 3 > points) continue;
+      RunMaker maker(static_cast<std::uint32_t>(late));
+      maker.Series("loss", points, [&, points, late](int step) {
+        const double level = 2.0 + 2.0 * std::exp(-step / (0.1 * points));
+        return level * std::exp(maker.Gauss(0.03)) * (step > points - late ? 4.0 : 1.0);
+      });
+      const auto findings = maker.Find();
+      const bool told = Get(findings, "loss/divergence") != nullptr || Get(findings, "loss/spike") != nullptr;
+      EXPECT_TRUE(told) << points << " points, the last " << late << ": " << Describe(findings);
+    }
+  }
+}
+
+TEST(NotDecreasing, LearningInTheFirstStepsIsLearning) {
+  RunMaker maker(4);
+  maker.Series("loss", 2000,
+               [&](int step) { return (2.0 + 3.0 * std::exp(-step / 8.0)) * std::exp(maker.Gauss(0.02)); });
+  const auto findings = maker.Find();
+  EXPECT_EQ(Get(findings, "loss/not-decreasing"), nullptr) << Describe(findings);
+  EXPECT_EQ(Get(findings, "loss/plateau"), nullptr) << Describe(findings);
+}
+
+TEST(Collapse, OverwrittenByARestartInTheMiddleIsOver) {
+  RunMaker maker(2);
+  maker.Series("loss", 600, [&](int step) { return step >= 500 ? 0.0 : 2.0 * std::exp(maker.Gauss(0.02)); });
+  maker.Again(400, 600, maker.Level(2.0, 0.02));
+  const auto findings = maker.Find();
+  EXPECT_EQ(Get(findings, "loss/collapse"), nullptr) << Describe(findings);
+}
+
+TEST(Collapse, OfASmoothedAndRoundedLossIsNone) {
+  RunMaker maker(2);
+  double mean = 5;
+  maker.Series("loss", 2000, [&](int step) {
+    mean += 0.02 * ((1.26 + 4.0 * std::exp(-step / 100.0)) * std::exp(maker.Gauss(0.02)) - mean);
+    return std::round(mean * 100) / 100;
+  });
+  const auto findings = maker.Find();
+  EXPECT_EQ(Get(findings, "loss/collapse"), nullptr) << Describe(findings);
+}
+
+TEST(NonFiniteLoss, AfterARestartIsAnotherOne) {
+  RunMaker maker(2);
+  maker.Series("loss", 130, [](int step) { return step >= 100 ? kNan : 2.0; });
+  maker.Again(50, 340, [](int step) { return step >= 300 ? kNan : 2.0; });
+  const auto findings = maker.Find();
+  const auto* finding = Get(findings, "loss/non-finite");
+  ASSERT_NE(finding, nullptr);
+  EXPECT_EQ(finding->first_step, 300) << finding->message;
+}
+
+TEST(Detectors, OneEvaluationSetDoesNotHideAnother) {
+  RunMaker maker(2);
+  maker.Series("loss", 1000, maker.Falling(3, 1, 0.01, 0.2));
+  const auto overfit = [](int step) { return 2.0 + 1e-6 * (step - 400) * (step - 400); };
+  maker.Series("eval_loss", 1000, overfit, 50, 50);
+  model::Run run = maker.run();
+  run.series.back().labels = {{"dataset", "b"}};
+  model::Series broken = run.series.back();
+  broken.labels = {{"dataset", "a"}};
+  for (std::size_t i = 0; i < broken.size(); ++i) broken.values[i] = broken.steps[i] < 600 ? 1.0 : 3.0;
+  run.series.push_back(broken);
+  const auto findings = Detect(run, catalogue::Settings());
+  EXPECT_NE(Get(findings, "loss/eval-break"), nullptr) << Describe(findings);
+  EXPECT_NE(Get(findings, "loss/overfit"), nullptr) << Describe(findings);
+}
+
 TEST(Collapse, OfAnAttemptThatWasBegunAnewIsOver) {
   RunMaker maker(2);
   maker.Series("loss", 60, [](int step) { return step > 10 ? 0.0 : 2.0; });
