@@ -47,6 +47,7 @@ class Curve {
     double log = 0;
   };
   const std::deque<Point>& recent() const { return recent_; }
+  double FirstPoint() const { return first_.empty() ? 0 : first_.front().log; }
   // Where it began: in a long run the first bucket has most of the learning in it.
   double FirstLog() const {
     std::vector<double> logs;
@@ -75,6 +76,25 @@ bool IsLanguageTrainer(const model::Run& run) {
   return std::find(kTrainers.begin(), kTrainers.end(), run.framework) != kTrainers.end();
 }
 
+// Below it there may be nothing left to learn: a fine-tuned language model can begin where it will end. A trainer of
+// language models whose first loss is that low was given a trained one.
+double SmallLoss(const model::Run& run) {
+  constexpr double kSmallLoss = 0.05;
+  constexpr double kLowForLanguage = 1.5;
+  const bool tuned = run.InRegime("sft") || run.InRegime("lora") ||
+                     (run.regime.confidence < model::kRegimeKnown && IsLanguageTrainer(run));
+  return tuned ? kLowForLanguage : kSmallLoss;
+}
+
+// Whether the level of a stretch fell, beyond what its noise can do. For stretches that wander a test of trend that
+// pays for correlation says nothing.
+bool Falls(std::span<const double> logs) {
+  const std::size_t quarter = std::max<std::size_t>(3, logs.size() / 4);
+  if (logs.size() < 2 * quarter) return false;
+  const double fall = MedianOf(logs.first(quarter)) - MedianOf(Tail(logs, quarter));
+  return fall > std::max(0.01, 4 * stats::NoiseSigma(logs) / std::sqrt(static_cast<double>(quarter)));
+}
+
 // ---- divergence
 
 class Divergence : public Detector {
@@ -89,10 +109,12 @@ class Divergence : public Detector {
   void Observe(const Sample& sample) override {
     if (sample.role == 0) curve_.Add(sample);
     if (sample.role == 1) evals_.Add(sample.step, sample.value);
+    if (sample.role == 2 && std::isfinite(sample.value)) grads_.Add(sample.step, sample.value);
   }
   void Restart(std::int64_t step) override {
     curve_.ForgetFrom(step);
     evals_.ForgetFrom(step);
+    grads_.ForgetFrom(step);
   }
 
   void Report(std::vector<model::Finding>& out) const override {
@@ -298,9 +320,10 @@ class Divergence : public Detector {
   }
 
   // One step up to a level from which it falls again, well below where the run began: what another part of the data, or
-  // another term of the loss, looks like. A run that broke does not go on learning from there.
-  static bool IsANewPhase(std::span<const double> logs, std::span<const double> smooth, std::size_t first_up,
-                          std::size_t best) {
+  // another term of the loss, looks like. A run that broke does not go on learning from there, and its gradients show
+  // it.
+  bool IsANewPhase(std::span<const double> logs, std::span<const double> smooth, std::size_t first_up,
+                   std::size_t best) const {
     if (first_up < 2 || logs.size() < first_up + 2 * kRises) return false;
     const double level = MedianOf(Tail(logs.first(first_up), kRises));
     const double after = MedianOf(logs.subspan(first_up, kRises));
@@ -308,8 +331,18 @@ class Divergence : public Detector {
     for (std::size_t i = std::max<std::size_t>(first_up - 1, 1); i < std::min(first_up + 2, logs.size()); ++i)
       steepest = std::max(steepest, logs[i] - logs[i - 1]);
     const bool at_once = steepest > 0.7 * (after - level) && after > level;
-    const bool learns_on = stats::TrendZ(logs.subspan(first_up)) < kRecoveringZ;
+    const bool learns_on = Falls(logs.subspan(first_up)) && GradientsAreSound(curve_.At(first_up).first_step);
     return at_once && learns_on && after < smooth.front() && level < smooth[best] + 0.25 * (after - smooth[best]);
+  }
+
+  // No larger behind the step than before it; those that are not logged speak neither way.
+  bool GradientsAreSound(std::int64_t step) const {
+    std::vector<double> before;
+    std::vector<double> after;
+    for (const stats::Bucket& bucket : grads_.buckets())
+      (bucket.last_step < step ? before : after).push_back(bucket.mean);
+    return before.size() < 3 || after.size() < 3 ||
+           stats::Median(std::move(after)) < 2 * stats::Median(std::move(before));
   }
 
   static constexpr double kSmallestNoise = 0.01;
@@ -334,6 +367,7 @@ class Divergence : public Detector {
   double min_points_;
   Curve curve_;
   LossCourse evals_;
+  stats::BucketHistory grads_{128};
 };
 
 // ---- never improved
@@ -341,7 +375,9 @@ class Divergence : public Detector {
 class NotDecreasing : public Detector {
  public:
   explicit NotDecreasing(const Context& context)
-      : min_points_(MinPoints(context)),
+      : min_points_(context.Threshold("min_points")),
+        min_epochs_(context.Threshold("min_epochs")),
+        epochs_(context.primary != nullptr && context.primary->axis == model::Axis::kEpoch),
         min_improvement_(context.Threshold("min_improvement")),
         trend_z_(context.Threshold("trend_z")),
         crawl_(context.Threshold("crawl")),
@@ -354,11 +390,12 @@ class NotDecreasing : public Detector {
       rates_.Add(sample.step, sample.value);
       peak_rate_ = std::max(peak_rate_, sample.value);
     }
+    evals_ += sample.role == 2 ? 1 : 0;
   }
   void Restart(std::int64_t step) override { curve_.ForgetFrom(step); }
 
   void Report(std::vector<model::Finding>& out) const override {
-    if (!curve_.judged() || curve_.points() < 3 || static_cast<double>(curve_.points()) < min_points_) return;
+    if (!curve_.judged() || curve_.points() < 3 || static_cast<double>(curve_.points()) < MinPoints()) return;
     if (StillWarmingUp()) return;
     const std::vector<double> logs = curve_.Logs();
     const std::size_t opening = std::max<std::size_t>(3, logs.size() / 20);
@@ -366,6 +403,7 @@ class NotDecreasing : public Detector {
     const double end = MedianOf(Tail(logs, std::max<std::size_t>(3, logs.size() / 4)));
     // What was learned within the first bucket of a long run was learned.
     if (curve_.FirstLog() - end > std::max(kLearnedAtOnce, 4 * stats::NoiseSigma(logs))) return;
+    if (curve_.FirstPoint() - end > std::max(kLearnedAtOnce, 8 * stats::NoiseSigma(logs))) return;
     const std::vector<double> smooth = stats::SmoothByMedian(logs, 5);
     const double best = *std::min_element(smooth.begin(), smooth.end());
     const double noise = stats::NoiseSigma(logs);
@@ -410,11 +448,10 @@ class NotDecreasing : public Detector {
     return buckets[buckets.size() * 4 / 5].mean < kAtPeak * buckets.back().mean;
   }
 
-  // A point that stands for a whole epoch says as much as many.
-  static double MinPoints(const Context& context) {
-    const bool epochs = context.primary != nullptr && context.primary->axis == model::Axis::kEpoch;
-    return std::min(context.Threshold("min_points"),
-                    epochs ? context.Threshold("min_epochs") : std::numeric_limits<double>::infinity());
+  // A point that stands for a whole epoch says as much as many; one evaluation for each of them tells it too.
+  double MinPoints() const {
+    const bool epochs = epochs_ || (evals_ > 0 && evals_ + 1 >= curve_.points());
+    return epochs ? std::min(min_epochs_, min_points_) : min_points_;
   }
 
   // The log begins in the middle of a run: what was learned before it is not seen.
@@ -423,21 +460,14 @@ class NotDecreasing : public Detector {
     return first > kLateStep && first * kLateShare > curve_.last_step();
   }
 
-  // Below it there may be nothing left to learn: a fine-tuned language model can begin where it will end. A trainer of
-  // language models whose first loss is that low was given a trained one.
-  static double SmallLoss(const model::Run& run) {
-    const bool tuned = run.InRegime("sft") || run.InRegime("lora") ||
-                       (run.regime.confidence < model::kRegimeKnown && IsLanguageTrainer(run));
-    return tuned ? kLowForLanguage : kSmallLoss;
-  }
-
   static constexpr double kLearnedAtOnce = 0.2;
-  static constexpr double kSmallLoss = 0.05;
-  static constexpr double kLowForLanguage = 1.5;
   static constexpr double kAtPeak = 0.95;
   static constexpr std::int64_t kLateStep = 100;
   static constexpr std::int64_t kLateShare = 20;  // beyond a twentieth of what was reached
   double min_points_;
+  double min_epochs_;
+  bool epochs_;
+  std::uint64_t evals_ = 0;
   double min_improvement_;
   double trend_z_;
   double crawl_;
@@ -456,6 +486,7 @@ class Plateau : public Detector {
         min_level_(context.Threshold("min_level")),
         flat_share_(context.Threshold("flat_share")),
         high_level_(LevelOfNothingLearned(context)),
+        small_loss_(SmallLoss(*context.run)),
         chance_(LogOfVocabulary(*context.run)),
         frequencies_(context.Threshold("frequencies")),
         curve_(context) {}
@@ -519,6 +550,7 @@ class Plateau : public Detector {
   bool Judge(std::span<const double> logs, std::size_t from, double span, std::vector<model::Finding>& out) const {
     const double start = std::max(MedianOf(logs.first(std::min<std::size_t>(3, logs.size()))), curve_.FirstLog());
     const double level = MedianOf(logs.subspan(from));
+    if (std::exp(level) < small_loss_) return false;
     const double ratio = std::exp(level - start);
     const bool little_gained = ratio >= min_level_ && span <= kLevelSpan;
     const bool worth_telling =
@@ -563,6 +595,7 @@ class Plateau : public Detector {
   double min_level_;
   double flat_share_;
   double high_level_;
+  double small_loss_;
   double chance_;
   double frequencies_;
   Curve curve_;

@@ -72,6 +72,7 @@ class SpikeCollector {
     return all;
   }
 
+  bool open() const { return open_; }
   std::uint64_t count() const { return count_; }
   const Spike& first() const { return first_; }
   const Spike& last() const { return last_; }
@@ -151,6 +152,7 @@ class LossSpike : public Detector {
 
   void Observe(const Sample& sample) override {
     if (!enabled_ || !std::isfinite(sample.value)) return;
+    if (sample.role == 2) return ObserveRate(sample);
     if (sample.value <= 0) {
       if (sample.role == 0 && sample.value < 0) enabled_ = false;  // a loss below zero has no logarithm: not judged
       return;
@@ -166,6 +168,7 @@ class LossSpike : public Detector {
     const bool with_grad = grad_spikes_at_ == sample.step;
     const Height height = loss_.Measure(sample.value);
     const bool outstanding = loss_.IsSpike(height, with_grad ? z_with_grad_ : limits_.z);
+    if (outstanding && !spikes_.open()) ++(points_ - rate_rose_at_ <= kSoonAfter ? by_rate_ : unasked_);
     if (!spikes_.Add(sample, height, outstanding, with_grad)) return loss_.Push(sample.value);
     if (!spikes_.HasBecomeTheLevel()) return;
     spikes_.TakeAsLevel();
@@ -185,7 +188,10 @@ class LossSpike : public Detector {
         MakeFinding(spikes.first().start.step, spikes.last().start.step, DescribeSpikes("loss", spikes, top));
     // One odd batch that moved neither the gradient nor the next point is worth a note.
     const bool harmless = top.points == 1 && !top.with_grad && top.ratio() < kTall;
-    if (harmless) finding.severity = model::Severity::kInfo;
+    // Where a schedule goes back to its peak the loss does too, and a schedule that should not have is its own finding.
+    const bool by_rate = by_rate_ > 0 && unasked_ == 0;
+    if (harmless || by_rate) finding.severity = model::Severity::kInfo;
+    if (by_rate) finding.message += ", where the learning rate was raised";
     AddSpikes(finding, "loss", spikes.biggest());
     AddMeasure(finding, "count", static_cast<double>(spikes.count()));
     AddMeasure(finding, "with_grad", top.with_grad ? 1 : 0);
@@ -194,6 +200,11 @@ class LossSpike : public Detector {
   }
 
  private:
+  void ObserveRate(const Sample& sample) {
+    if (rate_ > 0 && sample.value > kRaised * rate_) rate_rose_at_ = points_;
+    rate_ = sample.value;
+  }
+
   void ForgetBaselines() {
     loss_.Clear();
     grad_.Clear();
@@ -205,6 +216,12 @@ class LossSpike : public Detector {
   }
 
   static constexpr double kTall = 2.5;
+  static constexpr double kRaised = 3;
+  static constexpr std::uint64_t kSoonAfter = 5;
+  double rate_ = 0;
+  std::uint64_t rate_rose_at_ = 0;
+  std::uint64_t by_rate_ = 0;
+  std::uint64_t unasked_ = 0;
   bool enabled_;
   double z_with_grad_;
   SpikeLimits limits_;
