@@ -21,8 +21,9 @@ std::unique_ptr<Detector> MakeLossScaleCollapse(const Context& context);
 // spike.cc
 std::unique_ptr<Detector> MakeLossSpike(const Context& context);
 std::unique_ptr<Detector> MakeGradSpike(const Context& context);
-// level.cc
+// divergence.cc
 std::unique_ptr<Detector> MakeDivergence(const Context& context);
+// level.cc
 std::unique_ptr<Detector> MakeNotDecreasing(const Context& context);
 std::unique_ptr<Detector> MakePlateau(const Context& context);
 std::unique_ptr<Detector> MakeOscillation(const Context& context);
