@@ -138,7 +138,8 @@ TEST_F(BadInput, ZipBombsAreNotExpanded) {
   const std::string local = "PK\x03\x04" + number(20, 2) + number(0, 2) + number(8, 2) + number(0, 4) + sizes +
                             number(name.size(), 2) + number(0, 2) + name + packed;
   const std::string central = "PK\x01\x02" + number(20, 2) + number(20, 2) + number(0, 2) + number(8, 2) +
-                              number(0, 4) + sizes + number(name.size(), 2) + number(0, 12) + number(0, 4) + name;
+                              number(0, 4) + sizes + number(name.size(), 2) + std::string(12, '\0') + number(0, 4) +
+                              name;
   Write("good/training_args.bin", local + central);
   const Imported imported = Read();
   EXPECT_THAT(imported.unread, Contains(Names("training_args.bin", "")));
