@@ -166,7 +166,8 @@ void AddRunOptions(CLI::App& command, gym::Options& run) {
   command.add_option("--out", run.out, "folder of the run (gym-runs/<fault>-s<seed>)")->type_name("DIR");
   command.add_option("--guard", run.guard, "what to do about a bad step: observe, warn, skip, raise, rollback")
       ->type_name("POLICY");
-  command.add_option("--guard-control", run.guard_control, "file that changes the guard while it runs (DIR/guard.toml)")
+  command
+      .add_option("--guard-control", run.guard_control, "file that changes the guard while it runs (DIR/guard.toml)")
       ->type_name("FILE");
   command.add_flag("--journal", run.journal, "record into journals (rank-<n>.vigil) instead of metrics.jsonl");
   command.add_option("--save-every", run.save_every, "steps between checkpoints (only at the end)")->type_name("N");

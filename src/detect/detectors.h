@@ -1,6 +1,7 @@
 // The detectors' factories, one per name in the rows, and what they share. Private to detect.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdint>
@@ -62,6 +63,9 @@ std::unique_ptr<Detector> MakeMemoryGrowth(const Context& context);
 
 // Severity of a finding that leaves it to its row: a value no detector would set.
 inline constexpr auto kFromRow = static_cast<model::Severity>(255);
+
+// A number of points that a settings file may give as anything.
+inline std::size_t Count(double points) { return static_cast<std::size_t>(std::clamp(points, 3.0, 65536.0)); }
 
 model::Finding MakeFinding(std::int64_t first_step, std::int64_t last_step, std::string message);
 void AddEvidence(model::Finding& finding, std::string text, std::int64_t step, double value, std::uint32_t line = 0);

@@ -5,12 +5,10 @@
 #include <cmath>
 #include <cstddef>
 
+#include "detect/detectors.h"
 #include "stats/stats.h"
 
 namespace vigil::detect {
-
-// A number of points that a settings file may give as anything.
-inline std::size_t Count(double points) { return static_cast<std::size_t>(std::clamp(points, 3.0, 65536.0)); }
 
 struct SpikeLimits {
   double z = 8;

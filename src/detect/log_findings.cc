@@ -163,8 +163,9 @@ const Trouble* PrimaryOf(const Incident& incident) {
 bool HadFinished(const model::Run& run, const Event& event) {
   if (run.planned_steps > 0 && event.step >= run.planned_steps) return true;
   return std::any_of(run.events.begin(), run.events.end(), [&](const Event& other) {
+    // A trainer that says so after each epoch makes steps in between.
     return other.kind == EventKind::kExit && other.name == "finished" && other.place.source == event.place.source &&
-           other.place.line < event.place.line;
+           other.place.line < event.place.line && other.step == event.step;
   });
 }
 
@@ -196,8 +197,11 @@ Severity SeverityOf(const model::Run& run, const Trouble& primary, const catalog
   }
   if (IsHangup(primary)) return std::min(base, Severity::kWarning);
   if (!HadFinished(run, *primary.event)) return base;
-  const bool from_outside = primary.row->id == "log/killed-signal" || primary.row->id == "log/slurm-cancelled";
-  return std::min(base, from_outside ? Severity::kWarning : Severity::kError);
+  // What only concerns the leaving, or what is sent away, takes nothing from the training; a save that fails does.
+  constexpr std::array<std::string_view, 6> kOfLeaving = {"log/killed-signal", "log/slurm-cancelled", "log/broken-pipe",
+                                                          "log/store-lost",    "log/hub-gated",       "log/abort"};
+  const bool leaving = std::find(kOfLeaving.begin(), kOfLeaving.end(), primary.row->id) != kOfLeaving.end();
+  return std::min(base, leaving ? Severity::kWarning : Severity::kError);
 }
 
 std::vector<std::int32_t> RanksOf(const Incident& incident, const catalogue::SignatureRow& row) {

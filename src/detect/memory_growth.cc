@@ -14,7 +14,7 @@ class MemoryGrowth : public Detector {
   explicit MemoryGrowth(const Context& context)
       : host_(context.primary->signal == "host_memory"),
         min_share_(context.Threshold("min_share")),
-        min_points_(static_cast<std::size_t>(context.Threshold("min_points"))) {}
+        min_points_(Count(context.Threshold("min_points"))) {}
 
   void Observe(const Sample& sample) override {
     if (sample.role == 0 && std::isfinite(sample.value) && sample.value > 0) history_.Add(sample.step, sample.value);

@@ -101,6 +101,14 @@ class NonFiniteLoss : public Detector {
       grad_is_bad_ = bad;
       return;
     }
+    if (sample.role == 2) {
+      rate_step_ = sample.step;
+      ++rates_since_;
+      return;
+    }
+    rates_before_ += rates_since_;
+    rates_since_ = 0;
+    with_rate_ += rate_step_ == sample.step ? 1 : 0;
     const bool grad_here = grad_.step == sample.step;
     // A filter in the logger writes 0 for what it could not average. A true loss of exactly 0 has a gradient.
     const bool zero = sample.value == 0.0;
@@ -127,11 +135,12 @@ class NonFiniteLoss : public Detector {
     bad_.Restart(step);
     in_hidden_ = false;
     grad_is_bad_ = false;
+    rates_since_ = 0;
   }
   bool IsNew() const { return !bad_.any() || bad_.overwritten(); }
 
   void Report(std::vector<model::Finding>& out) const override {
-    if (!bad_.any()) return;
+    if (!bad_.any()) return ReportSilence(out);
     const bool recovered = bad_.Recovered(recovered_points_);
     const Sample& first = began_;
     const std::string what = WhatIsSeen(first);
@@ -151,6 +160,25 @@ class NonFiniteLoss : public Detector {
 
  private:
   enum class Hidden : std::uint8_t { kNot, kZero, kLargest, kLeftOut };
+
+  // The loss stood beside the learning rate, and then only the rate is logged: an empty cell or a missing key is how
+  // tables and JSON writers put NaN.
+  void ReportSilence(std::vector<model::Finding>& out) const {
+    const auto points = static_cast<double>(bad_.points());
+    const bool together =
+        static_cast<double>(with_rate_) >= 0.9 * points && static_cast<double>(rates_before_) <= 1.5 * points;
+    if (points < recovered_points_ || !together) return;
+    if (static_cast<double>(rates_since_) < std::max(recovered_points_, 0.05 * points)) return;
+    model::Finding finding =
+        MakeFinding(last_good_.step, rate_step_,
+                    fmt::format("loss is not logged after step {}, though the learning rate is, to step {}",
+                                last_good_.step, rate_step_));
+    finding.severity = model::Severity::kError;
+    AddEvidence(finding, "an empty cell or a missing key is how tables and JSON writers put NaN", last_good_.step,
+                last_good_.value, last_good_.line);
+    AddMeasure(finding, "hidden", 1);
+    out.push_back(std::move(finding));
+  }
 
   // What nan_to_num makes of infinity in fp32, bf16 and fp16. No loss is that by itself.
   static bool IsLargestOfItsType(double value) {
@@ -210,6 +238,10 @@ class NonFiniteLoss : public Detector {
   Sample began_;
   bool grad_is_bad_ = false;
   bool in_hidden_ = false;
+  std::int64_t rate_step_ = model::kNoStep;
+  std::uint64_t rates_since_ = 0;
+  std::uint64_t rates_before_ = 0;
+  std::uint64_t with_rate_ = 0;
 };
 
 // ---- evaluation

@@ -103,7 +103,7 @@ void FindStragglers(const model::Run& run, const catalogue::Settings& settings, 
   const ByRank ranks = SeriesByRank(run, "compute_time_s");
   if (ranks.size() < 2 || ranks.size() > kMostRanks) return;
   const std::vector<StepOfRanks> steps = CommonSteps(ranks, kMostSteps);
-  const auto min_points = static_cast<std::size_t>(settings.Threshold(kId, "min_points"));
+  const auto min_points = Count(settings.Threshold(kId, "min_points"));
   if (steps.size() < 2 * min_points) return;
   std::vector<model::Finding> found;
   std::size_t index = 0;

@@ -57,7 +57,7 @@ class Regression : public Detector {
                  !IsReinforcementLearning(*context.run)),
         min_ratio_(context.Threshold("min_ratio")),
         error_ratio_(context.Threshold("error_ratio")),
-        min_points_(static_cast<std::size_t>(context.Threshold("min_points"))) {}
+        min_points_(Count(context.Threshold("min_points"))) {}
 
   void Observe(const Sample& sample) override {
     if (!enabled_ || !std::isfinite(sample.value) || sample.role >= histories_.size()) return;
@@ -188,7 +188,7 @@ class DataStarved : public Detector {
       : enabled_(StandsForTheRun(*context.primary)),
         limit_(context.Threshold("limit")),
         error_limit_(context.Threshold("error_limit")),
-        min_points_(static_cast<std::size_t>(context.Threshold("min_points"))) {}
+        min_points_(Count(context.Threshold("min_points"))) {}
 
   void Observe(const Sample& sample) override {
     constexpr double kPercent = 0.01;

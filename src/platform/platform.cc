@@ -68,7 +68,9 @@ Result<File> File::Open(const std::string& path) {
   File file(descriptor, known && info.st_size > 0 ? static_cast<std::uint64_t>(info.st_size) : 0, path);
   if (!known) return Fail(fmt::format("{}: cannot be examined: {}", path, SystemMessage(errno)));
   if (S_ISDIR(info.st_mode)) return Fail(fmt::format("{}: is a folder, expected a file", path));
-  if (!S_ISREG(info.st_mode)) return Fail(fmt::format("{}: is not a regular file (a FIFO, device or socket); what it gives can be piped in, as -", path));
+  if (!S_ISREG(info.st_mode))
+    return Fail(
+        fmt::format("{}: is not a regular file (a FIFO, device or socket); what it gives can be piped in, as -", path));
   file.identity_ = IdentityOf(info);
   return file;
 }

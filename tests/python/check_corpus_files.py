@@ -21,7 +21,7 @@ import slow_readers  # noqa: E402
 NOT_RUN = 77
 ROOT = Path(__file__).resolve().parents[2]
 # What the vocabulary turns into another unit: shares into percent, milliseconds into seconds, gigabytes into bytes.
-UNITS = (1, 100, 1e-3, 1e9, 2**30, 1e6, 2**20, 1e12, 2**-30, 2**-20)
+UNITS = (1, 100, 1e-3, 1e9, 2**30, 1e6, 2**20, 1e12, 2**-30, 2**-20, 1e6 / 2**30)
 # Columns that count, clock or describe the rows and are no series of their own.
 COUNTERS = {
     *slow_readers.STEP_KEYS,

@@ -57,6 +57,11 @@ constexpr std::array kWords = {
     Word{"continuing training", kHintNotice},
     Word{"nan_to_num", kHintNotice},
     Word{"nan_inf_filter", kHintNotice},
+    Word{"exception ignored in", kHintNotice},
+    Word{"training complete", kHintNotice},
+    Word{"training finished", kHintNotice},
+    Word{"finished training", kHintNotice},
+    Word{"training done", kHintNotice},
 };
 
 // Words that many signatures share and healthy logs rarely hold. The engine is made quickly, and searches fastest, with

@@ -358,9 +358,12 @@ void LogReader::HandleBar(const ProgressBar& bar) {
 
 bool LogReader::HandleTraceback(const CleanLine& line) {
   std::optional<Exception> exception;
+  const bool was_open = tracebacks_.is_open();
   const TracebackReader::Place place = tracebacks_.Consume(line.text, line.rank, line_, exception);
   if (place == TracebackReader::Place::kOutside) return false;
-  if (exception) {
+  // "Exception ignored in": the interpreter went on, or was ending anyway.
+  if (!was_open) is_ignored_ = ignored_line_ != 0 && line_ <= ignored_line_ + 1;
+  if (exception && !is_ignored_) {
     events_.AddException(*exception, Here(line.rank));
     HandleSignature(line, &*exception);
   }
@@ -408,11 +411,22 @@ void LogReader::HandleNanHider(const CleanLine& line) {
                     Here(line.rank));
 }
 
+bool LogReader::TellsTheEnd(std::string_view text) {
+  constexpr std::size_t kLongest = 80;  // a sentence of its own, not one about it
+  constexpr std::array<std::string_view, 4> kWords = {"training complete", "training finished", "finished training",
+                                                      "training done"};
+  return text.size() <= kLongest && std::any_of(kWords.begin(), kWords.end(), [&](std::string_view word) {
+           return ContainsIgnoringCase(text, word);
+         });
+}
+
 void LogReader::HandleNotice(const CleanLine& line) {
   HandleLossScale(line);
   HandleNanHider(line);
   if (LooksLikeSource(line.text)) return;
   const std::string_view text = line.text;
+  if (ContainsIgnoringCase(text, "exception ignored in")) ignored_line_ = line_;
+  if (TellsTheEnd(text)) events_.AddNotice(model::EventKind::kExit, "finished", text, Here(line.rank));
   if (ContainsIgnoringCase(text, "saving model checkpoint") || ContainsIgnoringCase(text, "saving checkpoint") ||
       ContainsIgnoringCase(text, "saved checkpoint")) {
     events_.AddNotice(model::EventKind::kCheckpoint, "", text, Here(line.rank));

@@ -65,6 +65,7 @@ class LogReader final : public Reader {
   bool HandleTraceback(const CleanLine& line);
   bool HandleDict(const CleanLine& line);
   void HandleNotice(const CleanLine& line);
+  static bool TellsTheEnd(std::string_view text);
   void HandleNanHider(const CleanLine& line);
   void HandleLossScale(const CleanLine& line);
   void HandleFailureTable(const CleanLine& line);
@@ -100,6 +101,8 @@ class LogReader final : public Reader {
   bool cleared_ = false;            // the bar was wiped just before
   bool hides_nan_ = false;          // something that hides NaN was told of
   bool finished_ = false;           // the summary at the end was the last row
+  bool is_ignored_ = false;         // the traceback being read is one that the interpreter only mentions
+  std::uint32_t ignored_line_ = 0;  // where it last said that it ignores one
   std::size_t scan_bytes_ = 0;      // how much is searched for hints at once
   std::size_t searched_ = 0;        // bytes at the front of the unconsumed ones that hold no end of line
   std::uint64_t block_offset_ = 0;  // bytes before the block at hand

@@ -421,6 +421,22 @@ TEST(Detectors, OneEvaluationSetDoesNotHideAnother) {
   EXPECT_NE(Get(findings, "loss/overfit"), nullptr) << Describe(findings);
 }
 
+TEST(NonFiniteLoss, IsSuspectedWhereTheLossEndsAndTheRateGoesOn) {
+  RunMaker maker;
+  maker.Series("loss", 590, maker.Falling(7, 2, 0.02), 10, 10).Series("lr", 990, [](int) { return 1e-4; }, 10, 10);
+  const auto findings = maker.Find();
+  const auto* finding = Get(findings, "loss/non-finite");
+  ASSERT_NE(finding, nullptr) << Describe(findings);
+  EXPECT_EQ(finding->severity, model::Severity::kError);
+  EXPECT_EQ(finding->first_step, 590);
+}
+
+TEST(NonFiniteLoss, IsNotSuspectedWhereTheRateIsLoggedMoreOften) {
+  RunMaker maker;
+  maker.Series("loss", 2000, maker.Falling(7, 2, 0.02), 100, 100).Series("lr", 2900, [](int) { return 1e-4; }, 10, 10);
+  EXPECT_EQ(Get(maker.Find(), "loss/non-finite"), nullptr);
+}
+
 TEST(Collapse, OfAnAttemptThatWasBegunAnewIsOver) {
   RunMaker maker(2);
   maker.Series("loss", 60, [](int step) { return step > 10 ? 0.0 : 2.0; });

@@ -10,8 +10,8 @@
 
 #include "catalogue/catalogue.h"
 #include "import/import.h"
-#include "vigil/pipeline.h"
 #include "support/shell.h"
+#include "vigil/pipeline.h"
 
 namespace vigil {
 namespace {
