@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <map>
 #include <tuple>
@@ -188,6 +189,15 @@ std::vector<std::int64_t> ResumesTold(const model::Run& run) {
   return steps;
 }
 
+// Progress needs room: a run that goes on is not blamed for the lack of it before a fifth of its way.
+bool ComesTooEarly(const Context& context, const model::Finding& finding) {
+  constexpr std::array<std::string_view, 4> kOfProgress = {"loss/not-decreasing", "loss/plateau", "loss/oscillation",
+                                                           "rl/reward-flat"};
+  constexpr double kRoom = 0.2;
+  if (context.ended || std::find(kOfProgress.begin(), kOfProgress.end(), finding.id) == kOfProgress.end()) return false;
+  return static_cast<double>(finding.last_step) < kRoom * static_cast<double>(context.run->planned_steps);
+}
+
 void RunDetector(const Context& context, const Watched& watched, std::size_t lead,
                  const std::vector<std::int64_t>& resumes, std::vector<model::Finding>& findings) {
   const auto detector = FindFactory(context.row->detector)(context);
@@ -206,6 +216,7 @@ void RunDetector(const Context& context, const Watched& watched, std::size_t lea
   detector->Report(found);
   for (model::Finding& finding : found) {
     FillIn(finding, context, finding.severity != kFromRow);
+    if (ComesTooEarly(context, finding)) continue;
     findings.push_back(std::move(finding));
   }
 }

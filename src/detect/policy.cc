@@ -99,7 +99,6 @@ class KlBlowup : public Detector {
         per_token_(context.run->InRegime("grpo")) {}
 
   void Observe(const Sample& sample) override {
-    if (sample.role == 1) return reward_.Add(sample.step, -sample.value);
     if (!std::isfinite(sample.value)) return;
     history_.Add(sample.step, sample.value);
     recent_[points_++ % recent_.size()] = sample.value;
@@ -170,7 +169,6 @@ class KlBlowup : public Detector {
   Sample first_above_;
   Sample largest_;
   Sample last_;
-  LossCourse reward_;
 };
 
 // ---- truncation
@@ -182,7 +180,7 @@ class Truncated : public Detector {
 
   void Observe(const Sample& sample) override {
     if (!std::isfinite(sample.value)) return;
-    if (sample.role == 2) length_ = sample.value;
+    if (sample.role == 1) length_ = sample.value;
     if (sample.role != 0) return;
     recent_[points_++ % recent_.size()] = sample.value;
     last_step_ = sample.step;

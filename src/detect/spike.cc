@@ -108,7 +108,7 @@ class SpikeCollector {
 };
 
 std::string HowItEnded(const Spike& spike) {
-  if (spike.open) return "not back where the log ends";
+  if (spike.open) return "not back yet";
   return fmt::format("back after {} point{}", spike.points, spike.points == 1 ? "" : "s");
 }
 

@@ -437,6 +437,13 @@ TEST(NonFiniteLoss, IsNotSuspectedWhereTheRateIsLoggedMoreOften) {
   EXPECT_EQ(Get(maker.Find(), "loss/non-finite"), nullptr);
 }
 
+TEST(NotDecreasing, IsNotSaidOfARunThatHasJustBegun) {
+  RunMaker maker(4);
+  maker.Planned(10'000).Series("loss", 200, maker.Level(5.0, 0.01));
+  EXPECT_NE(Get(Detect(maker.run(), catalogue::Settings(), true), "loss/not-decreasing"), nullptr);
+  EXPECT_EQ(Get(Detect(maker.run(), catalogue::Settings(), false), "loss/not-decreasing"), nullptr);
+}
+
 TEST(Collapse, OfAnAttemptThatWasBegunAnewIsOver) {
   RunMaker maker(2);
   maker.Series("loss", 60, [](int step) { return step > 10 ? 0.0 : 2.0; });
