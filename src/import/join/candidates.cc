@@ -84,7 +84,7 @@ std::vector<CandidateIndex::Id> CandidateIndex::Find(const std::vector<Curve>& c
       const std::int64_t bucket = BucketOf(curve.values[i]);
       const bool plain = std::isfinite(curve.values[i]) && std::abs(curve.values[i]) >= 1e-12;
       for (int side = plain ? -1 : 0; side <= (plain ? 1 : 0); ++side) {
-        const auto at = ids_.find(KeyOf(curve, curve.steps[i], bucket + 2 * side));
+        const auto at = ids_.find(KeyOf(curve, curve.steps[i], bucket + std::int64_t{2} * side));
         if (at == ids_.end() || at->second.size() > kMostInPlace) continue;
         for (const Id id : at->second) ++agreements[id];
       }
