@@ -56,7 +56,8 @@ Decision Guard::Judge(std::int64_t step, double loss, double grad_norm) {
   }
   decision.consecutive = ++consecutive_;
   decision.message = Describe(verdict, step, loss, grad_norm);
-  return Apply(PolicyFor(decision.trigger, verdict), std::move(decision));
+  const Policy policy = PolicyFor(decision.trigger, verdict);
+  return Apply(policy, std::move(decision));
 }
 
 Decision Guard::Apply(Policy policy, Decision decision) {
