@@ -41,8 +41,9 @@ class LogBaseline {
     const Height whole = Above(window_, log - window_.Median(), std::exp(window_.Median()));
     if (residuals_.size() < limits_.min_points) return whole;
     const double level = local_.Median() + residuals_.Median();
+    if (log - level < kTallInView) return whole;  // nearly all values: their spread need not be known
     const Height local = Above(residuals_, log - level, std::exp(level));
-    return local.z > whole.z && local.ratio >= kTallInView ? local : whole;
+    return local.z > whole.z ? local : whole;
   }
   bool IsSpike(const Height& height, double z) const {
     return height.z > z && height.ratio >= limits_.min_ratio && height.beyond_max >= limits_.beyond_max;
@@ -69,7 +70,8 @@ class LogBaseline {
 
   static constexpr double kSmallestSigma = 0.005;
   static constexpr std::size_t kLocal = 15;
-  static constexpr double kTallInView = 1.5;  // what nobody would miss on a chart, however steep it is there
+  static constexpr double kTallInView =
+      0.405;  // 1.5 times: what nobody would miss on a chart, however steep it is there
   SpikeLimits limits_;
   stats::RobustWindow window_;
   stats::RobustWindow local_;      // the last few values: the level here
