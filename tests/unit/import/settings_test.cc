@@ -341,5 +341,25 @@ TEST_F(SettingsFiles, BelongToTheRunInWhoseFolderTheyStand) {
   EXPECT_EQ(imported.runs[0].sources.size(), 3U);
 }
 
+// The library takes for granted what it should check: without a check of ours it would be undefined what happens.
+TEST(Settings, OfTomlWithATableThatHasNoNameAreNamedAndLeft) {
+  for (const std::string& header : {std::string("[=x]"), std::string("[\x01\0x]", 5), std::string("[[[a]]]"),
+                                    std::string("[\xC3\xA9]"), std::string("[.a]"), std::string("[{]")}) {
+    std::string problem;
+    EXPECT_THAT(TomlSettings("a = 1\n" + header + "\nb = 2\n", &problem), IsEmpty()) << header;
+    EXPECT_THAT(problem, HasSubstr("line 2")) << header;
+  }
+}
+
+TEST(Settings, OfTomlWithListsAndLongStringsAreRead) {
+  std::string problem;
+  const auto settings = TomlSettings(
+      "[training]\nlr = 1e-3\nlists = [\n  [1, 2],\n  [{a = 1}],\n]\ntext = \"\"\"\n[=x]\n\"\"\"\n# "
+      "[=]\n[[more]]\nsteps = 5\n",
+      &problem);
+  EXPECT_THAT(problem, IsEmpty());
+  EXPECT_FALSE(settings.empty());
+}
+
 }  // namespace
 }  // namespace vigil::import
