@@ -76,9 +76,17 @@ std::size_t BehindBrackets(std::string_view text, std::size_t at) {
   return name;
 }
 
-// The line of the first table header whose name begins with what no name can begin with, 0 when there is none. The
-// parser takes for granted that there is none.
-std::size_t LineOfBrokenHeader(std::string_view text) {
+// What TOML has outside of strings and remarks.
+bool IsPlain(char c) { return (c >= ' ' && c <= '~') || c == '\t' || c == '\r'; }
+
+bool IsControl(char c) {
+  const auto code = static_cast<unsigned char>(c);
+  return (code < ' ' && c != '\t' && c != '\r' && c != '\n') || code == 0x7F;
+}
+
+// The line of the first thing that no TOML has and that the parser takes for granted not to meet: a table whose name
+// begins with what no name can begin with, letters of other alphabets outside of strings. 0 when there is none.
+std::size_t LineOfBrokenText(std::string_view text) {
   std::size_t line = 1;
   int depth = 0;
   bool at_start = true;
@@ -104,6 +112,8 @@ std::size_t LineOfBrokenHeader(std::string_view text) {
       at = (name == std::string_view::npos ? text.size() : name) - 1;
       depth = 0;
       at_start = false;
+    } else if (!IsPlain(c)) {
+      return line;
     } else {
       if (c == '[' || c == '{') ++depth;
       if ((c == ']' || c == '}') && depth > 0) --depth;
@@ -124,8 +134,12 @@ std::vector<Setting> TomlSettings(std::string_view text, std::string* problem) {
     complain("larger than any configuration");
     return settings;
   }
-  if (const std::size_t line = LineOfBrokenHeader(text); line > 0) {
-    complain(fmt::format("line {}: a table's name cannot begin like that", line));
+  if (const auto bad = std::find_if(text.begin(), text.end(), IsControl); bad != text.end()) {
+    complain(fmt::format("line {}: a control character", 1 + std::count(text.begin(), bad, '\n')));
+    return settings;
+  }
+  if (const std::size_t line = LineOfBrokenText(text); line > 0) {
+    complain(fmt::format("line {}: what stands there is no TOML", line));
     return settings;
   }
   try {
