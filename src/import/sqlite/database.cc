@@ -38,6 +38,9 @@ bool ComputesColumns(std::string_view create) {
 
 std::string Complaint(sqlite3* connection, int code) {
   if (code == SQLITE_INTERRUPT) return "more work than a sound database of this size can make";
+  // SQLite's own words for one and the same damage vary from one reading to the next.
+  constexpr int kPrimaryCode = 0xFF;
+  if ((code & kPrimaryCode) == SQLITE_CORRUPT) return "database disk image is malformed";
   return sqlite3_errmsg(connection);
 }
 
