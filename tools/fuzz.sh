@@ -1,15 +1,24 @@
 #!/usr/bin/env bash
 # Fuzzes every target of build/fuzz from its kept corpus. What is found stays in build/fuzz/; an input worth keeping is
 # copied to fuzz/corpus/<target>/ by hand.
-# usage: tools/fuzz.sh SECONDS     (per target; 0 replays the corpora only)
+# usage: tools/fuzz.sh SECONDS [RUNS]   (per target; 0 seconds replay the corpora only)
+# With RUNS the walk is the same each time: that many inputs from one fixed seed, cut off after SECONDS. The check of a
+# change wants this, so that it speaks of the change and not of luck; exploring is for `make fuzz`.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 seconds="$1"
+walk=()
+into=build/fuzz/found
+if [ $# -gt 1 ]; then
+  walk=(-seed=1 "-runs=$2")
+  into=build/fuzz/walked
+  rm -rf "$into"
+fi
 for source in fuzz/*.cc; do
   name="$(basename "$source" .cc)"
   kept="fuzz/corpus/$name"
-  found="build/fuzz/found/$name"
+  found="$into/$name"
   mkdir -p "$found" "build/fuzz/crashes/$name"
   options=(-artifact_prefix="build/fuzz/crashes/$name/" -rss_limit_mb=1024 -timeout=10 -max_len=65536 -print_final_stats=0
     -verbosity=0 -close_fd_mask=1)
@@ -17,7 +26,7 @@ for source in fuzz/*.cc; do
   "build/fuzz/fuzz/fuzz_$name" "${options[@]}" -runs=0 "$kept"
   if [ "$seconds" -gt 0 ]; then
     echo "fuzz_$name: $seconds s"
-    "build/fuzz/fuzz/fuzz_$name" "${options[@]}" -max_total_time="$seconds" "$found" "$kept"
+    "build/fuzz/fuzz/fuzz_$name" "${options[@]}" "${walk[@]}" -max_total_time="$seconds" "$found" "$kept"
   fi
 done
 echo "fuzz: nothing found"

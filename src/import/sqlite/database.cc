@@ -93,6 +93,8 @@ Result<Database> Database::Open(std::string image) {
   sqlite3_db_config(opened, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
   sqlite3_limit(opened, SQLITE_LIMIT_LENGTH, kLongestText);
   sqlite3_limit(opened, SQLITE_LIMIT_SQL_LENGTH, 1 << 20);
+  // Without it SQLite reads cells that run past their page, and shows whatever memory holds there.
+  sqlite3_exec(opened, "PRAGMA cell_size_check = ON", nullptr, nullptr, nullptr);
   sqlite3_set_authorizer(opened, Permit, nullptr);
   sqlite3_progress_handler(opened, kStepsBetweenCalls, SpendSteps, &database.budget_->steps_left);
   return database;
