@@ -69,13 +69,12 @@ int WithGuard(vigil_guard handle, Work&& work) {
 }
 
 void RecordDecision(vigil::record::RunHandle run, std::int64_t step, const guard::Decision& decision) {
-  constexpr std::array<std::string_view, 4> kActions = {"go", "skip", "stop", "rollback"};
   if (decision.message.empty()) return;
   vigil::journal::Event event;
   event.kind = vigil::journal::EventKind::kDecision;
   event.severity = decision.severity;
   event.step = step;
-  event.name = "guard/" + std::string(kActions[static_cast<std::size_t>(decision.action)]);
+  event.name = guard::EventName(decision.action);
   event.text = decision.message;
   static_cast<void>(vigil::record::AddEvent(run, event));
 }

@@ -210,11 +210,11 @@ typedef struct vigil_guard_options {
   uint32_t size;                  /* sizeof(vigil_guard_options) */
   int32_t non_finite;             /* policy for a loss or gradient norm that is NaN or infinite */
   int32_t spike;                  /* policy for a loss or gradient norm far above its level */
-  int32_t max_consecutive;        /* bad steps in a row that are left out, before it is given up */
+  int32_t max_consecutive;        /* so many steps in a row are left out; at the next one it is given up */
   int32_t rollback_when_given_up; /* then: not 0 rolls back, 0 stops */
-  int32_t max_rollbacks;
-  double spike_ratio;       /* spikes below so many times the level are observed only */
-  const char* control_file; /* TOML with the names above, read again whenever it changes; may be null */
+  int32_t max_rollbacks;          /* so many are asked for in a run; then it stops */
+  double spike_ratio;             /* spikes below so many times the level are observed only */
+  const char* control_file;       /* TOML with the names above, read again whenever it changes; may be null */
 } vigil_guard_options;
 
 #define VIGIL_GUARD_OPTIONS_INIT \
@@ -224,13 +224,14 @@ typedef struct vigil_decision {
   uint32_t size; /* sizeof(vigil_decision), set by the caller */
   int32_t action;
   int32_t trigger;
-  int32_t consecutive; /* bad steps in a row, this one included */
+  int32_t consecutive; /* bad steps in a row, observed ones and this one included */
   int64_t rollback_to; /* with VIGIL_ACTION_ROLLBACK: the step of the checkpoint to return to */
   char message[256];   /* why, in words; empty when there is nothing to say */
 } vigil_decision;
 
-/* A guard of a run (without one nothing is recorded); decisions other than to go on become events of its journal. At most 8 at once. With a control file
- * it has one thread, named vigil-guard, that looks at the file every second. */
+/* A guard of a run (without one nothing is recorded). What it decides about a bad step becomes an event of the journal:
+ * guard/observe, guard/skip, guard/stop or guard/rollback; guard/control tells of its control file. At most 8 at once.
+ * With a control file it has one thread, named vigil-guard, that looks at the file every second. */
 VIGIL_API int vigil_guard_open(vigil_run run, const vigil_guard_options* options, vigil_guard* guard);
 /* Judges the step that is about to be applied; NaN is a value here, so give vigil_not_known() for what is not known.
  * When it fails, `decision` says to go on. One thread at a time for each guard; waits for no disk. */
@@ -238,7 +239,7 @@ VIGIL_API int vigil_guard_judge(vigil_guard guard, int64_t step, double loss, do
                                 vigil_decision* decision);
 /* The state after `step` was saved and can be returned to. */
 VIGIL_API int vigil_guard_note_checkpoint(vigil_guard guard, int64_t step);
-/* The training was set back to `step`. */
+/* The training was set back to `step`: levels are learned anew. A rollback counts when it is asked for. */
 VIGIL_API int vigil_guard_note_rollback(vigil_guard guard, int64_t step);
 VIGIL_API int vigil_guard_close(vigil_guard guard);
 /* Stands for a value that is not known. */

@@ -29,6 +29,11 @@ Trigger TriggerOf(const detect::StepVerdict& verdict) {
 
 std::string_view Name(Policy policy) { return kPolicyNames[static_cast<std::size_t>(policy)]; }
 
+std::string_view EventName(Action action) {
+  constexpr std::array<std::string_view, 4> kNames = {"guard/observe", "guard/skip", "guard/stop", "guard/rollback"};
+  return kNames[static_cast<std::size_t>(action)];
+}
+
 std::optional<Policy> ParsePolicy(std::string_view name) {
   const auto at = std::find(kPolicyNames.begin(), kPolicyNames.end(), name);
   if (at == kPolicyNames.end()) return std::nullopt;
@@ -50,7 +55,7 @@ Decision Guard::Judge(std::int64_t step, double loss, double grad_norm) {
   Decision decision;
   decision.trigger = TriggerOf(verdict);
   if (decision.trigger == Trigger::kNone || !options_.enabled) {
-    consecutive_ = 0;
+    consecutive_ = left_out_ = 0;
     decision.trigger = Trigger::kNone;
     return decision;
   }
@@ -63,12 +68,14 @@ Decision Guard::Judge(std::int64_t step, double loss, double grad_norm) {
 Decision Guard::Apply(Policy policy, Decision decision) {
   switch (policy) {
     case Policy::kObserve:
+      left_out_ = 0;  // it is applied: the training goes on
       decision.severity = model::Severity::kWarning;
       decision.message += "; observed";
       return decision;
     case Policy::kWarn:
     case Policy::kSkip:
-      if (decision.consecutive >= options_.max_consecutive) return GiveUp(std::move(decision));
+      if (left_out_ >= options_.max_consecutive) return GiveUp(std::move(decision));
+      ++left_out_;
       ++counts_.skipped;
       decision.action = Action::kSkip;
       decision.severity = policy == Policy::kWarn ? model::Severity::kWarning : model::Severity::kInfo;
@@ -86,7 +93,7 @@ Decision Guard::Apply(Policy policy, Decision decision) {
 }
 
 Decision Guard::GiveUp(Decision decision) {
-  decision.message += fmt::format("; {} bad steps in a row", decision.consecutive);
+  decision.message += fmt::format("; {} bad steps in a row were left out", left_out_);
   if (options_.rollback_when_given_up) return RollBack(std::move(decision));
   decision.action = Action::kStop;
   decision.severity = model::Severity::kError;
@@ -102,6 +109,8 @@ Decision Guard::RollBack(Decision decision) {
   } else if (counts_.rollbacks >= options_.max_rollbacks) {
     decision.message += fmt::format("; stopped after {} rollbacks", counts_.rollbacks);
   } else {
+    ++counts_.rollbacks;
+    left_out_ = 0;
     decision.action = Action::kRollback;
     decision.rollback_to = checkpoint_;
     decision.message += fmt::format("; back to step {}", checkpoint_);
@@ -114,8 +123,7 @@ void Guard::NoteCheckpoint(std::int64_t step) {
 }
 
 void Guard::NoteRollback(std::int64_t step) {
-  ++counts_.rollbacks;
-  consecutive_ = 0;
+  consecutive_ = left_out_ = 0;
   // What was saved later belongs to the course that was left.
   if (checkpoint_ > step) checkpoint_ = step;
   judge_.Restart();

@@ -27,15 +27,17 @@ std::optional<Policy> ParsePolicy(std::string_view name);
 
 enum class Action : std::uint8_t { kGo, kSkip, kStop, kRollback };
 enum class Trigger : std::uint8_t { kNone, kNonFinite, kSpike };
+// The name under which a decision about a bad step is recorded: guard/observe, guard/skip, guard/stop, guard/rollback.
+std::string_view EventName(Action action);
 
 struct Options {
   bool enabled = true;
   Policy non_finite = Policy::kWarn;
   Policy spike = Policy::kObserve;    // a spike is a value that the run may recover from
   double spike_ratio = 0;             // spikes below so many times the level are observed only
-  std::int32_t max_consecutive = 10;  // bad steps in a row that are left out, before it is given up
+  std::int32_t max_consecutive = 10;  // so many steps in a row are left out; at the next one it is given up
   bool rollback_when_given_up = false;
-  std::int32_t max_rollbacks = 3;  // of the run; then it stops
+  std::int32_t max_rollbacks = 3;  // so many are asked for in a run; then it stops
 
   bool operator==(const Options&) const = default;
 };
@@ -47,7 +49,7 @@ Result<Options> ParseControl(std::string_view toml, std::string_view origin, con
 struct Decision {
   Action action = Action::kGo;
   Trigger trigger = Trigger::kNone;
-  std::int32_t consecutive = 0;               // bad steps in a row, this one included
+  std::int32_t consecutive = 0;               // bad steps in a row, observed ones and this one included
   std::int64_t rollback_to = model::kNoStep;  // with kRollback: the checkpoint to return to
   model::Severity severity = model::Severity::kInfo;
   std::string message;  // empty when there is nothing to record
@@ -56,7 +58,7 @@ struct Decision {
 struct Counts {
   std::int64_t judged = 0;
   std::int64_t skipped = 0;
-  std::int64_t rollbacks = 0;
+  std::int64_t rollbacks = 0;  // asked for, whether the training followed or not
 };
 
 class Guard {
@@ -83,7 +85,8 @@ class Guard {
   Options options_;
   detect::StepJudge judge_;
   Counts counts_;
-  std::int32_t consecutive_ = 0;
+  std::int32_t consecutive_ = 0;  // bad steps in a row
+  std::int32_t left_out_ = 0;     // steps left out in a row
   std::int64_t checkpoint_ = model::kNoStep;
 };
 

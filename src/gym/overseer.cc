@@ -1,6 +1,5 @@
 #include "gym/overseer.h"
 
-#include <array>
 #include <cmath>
 
 #include "platform/platform.h"
@@ -14,11 +13,6 @@ guard::Options OptionsOf(const Options& options) {
   // A gym with checkpoints can always return to one.
   made.rollback_when_given_up = options.save_every > 0;
   return made;
-}
-
-std::string NameOf(guard::Action action) {
-  constexpr std::array<std::string_view, 4> kNames = {"guard/observe", "guard/skip", "guard/stop", "guard/rollback"};
-  return std::string(kNames[static_cast<std::size_t>(action)]);
 }
 
 }  // namespace
@@ -38,7 +32,8 @@ Result<Verdict> Overseer::Judge(std::int64_t step, double loss, double grad_norm
     verdict.action = decision.action;
     verdict.rollback_to = decision.rollback_to;
     if (!decision.message.empty())
-      verdict.notes.push_back({Happening::kDecision, NameOf(decision.action), decision.severity, decision.message});
+      verdict.notes.push_back(
+          {Happening::kDecision, std::string(guard::EventName(decision.action)), decision.severity, decision.message});
   }
   // The mean of what rank 0 says and of the others' zeros.
   const auto scale = static_cast<float>(decides ? group_.ranks() : 0);

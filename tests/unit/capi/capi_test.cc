@@ -171,6 +171,22 @@ TEST_F(CApi, TheGuardDecidesAndRecordsIt) {
   EXPECT_EQ(imported.runs[0].events[0].step, 2);
 }
 
+// The same names whoever asks the guard: a C program, or the gym.
+TEST_F(CApi, ABadStepThatIsAppliedIsRecordedAsObserved) {
+  const vigil_run run = Open();
+  vigil_guard_options options = VIGIL_GUARD_OPTIONS_INIT;
+  options.non_finite = VIGIL_POLICY_OBSERVE;
+  vigil_guard guard = {0};
+  ASSERT_EQ(vigil_guard_open(run, &options, &guard), VIGIL_OK);
+  EXPECT_EQ(Judge(guard, 2, std::nan("")).action, VIGIL_ACTION_GO);
+  EXPECT_EQ(vigil_guard_close(guard), VIGIL_OK);
+  EXPECT_EQ(vigil_run_close(run, 0), VIGIL_OK);
+  const auto imported = vigil::import::ImportPaths({folder_});
+  ASSERT_EQ(imported.runs.size(), 1U);
+  ASSERT_FALSE(imported.runs[0].events.empty());
+  EXPECT_EQ(imported.runs[0].events[0].name, "guard/observe");
+}
+
 TEST_F(CApi, TheGuardIsChangedThroughItsControlFile) {
   const vigil_run run = Open();
   const std::string control = folder_ + "/guard.toml";

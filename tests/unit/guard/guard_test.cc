@@ -88,13 +88,38 @@ TEST(Guard, ObservesSpikesBelowTheRatio) {
   EXPECT_EQ(guard.Judge(step + 1, 80.0, 1.0).action, Action::kStop);
 }
 
-TEST(Guard, GivesUpAfterTooManyBadStepsInARow) {
+TEST(Guard, LeavesOutAsManyInARowAsItIsToldThenGivesUp) {
   Guard guard(Options{});
-  for (std::int64_t step = 0; step < 9; ++step) EXPECT_EQ(guard.Judge(step, kNan, kNan).action, Action::kSkip);
-  const Decision last = guard.Judge(9, kNan, kNan);
+  for (std::int64_t step = 0; step < 10; ++step) EXPECT_EQ(guard.Judge(step, kNan, kNan).action, Action::kSkip);
+  EXPECT_EQ(guard.counts().skipped, 10);
+  const Decision last = guard.Judge(10, kNan, kNan);
   EXPECT_EQ(last.action, Action::kStop);
-  EXPECT_EQ(last.consecutive, 10);
-  EXPECT_THAT(last.message, HasSubstr("10 bad steps in a row"));
+  EXPECT_EQ(last.consecutive, 11);
+  EXPECT_THAT(last.message, HasSubstr("10 bad steps in a row were left out; stopped"));
+}
+
+// Observed steps are applied: they neither use up what may be left out, nor keep a row of left-out steps together.
+TEST(Guard, ObservedStepsDoNotCountAsLeftOut) {
+  Guard guard(Options{});
+  std::int64_t step = WarmUp(guard);
+  for (int i = 0; i < 9; ++i) {
+    const Decision observed = guard.Judge(step++, 40, 50);
+    EXPECT_EQ(observed.action, Action::kGo);
+    EXPECT_EQ(observed.consecutive, i + 1);
+  }
+  for (int i = 0; i < 10; ++i) EXPECT_EQ(guard.Judge(step++, kNan, kNan).action, Action::kSkip);
+  EXPECT_EQ(guard.Judge(step++, 40, 50).action, Action::kGo);
+  for (int i = 0; i < 10; ++i) EXPECT_EQ(guard.Judge(step++, kNan, kNan).action, Action::kSkip);
+  EXPECT_EQ(guard.Judge(step, kNan, kNan).action, Action::kStop);
+}
+
+TEST(Guard, ACheckpointAmongObservedSpikesIsNotReturnedTo) {
+  Guard guard(With(Policy::kRollback));
+  const std::int64_t step = WarmUp(guard);
+  guard.NoteCheckpoint(step - 1);
+  EXPECT_EQ(guard.Judge(step, 40, 50).action, Action::kGo);
+  guard.NoteCheckpoint(step);
+  EXPECT_EQ(guard.Judge(step + 1, kNan, kNan).rollback_to, step - 1);
 }
 
 TEST(Guard, AGoodStepBetweenStartsTheCountAgain) {
@@ -132,7 +157,28 @@ TEST(Guard, RollsBackWhenGivenUpIfAllowed) {
   guard.NoteCheckpoint(40);
   EXPECT_EQ(guard.Judge(50, kNan, 1).action, Action::kSkip);
   EXPECT_EQ(guard.Judge(51, kNan, 1).action, Action::kSkip);
-  EXPECT_EQ(guard.Judge(52, kNan, 1).rollback_to, 40);
+  EXPECT_EQ(guard.Judge(52, kNan, 1).action, Action::kSkip);
+  EXPECT_EQ(guard.Judge(53, kNan, 1).rollback_to, 40);
+  // A training that was told to go back has made no step yet: the row begins anew.
+  EXPECT_EQ(guard.Judge(54, kNan, 1).action, Action::kSkip);
+}
+
+TEST(Guard, AsksForNoMoreRollbacksThanAllowedEvenIfNobodyNotesThem) {
+  Options options = With(Policy::kRollback);
+  options.max_rollbacks = 2;
+  Guard guard(options);
+  guard.NoteCheckpoint(1);
+  EXPECT_EQ(guard.Judge(2, kNan, 1).action, Action::kRollback);
+  EXPECT_EQ(guard.Judge(3, kNan, 1).action, Action::kRollback);
+  for (std::int64_t step = 4; step < 9; ++step) EXPECT_EQ(guard.Judge(step, kNan, 1).action, Action::kStop);
+  EXPECT_EQ(guard.counts().rollbacks, 2);
+}
+
+TEST(Guard, AnEventIsNamedAfterWhatIsDone) {
+  EXPECT_EQ(EventName(Action::kGo), "guard/observe");
+  EXPECT_EQ(EventName(Action::kSkip), "guard/skip");
+  EXPECT_EQ(EventName(Action::kStop), "guard/stop");
+  EXPECT_EQ(EventName(Action::kRollback), "guard/rollback");
 }
 
 TEST(Guard, OptionsCanBeChangedWhileItRuns) {
