@@ -102,8 +102,12 @@ void ReadFound(const std::string& path, std::vector<model::Run>& parts, Imported
   if (part) return Keep(std::move(*part), parts);
   const std::string reason = ReasonOf(part.error().message, path);
   // A text that only looked like a log for a moment is no loss; one with damage in it is.
-  const bool sound = reason.ends_with("without any value, event or setting in it");
-  (sound ? imported.ignored : imported.unread).push_back({path, reason});
+  const std::size_t nothing = reason.find(kHoldsNothing);
+  const std::string_view behind =
+      nothing == std::string::npos ? ":" : std::string_view(reason).substr(nothing + kHoldsNothing.size());
+  const bool sound = behind.empty() || behind.starts_with("; ");
+  if (sound) return imported.ignored.push_back({path, reason.substr(0, nothing + kHoldsNothing.size())});
+  imported.unread.push_back({path, reason});
 }
 
 void ReadNamed(const std::string& path, std::vector<model::Run>& parts, Imported& imported) {

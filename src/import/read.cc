@@ -111,8 +111,9 @@ Result<std::vector<model::Run>> Finished(PartBuilder& builder, const Format& for
   const model::Source source = parts.front().sources.front();
   std::erase_if(parts, [](const model::Run& part) { return !HoldsAnything(part); });
   if (!parts.empty()) return parts;
-  return Fail(fmt::format("{}: {} without any value, event or setting in it{}{}", source.path, format.title,
-                          source.note.empty() ? "" : ": ", source.note));
+  const bool damaged = source.state == model::SourceState::kPartial;
+  return Fail(fmt::format("{}: {} {}{}{}", source.path, format.title, kHoldsNothing,
+                          source.note.empty() ? "" : (damaged ? ": " : "; "), source.note));
 }
 
 // Fills the head with the first bytes that the source gives.

@@ -10,6 +10,9 @@
 
 namespace vigil::import {
 
+// How the error of a file that is sound and says nothing ends; damage follows behind ": ", a remark behind "; ".
+inline constexpr std::string_view kHoldsNothing = "without any value, event or setting in it";
+
 // A file with its beginning read and recognised.
 struct OpenedFile {
   ByteSource file;

@@ -1,5 +1,6 @@
 #include "import/log/dict_line.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 
@@ -51,6 +52,16 @@ std::size_t SkipValue(std::string_view text, std::size_t at) {
   return kNone;
 }
 
+// The ')' that closes what was open before text[at]: "), shape=(), dtype=float32)".
+std::size_t FindClosingBracket(std::string_view text, std::size_t at) {
+  int depth = 1;
+  for (; at < text.size(); ++at) {
+    if (text[at] == '(') ++depth;
+    if (text[at] == ')' && --depth == 0) return at;
+  }
+  return kNone;
+}
+
 bool IsNull(std::string_view text) { return text.starts_with("null") || text.starts_with("None"); }
 
 // Reads the value at text[at] and returns where it ends.
@@ -81,24 +92,36 @@ std::size_t ReadValue(std::string_view text, std::size_t at, std::string_view na
 
 }  // namespace
 
+std::size_t WrapperLength(std::string_view text) {
+  constexpr std::size_t kLongest = 24;
+  constexpr std::array<std::string_view, 10> kNames = {"float64", "float32", "float16", "int64",  "tensor",
+                                                       "array",   "int32",   "Array",   "Tensor", "DeviceArray"};
+  std::size_t end = 0;
+  std::size_t name = 0;
+  for (; end < text.size() && end < kLongest && (IsLetter(text[end]) || IsDigit(text[end]) || text[end] == '.');
+       ++end) {
+    if (text[end] == '.') name = end + 1;
+  }
+  if (end >= text.size() || text[end] != '(') return 0;
+  const std::string_view last = text.substr(name, end - name);
+  return std::find(kNames.begin(), kNames.end(), last) == kNames.end() ? 0 : end + 1;
+}
+
 std::optional<double> ReadNumber(std::string_view text, std::size_t& used) {
   if (const auto plain = ParseNumberPrefix(text, used)) {
     // A bar that puts ".0" behind what has no decimals writes "nan.0".
     if (!std::isfinite(*plain) && text.substr(used).starts_with(".0")) used += 2;
     return plain;
   }
-  constexpr std::array<std::string_view, 6> kWrappers = {"np.float64(", "np.float32(", "np.float16(",
-                                                         "np.int64(",   "tensor(",     "array("};
-  for (const std::string_view wrapper : kWrappers) {
-    if (!text.starts_with(wrapper)) continue;
-    std::size_t inner = 0;
-    const auto value = ParseNumberPrefix(text.substr(wrapper.size()), inner);
-    const std::size_t close = text.find(')', wrapper.size());
-    if (!value || close == kNone) return std::nullopt;
-    used = close + 1;
-    return value;
-  }
-  return std::nullopt;
+  const std::size_t wrapper = WrapperLength(text);
+  if (wrapper == 0) return std::nullopt;
+  const std::size_t begin = wrapper + (text.substr(wrapper).starts_with('[') ? 1 : 0);
+  std::size_t inner = 0;
+  const auto value = ParseNumberPrefix(text.substr(begin), inner);
+  const std::size_t close = value ? FindClosingBracket(text, begin + inner) : kNone;
+  if (close == kNone) return std::nullopt;
+  used = close + 1;
+  return value;
 }
 
 std::size_t ParseDict(std::string_view text, std::size_t open, NamedNumbers& numbers) {

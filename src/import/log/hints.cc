@@ -27,6 +27,8 @@ constexpr std::array kWords = {
     Word{"batch=", kHintMetric},
     Word{"num_updates", kHintMetric},
     Word{" updates", kHintMetric},
+    Word{" up. ", kHintMetric},
+    Word{"result for ", kHintMetric},
     Word{"| rollout/", kHintTable},
     Word{"| time/", kHintTable},
     Word{"| grad_norm ", kHintTable},

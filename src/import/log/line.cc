@@ -61,8 +61,11 @@ bool DropSrunPrefix(CleanLine& line) {
   std::size_t digits = 0;
   const std::int64_t task = ReadDigits(line.text, digits);
   if (task < 0 || digits > 5 || !line.text.substr(digits).starts_with(": ")) return false;
+  // "12: 2.345" and nothing else: a step and its loss.
+  const std::string_view rest = line.text.substr(digits + 2);
+  if (!rest.empty() && ParseNumber(Trim(rest)).has_value()) return false;
   line.rank = static_cast<std::int32_t>(task);
-  line.text = line.text.substr(digits + 2);
+  line.text = rest;
   return true;
 }
 

@@ -109,6 +109,7 @@ std::optional<LineShape> LineShape::Of(std::string_view text, const MetricLine& 
   shape.step_opens_line_ = line.step_opens_line;
   shape.step_is_global_ = line.step_is_global;
   shape.is_summary_ = line.is_summary;
+  shape.counted_ = line.counted;
   if (!shape.Build(text, line, SlotsOf(line, series))) return std::nullopt;
   return shape;
 }
@@ -200,6 +201,7 @@ std::size_t LineShape::ReadFront(std::string_view text, MetricLine& line, std::v
   line.step_opens_line = step_opens_line_;
   line.step_is_global = step_is_global_;
   line.is_summary = is_summary_;
+  line.counted = counted_;
   return static_cast<std::size_t>(at - text.data());
 }
 

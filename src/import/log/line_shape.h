@@ -59,6 +59,7 @@ class LineShape {
   bool step_opens_line_ = false;
   bool step_is_global_ = false;
   bool is_summary_ = false;
+  bool counted_ = false;
 };
 
 }  // namespace vigil::import::log

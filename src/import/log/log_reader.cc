@@ -18,6 +18,8 @@ namespace {
 constexpr std::size_t kBlockBytes = std::size_t{256} << 10U;
 // Behind a line like the ones before it, so much is searched; twice as much each time that no such line follows.
 constexpr std::size_t kFewBytes = 1024;
+// So much of a log is searched for rows that hold no word to find them by.
+constexpr std::size_t kPlainBytes = std::size_t{64} << 10U;
 // Lines of these kinds are seen by more than the reader of metric lines.
 constexpr std::uint32_t kOtherReaders =
     kHintBar | kHintDict | kHintTraceback | kHintArguments | kHintFailures | kHintWrapped;
@@ -170,6 +172,12 @@ std::size_t LogReader::ConsumeText(std::string_view bytes, bool last) {
   return begin;
 }
 
+// Rows without any word to find them by are looked for at the beginning of a log, while nothing else was found.
+bool LogReader::LooksForPlainLines(std::uint64_t offset) const {
+  return metrics_.is_plain() || (offset < kPlainBytes && !metrics_.has_series());
+}
+
+// Whether somebody has begun to read what the next lines go on with.
 bool LogReader::WantsEveryLine() const {
   return !use_hints_ || tracebacks_.is_open() || arguments_.is_open() || failures_.is_open() || metrics_.is_open();
 }
@@ -177,7 +185,7 @@ bool LogReader::WantsEveryLine() const {
 // Where the next segment that may matter begins; block.size() when none does.
 std::size_t LogReader::NextSegment(std::string_view block, std::size_t at, const std::vector<Hint>& hints,
                                    std::size_t& next) {
-  if (WantsEveryLine()) return at;
+  if (WantsEveryLine() || LooksForPlainLines(block_offset_ + at)) return at;
   while (next < hints.size() && hints[next].end <= at) ++next;
   const std::size_t target = next == hints.size() ? block.size() : hints[next].end - 1;
   std::size_t begin = target;
@@ -266,7 +274,9 @@ std::size_t LogReader::TakeOneLikeBefore(std::string_view rest) {
 void LogReader::ProcessWrapped(std::string_view text) {
   if (use_hints_) scanner_.Scan(text, wrapped_hints_);
   const std::uint32_t line = line_;
+  in_wrapper_ = true;
   ProcessSegments(text, wrapped_hints_, true);
+  in_wrapper_ = false;
   line_ = line;
 }
 
@@ -298,7 +308,7 @@ void LogReader::ProcessSegment(std::string_view segment) {
   if (segment.empty()) return;
   CleanLine line = cleaner_.Clean(segment);
   line.verbatim = line.verbatim && (hints_.bits & kOtherReaders) == 0 && !OpensWithSide(line.text);
-  highest_rank_ = std::max(highest_rank_, line.rank);
+  if (hints_.bits != 0) highest_rank_ = std::max(highest_rank_, line.rank);
   HandleText(line);
 }
 
@@ -334,8 +344,38 @@ void LogReader::HandleText(CleanLine line) {
     if (taken) return;
   }
   if ((metrics_.is_open() || (bits & kHintMetric) != 0) && HandleMetric(line)) return;
+  if (LooksForPlainLines(offset_) && !in_wrapper_ && metrics_.TakePlain(line, cut_, HasMetricWord(line.text), line_)) {
+    events_.ObserveStep(metrics_.last_step(), offset_);
+    return;
+  }
   if ((bits & kHintNotice) != 0) HandleNotice(line);
   if ((bits & kHintSignature) != 0) HandleSignature(line, nullptr);
+  if (offset_ < kPlainBytes && !metrics_.has_series()) RememberStranger(line.text);
+}
+
+void LogReader::RememberStranger(std::string_view text) {
+  constexpr std::size_t kLongestExample = 100;
+  std::size_t numbers = 0;
+  for (std::size_t i = 1; i + 1 < text.size(); ++i) {
+    if (text[i] == '.' && IsDigit(text[i - 1]) && IsDigit(text[i + 1])) ++numbers;
+  }
+  if (numbers <= stranger_numbers_) return;
+  stranger_numbers_ = numbers;
+  stranger_line_ = line_;
+  stranger_ = std::string(Trim(text).substr(0, kLongestExample));
+}
+
+// For logs of a form that nobody knows: where we looked, so that their owner sees what a line would need.
+void LogReader::TellWhatWasLookedFor() {
+  if (stranger_.empty()) return;
+  builder_.AddNote(
+      fmt::format("line {} is most like one with metrics: \"{}\". Looked for: a step or epoch beside named numbers "
+                  "(step 120 loss 2.31), tables, dictionaries, progress bars, error messages, settings",
+                  FormatCount(stranger_line_), Printable(stranger_)));
+}
+
+bool LogReader::HasMetricWord(std::string_view text) const {
+  return use_hints_ ? (hints_.bits & kHintMetric) != 0 : HasWord(text, kHintMetric);
 }
 
 // A header of a table looks like nothing else that is understood, so it is tried behind the lines of loops.
@@ -458,6 +498,7 @@ void LogReader::Finish() {
   if (part.framework.empty()) part.framework = std::string(trainer_.Name(part));
   events_.Finish(metrics_.last_step());
   if (highest_rank_ >= 0) builder_.part().ranks = std::max(builder_.part().ranks, highest_rank_ + 1);
+  if (part.series.empty() && part.events.empty() && part.facts.empty()) TellWhatWasLookedFor();
   if (long_lines_ != 0) {
     builder_.AddNote(fmt::format("{} line{} longer than {} cut there", FormatCount(long_lines_),
                                  long_lines_ == 1 ? "" : "s", FormatBytes(kLongestLine)));

@@ -58,8 +58,12 @@ class LogReader final : public Reader {
   std::size_t NextSegment(std::string_view block, std::size_t at, const std::vector<Hint>& hints, std::size_t& next);
   void CollectHints(const std::vector<Hint>& hints, std::size_t& next, std::size_t end);
   bool WantsEveryLine() const;
+  bool LooksForPlainLines(std::uint64_t offset) const;
 
   void HandleText(CleanLine line);
+  bool HasMetricWord(std::string_view text) const;
+  void RememberStranger(std::string_view text);
+  void TellWhatWasLookedFor();
   bool HandleMetric(const CleanLine& line);
   void HandleBar(const ProgressBar& bar);
   bool HandleTraceback(const CleanLine& line);
@@ -96,6 +100,7 @@ class LogReader final : public Reader {
   std::string decoded_;               // UTF-8 of what came in UTF-16, from the last whole line on
 
   bool use_hints_ = true;
+  bool in_wrapper_ = false;         // the segment at hand is the text inside a notebook runner's line
   bool skipping_ = false;           // within the rest of a line that was too long
   bool cut_ = false;                // the segment at hand has no end of line behind it
   bool cleared_ = false;            // the bar was wiped just before
@@ -108,6 +113,10 @@ class LogReader final : public Reader {
   std::uint64_t block_offset_ = 0;  // bytes before the block at hand
   std::uint64_t offset_ = 0;        // bytes before the segment at hand
   std::uint32_t line_ = 1;
+  // The line that nobody understood and that holds the most measurements, for the message when nothing was read.
+  std::string stranger_;
+  std::uint32_t stranger_line_ = 0;
+  std::size_t stranger_numbers_ = 0;
   std::uint64_t long_lines_ = 0;
   std::int32_t highest_rank_ = -1;
 };

@@ -48,6 +48,45 @@ bool MetricRows::TakeBlockLine(const CleanLine& line, std::uint32_t line_number)
   return true;
 }
 
+// "Result for PPO_CartPole_0:" and below it a tree of names and values, one a line, which tells its iteration last. The
+// leaves' own names are kept, and the first of those that stand twice.
+bool MetricRows::TakeResultLine(const CleanLine& line, std::uint32_t line_number) {
+  constexpr std::size_t kMostLeaves = 512;
+  if (!in_result_) {
+    in_result_ = line.text.starts_with("Result for ") && line.text.ends_with(':');
+    result_.clear();
+    return in_result_;
+  }
+  const std::string_view text = Trim(line.text);
+  if (!line.text.starts_with("  ") || text.empty()) {
+    CloseResult(line.rank, line_number);
+    return text.empty();
+  }
+  const std::size_t colon = text.find(": ");
+  if (colon == std::string_view::npos || result_.size() >= kMostLeaves) return true;
+  const std::string_view name = text.substr(0, colon);
+  const auto value = ParseNumber(Trim(text.substr(colon + 2)));
+  const bool told = std::any_of(result_.begin(), result_.end(), [&](const auto& one) { return one.name == name; });
+  if (value && !told) result_.push_back({std::string(name), *value});
+  return true;
+}
+
+void MetricRows::CloseResult(std::int32_t rank, std::uint32_t line_number) {
+  in_result_ = false;
+  const auto step =
+      std::find_if(result_.begin(), result_.end(), [](const auto& one) { return one.name == "training_iteration"; });
+  const bool placed = step != result_.end() && step->value >= 0 && step->value < 9e15;
+  if (!placed) return;
+  postfix_.clear();
+  for (const LearnedRow::Number& one : result_) {
+    if (&one != &*step) postfix_.push_back({one.name, one.value});
+  }
+  const Place place = {static_cast<std::int64_t>(step->value), rank, line_number};
+  FindNames(postfix_, place);
+  AddPoints(postfix_, place);
+  last_step_ = place.step;
+}
+
 // The numbers in postfix_, at the latest step that was told.
 void MetricRows::AddAtLatestStep(const CleanLine& line, std::uint32_t line_number) {
   const Place place = {last_step_, line.rank, line_number};

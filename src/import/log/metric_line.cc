@@ -5,13 +5,11 @@
 #include <cmath>
 
 #include "base/base.h"
+#include "import/log/fields.h"
 #include "import/log/line.h"
 
 namespace vigil::import::log {
 namespace {
-
-constexpr std::size_t kLongestName = 64;
-constexpr std::size_t kLongestAside = 32;  // "(+0.12z)", "(64.99%)", "(2.35 avg)"
 
 // The last word before a number that makes it the step. One and two letters count only before ':' or '='.
 constexpr std::array<std::string_view, 15> kStepWords = {
@@ -21,318 +19,6 @@ constexpr std::array<std::string_view, 15> kStepWords = {
 constexpr std::array<std::string_view, 2> kGlobalStepWords = {"num_updates", "global_step"};
 constexpr std::array<std::string_view, 10> kEvaluationWords = {
     "val", "valid", "validate", "validation", "validating", "eval", "evaluate", "evaluation", "test", "testing"};
-
-enum CharClass : std::uint8_t { kNothing, kLetter, kNumeric, kSign, kDelimiter };
-
-constexpr std::array<std::uint8_t, 256> MakeClasses() {
-  std::array<std::uint8_t, 256> classes = {};
-  for (unsigned c = 'a'; c <= 'z'; ++c) classes[c] = kLetter;
-  for (unsigned c = 'A'; c <= 'Z'; ++c) classes[c] = kLetter;
-  classes['_'] = kLetter;
-  for (unsigned c = '0'; c <= '9'; ++c) classes[c] = kNumeric;
-  for (const char c : {'+', '-', '.'}) classes[static_cast<unsigned char>(c)] = kSign;
-  for (const char c : {'|', ',', ';', '\t'}) classes[static_cast<unsigned char>(c)] = kDelimiter;
-  return classes;
-}
-constexpr std::array<std::uint8_t, 256> kClasses = MakeClasses();
-std::uint8_t ClassOf(char c) { return kClasses[static_cast<unsigned char>(c)]; }
-
-struct Field {
-  std::string_view name;
-  double value = 0;
-  std::int64_t total = 0;
-  char before = ' ';      // the character that the number follows
-  bool trailing = false;  // the name stands behind the number: "9577 tok/s"
-  bool at_end = false;    // the number touches the end of the text
-  bool thousands = false;
-  bool after_arrow = false;  // "3.1 -> 8.9": what became of the number before
-  std::uint32_t at = 0;
-  double unit_scale = 1;
-  double seconds = 0;
-  bool in_brackets = false;  // "[  50/1251": a bracket opens before it
-};
-
-// A unit of time in seconds, 0 for every other unit.
-double SecondsOf(std::string_view unit) {
-  struct Unit {
-    std::string_view name;
-    double seconds;
-  };
-  constexpr std::array<Unit, 8> kUnits = {
-      {{"ms", 1e-3}, {"s", 1}, {"sec", 1}, {"secs", 1}, {"us", 1e-6}, {"min", 60}, {"m", 60}, {"h", 3600}}};
-  const auto at = std::find_if(kUnits.begin(), kUnits.end(), [&](const Unit& known) { return known.name == unit; });
-  return at == kUnits.end() ? 0 : at->seconds;
-}
-
-// "INFO:tensorflow:" before a message: level and name as Python's logging writes them unless told otherwise.
-std::size_t LoggerLength(std::string_view text) {
-  constexpr std::array<std::string_view, 4> kLevels = {"INFO:", "WARNING:", "DEBUG:", "ERROR:"};
-  for (const std::string_view level : kLevels) {
-    if (!text.starts_with(level)) continue;
-    std::size_t at = level.size();
-    while (at < text.size() && (IsLetter(text[at]) || IsDigit(text[at]) || text[at] == '_' || text[at] == '.')) ++at;
-    return at > level.size() && at < text.size() && text[at] == ':' ? at + 1 : 0;
-  }
-  return 0;
-}
-
-bool EndsWithLoss(std::string_view words) {
-  constexpr std::string_view kLoss = "loss";
-  return words.size() >= kLoss.size() && EqualsIgnoringCase(words.substr(words.size() - kLoss.size()), kLoss);
-}
-
-// Cuts a text into fields, left to right: a name, and the number it stands before.
-class FieldReader {
- public:
-  explicit FieldReader(std::string_view text) : text_(text), at_(LoggerLength(text)), name_start_(at_) {}
-  bool Next(Field& field);
-  // What stands behind the field that was read last.
-  std::string_view Rest() const { return text_.substr(std::min(at_, text_.size())); }
-
- private:
-  char At(std::size_t i) const { return i < text_.size() ? text_[i] : ' '; }
-  bool IsDigitAt(std::size_t i) const { return i < text_.size() && IsDigit(text_[i]); }
-  bool StartsValue(std::size_t at) const;
-  bool StartsNonFinite(std::size_t at) const;
-  void SkipWord();
-  void SkipToken();
-  bool ReadField(Field& field);
-  std::size_t ReadThousands(std::size_t begin, std::size_t end, double& value) const;
-  std::size_t ReadTotal(std::size_t end, std::int64_t& total) const;
-  std::size_t ReadUnit(std::size_t end, double& scale) const;
-  std::size_t SkipAside(std::size_t end) const;
-  bool IsPartOfWord(std::size_t end) const;
-  void TakeTrailingName(Field& field);
-  bool IsDate(std::size_t end) const;
-  bool EndsPart(std::size_t end) const;
-
-  std::string_view text_;
-  std::size_t at_ = 0;
-  std::size_t name_start_ = 0;
-};
-
-// A number counts where a value can stand: after a space, a separator or an opening bracket, not inside a name.
-bool FieldReader::StartsValue(std::size_t at) const {
-  if (at == 0) return true;
-  switch (text_[at - 1]) {
-    case ' ':
-    case ':':
-    case '=':
-    case '\t':
-    case '|':
-    case ',':
-    case '[':
-    case '(':
-      return true;
-    default:
-      return false;
-  }
-}
-
-// "loss nan" and "loss: nan" are values; "number of nan iterations" is a name.
-bool FieldReader::StartsNonFinite(std::size_t at) const {
-  if (!StartsValue(at)) return false;
-  const std::string_view before = Trim(text_.substr(name_start_, at - name_start_));
-  if (before.ends_with(':') || before.ends_with('=') || before.find(' ') == std::string_view::npos) return true;
-  std::size_t end = at;
-  while (end < text_.size() && (IsLetter(text_[end]) || text_[end] == '.')) ++end;
-  return EndsPart(end) || EndsWithLoss(before);
-}
-
-// Whether nothing, or nothing of the same part of the line, follows: "Train Loss nan | ...".
-bool FieldReader::EndsPart(std::size_t end) const {
-  if (end >= text_.size() || ClassOf(text_[end]) == kDelimiter || text_[end] == ']' || text_[end] == ')') return true;
-  return text_[end] == ' ' && (At(end + 1) == ' ' || At(end + 1) == '-' || ClassOf(At(end + 1)) == kDelimiter);
-}
-
-void FieldReader::SkipWord() {
-  ++at_;
-  while (at_ < text_.size() && (ClassOf(text_[at_]) == kLetter || ClassOf(text_[at_]) == kNumeric)) ++at_;
-}
-
-// The rest of a date, a time, a version or an identifier.
-void FieldReader::SkipToken() {
-  while (at_ < text_.size() && text_[at_] != ' ' && text_[at_] != ']' && ClassOf(text_[at_]) != kDelimiter) ++at_;
-}
-
-bool FieldReader::Next(Field& field) {
-  while (at_ < text_.size()) {
-    const std::size_t before = at_;
-    const char c = text_[at_];
-    bool may_be_value = false;
-    switch (ClassOf(c)) {
-      case kDelimiter:
-        name_start_ = ++at_;
-        continue;
-      case kLetter:
-        may_be_value = ((c | 0x20) == 'n' || (c | 0x20) == 'i' || c == 't') && StartsNonFinite(at_);
-        break;
-      case kSign:
-        if (c == '-' && At(at_ + 1) == ' ' && at_ > 0 && text_[at_ - 1] == ' ') {
-          name_start_ = ++at_;
-          continue;
-        }
-        may_be_value = StartsValue(at_);
-        break;
-      case kNumeric:
-        may_be_value = StartsValue(at_);
-        break;
-      default:
-        ++at_;
-        continue;
-    }
-    if (may_be_value && ReadField(field)) return true;
-    if (at_ == before) SkipWord();
-  }
-  return false;
-}
-
-// 7,282 at [begin, end) of which the number reader took 7.
-std::size_t FieldReader::ReadThousands(std::size_t begin, std::size_t end, double& value) const {
-  if (end - begin > 3 || !std::all_of(text_.begin() + static_cast<std::ptrdiff_t>(begin),
-                                      text_.begin() + static_cast<std::ptrdiff_t>(end), IsDigit))
-    return end;
-  while (At(end) == ',' && IsDigitAt(end + 1) && IsDigitAt(end + 2) && IsDigitAt(end + 3) && !IsDigitAt(end + 4)) {
-    std::size_t used = 0;
-    value = value * 1000 + static_cast<double>(ReadDigits(text_.substr(end + 1, 3), used));
-    end += 4;
-  }
-  return end;
-}
-
-// "/ 250000" or " / 250000" behind a count.
-std::size_t FieldReader::ReadTotal(std::size_t end, std::int64_t& total) const {
-  const bool apart = At(end) == ' ' && At(end + 1) == '/';
-  if (At(end) != '/' && !apart) return end;
-  std::size_t at = end + (apart ? 2 : 1);
-  while (at < text_.size() && text_[at] == ' ') ++at;
-  std::size_t digits = 0;
-  total = std::max<std::int64_t>(0, ReadDigits(text_.substr(at), digits));
-  return digits == 0 ? end : at + digits;
-}
-
-// "ms", "GiB", "%", "TFLOP/s"; a lone k, M, B, G or T scales.
-std::size_t FieldReader::ReadUnit(std::size_t end, double& scale) const {
-  std::size_t at = end;
-  while (at < text_.size() && (IsLetter(text_[at]) || (text_[at] == '/' && at > end && IsLetter(At(at + 1))))) ++at;
-  if (at == end + 1) {
-    constexpr std::string_view kScales = "kKMGBT";
-    constexpr std::array<double, 6> kFactors = {1e3, 1e3, 1e6, 1e9, 1e9, 1e12};
-    const std::size_t letter = kScales.find(text_[end]);
-    if (letter != std::string_view::npos) scale = kFactors[letter];
-  }
-  return At(at) == '%' ? at + 1 : at;
-}
-
-// An aside right behind the value, or after one space when it holds a number: "9.46GiB(64.99%)", "2.3 (+0.12z)".
-std::size_t FieldReader::SkipAside(std::size_t end) const {
-  std::size_t open = end;
-  if (At(open) == ' ') ++open;
-  if (At(open) != '(') return end;
-  const char first = At(open + 1);
-  if (open != end && !IsDigit(first) && first != '+' && first != '-' && first != ' ') return end;
-  const std::size_t close = text_.substr(open, kLongestAside).find(')');
-  return close == std::string_view::npos ? end : open + close + 1;
-}
-
-// Dates, times, versions and identifiers begin like numbers: 2026-04-19, 20:44:12, 2.10.0, 10L_model.
-bool FieldReader::IsPartOfWord(std::size_t end) const {
-  const char c = At(end);
-  const char next = At(end + 1);
-  if (c == '_') return true;
-  if (c == ':' || c == '-' || c == '.') return IsDigit(next) || (c != ':' && IsLetter(next));
-  return IsDigit(c);
-}
-
-// "2026/11/14" and "11/14 10:00:00" look like a count out of a total.
-bool FieldReader::IsDate(std::size_t end) const {
-  if (At(end) == '/' && IsDigitAt(end + 1)) return true;
-  std::size_t at = end;
-  while (at < text_.size() && text_[at] == ' ') ++at;
-  std::size_t hours = 0;
-  ReadDigits(text_.substr(at), hours);
-  const std::size_t minutes = at + hours + 1;
-  return at != end && (hours == 1 || hours == 2) && At(at + hours) == ':' && IsDigitAt(minutes) &&
-         IsDigitAt(minutes + 1);
-}
-
-// "9577 tok/s": a number without a name before it may have it behind, up to the end of its part of the line.
-void FieldReader::TakeTrailingName(Field& field) {
-  std::size_t end = at_;
-  while (end < text_.size() && ClassOf(text_[end]) != kDelimiter && ClassOf(text_[end]) != kNumeric) ++end;
-  if (At(at_) != ' ' || !IsLetter(At(at_ + 1)) || (end < text_.size() && ClassOf(text_[end]) == kNumeric)) return;
-  field.name = Trim(text_.substr(at_, end - at_));
-  field.trailing = true;
-  at_ = end;
-}
-
-std::string_view LastWord(std::string_view name) {
-  const std::size_t space = name.find_last_of(" [(");
-  return space == std::string_view::npos ? name : name.substr(space + 1);
-}
-
-// The name within the text between two numbers: without separators, brackets and what belongs to an earlier value.
-std::string_view NameIn(std::string_view text) {
-  while (!text.empty() && ClassOf(text.front()) != kLetter) text.remove_prefix(1);
-  while (!text.empty() && std::string_view(" \t:=\"'[(~").find(text.back()) != std::string_view::npos)
-    text.remove_suffix(1);
-  if (const std::size_t wide = text.rfind("  "); wide != std::string_view::npos) text = text.substr(wide + 2);
-  while (!text.empty() && ClassOf(text.front()) != kLetter) text.remove_prefix(1);
-  if (text.find('=') != std::string_view::npos || text.find(": ") != std::string_view::npos) text = LastWord(text);
-  // "train.py] [120] loss=2.3": what stands before a closing bracket belongs to somebody else.
-  if (const std::size_t bracket = text.rfind(']'); bracket != std::string_view::npos) {
-    text = text.substr(bracket + 1);
-    while (!text.empty() && ClassOf(text.front()) != kLetter) text.remove_prefix(1);
-  }
-  // "metric 'epoch_loss", "val_loss' reached": what is quoted is the name.
-  if (const std::size_t quote = text.find('\''); quote != std::string_view::npos) {
-    const std::string_view behind = text.substr(quote + 1);
-    text = !behind.empty() && ClassOf(behind.front()) == kLetter ? behind : text.substr(0, quote);
-  }
-  return text.size() > kLongestName ? std::string_view() : text;
-}
-
-bool FieldReader::ReadField(Field& field) {
-  std::size_t used = 0;
-  const auto value = ReadNumber(text_.substr(at_), used);
-  if (!value) return false;
-  // "loss 2.3 (mean 2.5)": a parenthesis opens a value only as a count, "Epoch:[1/1](200/39695)".
-  const std::size_t begin = at_;
-  field = Field{};
-  field.before = begin == 0 ? ' ' : text_[begin - 1];
-  field.value = *value;
-  field.at = static_cast<std::uint32_t>(begin);
-  std::size_t end = ReadThousands(begin, begin + used, field.value);
-  field.thousands = end != begin + used;
-  field.at_end = end == text_.size();
-  if (IsPartOfWord(end)) {
-    SkipToken();
-    return false;
-  }
-  end = ReadTotal(end, field.total);
-  if (field.total > 0 && IsDate(end)) {
-    SkipToken();
-    return false;
-  }
-  if (field.before == '(' && (field.total == 0 || At(end) != ')')) return false;
-  const std::size_t unit_end = ReadUnit(end, field.unit_scale);
-  field.seconds = unit_end == end ? 0 : SecondsOf(text_.substr(end, unit_end - end));
-  field.value *= field.unit_scale;
-  if (unit_end != end && IsPartOfWord(unit_end)) return false;
-  end = SkipAside(unit_end);
-  if (field.before == '[' && At(end) == ',') {  // a list: its first value stands for it
-    const std::size_t close = text_.find(']', end);
-    end = close == std::string_view::npos ? text_.size() : close + 1;
-  }
-  const std::string_view between = text_.substr(name_start_, begin - name_start_);
-  field.name = NameIn(between);
-  field.in_brackets = Trim(between).ends_with('[');
-  field.after_arrow = field.name.empty() && Trim(between).ends_with("->");
-  at_ = end;
-  if (field.name.empty() && field.total == 0 && !field.after_arrow) TakeTrailingName(field);
-  name_start_ = at_;
-  return true;
-}
 
 template <std::size_t kCount>
 bool IsOneOf(std::string_view word, const std::array<std::string_view, kCount>& words) {
@@ -345,8 +31,14 @@ std::string_view WithoutTail(std::string_view name) {
   return name.ends_with(')') && name.find('(') != std::string_view::npos ? name.substr(0, name.rfind('(')) : name;
 }
 
+// "Ep. 1 : Up. 1000": abbreviations of a terse trainer, which their dot makes sure.
+bool IsAbbreviated(std::string_view word, std::string_view abbreviation) {
+  return word.ends_with('.') && EqualsIgnoringCase(word.substr(0, word.size() - 1), abbreviation);
+}
+
 bool IsStepName(const Field& field) {
   const std::string_view word = LastWord(WithoutTail(field.name));
+  if (IsAbbreviated(word, "up")) return true;
   if (word.size() <= 2 && field.before != ':' && field.before != '=') return false;
   return word.size() <= 14 && IsOneOf(word, kStepWords);
 }
@@ -354,7 +46,7 @@ bool IsStepName(const Field& field) {
 // "Epoch", "Epoch(train)"; "Train: 3 [  50/1251 (  4%)]" counts epochs too.
 bool IsEpochName(const Field& field, std::string_view behind) {
   const std::string_view word = LastWord(WithoutTail(field.name));
-  if (EqualsIgnoringCase(word, "epoch")) return true;
+  if (EqualsIgnoringCase(word, "epoch") || IsAbbreviated(word, "ep")) return true;
   return EqualsIgnoringCase(word, "train") && field.total == 0 && behind.starts_with(" [");
 }
 
@@ -442,61 +134,214 @@ void TakeStep(const Field& field, MetricLine& line) {
   line.step_thousands = field.thousands;
 }
 
-}  // namespace
+// Words that join a number to what was said before: "1,234 after 123,456".
+constexpr std::array<std::string_view, 9> kJoiningWords = {"after", "at", "for", "in", "of", "on", "per", "the", "@"};
 
-bool ParseMetricLine(std::string_view text, bool cut, MetricLine& line) {
-  line.step = -1;
-  line.epoch = -1;
-  line.total_steps = 0;
-  line.step_within_epoch = false;
-  line.step_opens_line = false;
-  line.step_is_global = false;
-  line.is_summary = false;
-  line.irregular = false;
-  line.lead = -1;
-  line.numbers.clear();
-  FieldReader fields(text);
-  Field field;
-  bool is_first = true;
-  bool after_epoch = false;
-  bool sure = true;
-  std::size_t place = text.size();  // of the first step or epoch
-  while (fields.Next(field)) {
-    if (field.at_end && cut) break;
-    const bool bare_count = field.name.empty() && field.total > 0 && (is_first || after_epoch || field.in_brackets);
-    const bool is_step =
-        line.step < 0 && IsCount(field.value) && (bare_count || (!field.trailing && IsStepName(field)));
-    if (!IsCount(field.value) && !field.trailing && IsStepName(field)) line.irregular = true;
-    if (is_step || IsBetterStep(field, line, sure)) {
-      line.step_within_epoch = is_step && bare_count && after_epoch;
-      line.step_opens_line = is_step && bare_count && is_first;
-      sure = IsSureOfStep(field) || line.epoch >= 0;
-      TakeStep(field, line);
-      place = std::min(place, std::size_t{field.at});
-    } else if (line.epoch < 0 && !field.trailing && field.value >= 0 && IsEpochName(field, fields.Rest())) {
-      line.epoch = field.value;
-      line.epoch_at = field.at;
-      place = std::min(place, std::size_t{field.at});
-      after_epoch = true;
-      is_first = false;
-      continue;
-    } else if (IsLead(field, fields.Rest(), line)) {
-      line.lead = static_cast<std::int64_t>(field.value);
-      for (NamedNumber& number : line.numbers) number.weak = true;
-    } else if (field.name.empty() && field.after_arrow && !line.numbers.empty()) {
-      line.numbers.back().value = field.value;
-      line.numbers.back().at = field.at;
-      line.irregular = true;
-    } else if (!field.name.empty() && line.numbers.size() < kMostNumbers) {
-      line.numbers.push_back(NumberOf(field));
+// "Loss after iteration", "Training loss (for one batch) at step" and "Loss (epoch": what comes before the word that
+// counts, for the number behind the count.
+std::string_view WordsBefore(std::string_view name, std::string_view counted) {
+  name = Trim(name.substr(0, name.size() - counted.size()));
+  while (!name.empty()) {
+    if (name.ends_with('(') || name.ends_with('[')) {
+      name = Trim(name.substr(0, name.size() - 1));
+    } else if (name.ends_with(')') && name.find('(') != std::string_view::npos) {
+      name = Trim(name.substr(0, name.rfind('(')));
+    } else if (const std::size_t space = name.rfind(' '); IsOneOf(name.substr(space + 1), kJoiningWords)) {
+      name = space == std::string_view::npos ? std::string_view() : Trim(name.substr(0, space));
+    } else {
+      break;
     }
-    after_epoch = false;
-    is_first = false;
   }
-  if ((line.step < 0 && line.epoch < 0) || (!sure && !SpeaksOfLoss(text))) return false;
-  line.evaluation = SpeaksOfEvaluation(text.substr(0, place));
+  return name;
+}
+
+// What letters right before digits count in terse logs: "E0 B20", "ep1 it100".
+enum class Glued : std::uint8_t { kNothing, kEpoch, kStep };
+Glued KindOfGlued(std::string_view letters) {
+  constexpr std::array<std::string_view, 3> kEpochs = {"e", "ep", "epoch"};
+  constexpr std::array<std::string_view, 6> kSteps = {"b", "it", "iter", "s", "step", "batch"};
+  if (IsOneOf(letters, kEpochs)) return Glued::kEpoch;
+  return IsOneOf(letters, kSteps) ? Glued::kStep : Glued::kNothing;
+}
+
+// Words of letters and then digits in front of the first number that has a name. "E1114 10:00:00" is how a logger says
+// that it tells an error, and on what day.
+void TakeGluedPlace(std::string_view text, MetricLine& line) {
+  constexpr std::size_t kDayDigits = 4;
+  if (line.numbers.empty() || line.lead >= 0) return;
+  const std::size_t end = std::min<std::size_t>(line.numbers.front().at, text.size());
+  std::size_t at = 0;
+  while (at < end) {
+    if (!IsLetter(text[at])) {
+      ++at;
+      continue;
+    }
+    const std::size_t begin = at;
+    while (at < end && IsLetter(text[at])) ++at;
+    const std::string_view letters = text.substr(begin, at - begin);
+    std::size_t digits = 0;
+    const std::int64_t count = ReadDigits(text.substr(at, end - at), digits);
+    at += digits;
+    const bool apart = begin == 0 || std::string_view(" [(|,\t-").find(text[begin - 1]) != std::string_view::npos;
+    const bool ends = at < end && std::string_view(" ])|,:\t-").find(text[at]) != std::string_view::npos;
+    if (!apart || !ends || count < 0 || (begin == 0 && letters.size() == 1 && digits == kDayDigits)) continue;
+    const Glued kind = KindOfGlued(letters);
+    if (kind == Glued::kEpoch && line.epoch < 0) line.epoch = static_cast<double>(count);
+    if (kind == Glued::kStep && line.step < 0) line.step = count;
+    line.guessed = line.guessed || kind != Glued::kNothing;
+  }
+}
+
+// Fills a line field by field.
+class LineParser {
+ public:
+  LineParser(std::string_view text, MetricLine& line) : text_(text), line_(line), fields_(text), place_(text.size()) {}
+  bool Parse(bool cut);
+
+ private:
+  void Clear();
+  void Take(const Field& field);
+  bool TakesStep(const Field& field);
+  bool TakesPair(const Field& field);
+  bool TakesEpoch(const Field& field);
+  bool TakesPending(const Field& field);
+  void TakeNumber(const Field& field);
+  void MoveStepToEpoch();
+
+  std::string_view text_;
+  MetricLine& line_;
+  FieldReader fields_;
+  std::size_t place_;  // of the first step or epoch
+  bool is_first_ = true;
+  bool after_epoch_ = false;
+  bool after_bracket_ = false;  // "[0/8]" opened the line and another bracket follows
+  bool sure_ = true;
+  bool abbreviated_ = false;  // "Ep. 1": the line must hold the word that such lines are found by
+  std::string_view pending_;  // "Loss" of "Loss after iteration 20:"
+};
+
+void LineParser::Clear() {
+  line_.step = -1;
+  line_.epoch = -1;
+  line_.total_steps = 0;
+  line_.step_within_epoch = false;
+  line_.step_opens_line = false;
+  line_.step_is_global = false;
+  line_.is_summary = false;
+  line_.irregular = false;
+  line_.guessed = false;
+  line_.counted = false;
+  line_.lead = -1;
+  line_.numbers.clear();
+}
+
+// "[0/8][50/1583]": the first of two counts was the epoch.
+void LineParser::MoveStepToEpoch() {
+  line_.epoch = static_cast<double>(line_.step);
+  line_.epoch_at = line_.step_at;
+  line_.step = -1;
+  line_.step_opens_line = false;
+  after_epoch_ = true;
+}
+
+bool LineParser::TakesStep(const Field& field) {
+  const bool bare_count =
+      field.name.empty() && field.total > 0 && (is_first_ || after_epoch_ || after_bracket_ || field.in_brackets);
+  const bool is_second = bare_count && after_bracket_ && field.in_brackets;
+  if (is_second) MoveStepToEpoch();
+  const bool is_step = line_.step < 0 && IsCount(field.value) && (bare_count || (!field.trailing && IsStepName(field)));
+  if (!IsCount(field.value) && !field.trailing && IsStepName(field)) line_.irregular = true;
+  if (!is_step && !IsBetterStep(field, line_, sure_)) return false;
+  line_.step_within_epoch = is_step && bare_count && after_epoch_;
+  line_.step_opens_line = is_step && bare_count && is_first_;
+  sure_ = IsSureOfStep(field) || (line_.epoch >= 0 && !is_second);
+  TakeStep(field, line_);
+  abbreviated_ = abbreviated_ || field.name.ends_with('.');
+  place_ = std::min(place_, std::size_t{field.at});
+  const std::string_view rest = fields_.Rest();
+  after_bracket_ = line_.step_opens_line && field.in_brackets && (rest.starts_with("][") || rest.starts_with("] ["));
+  if (!field.trailing && !field.name.empty()) pending_ = WordsBefore(field.name, LastWord(field.name));
   return true;
 }
+
+// "[1,  2000] loss: 2.153".
+bool LineParser::TakesPair(const Field& field) {
+  if (!is_first_ || field.second < 0 || !IsCount(field.value)) return false;
+  line_.epoch = field.value;
+  line_.epoch_at = field.at;
+  line_.step = field.second;
+  line_.step_at = field.second_at;
+  line_.step_thousands = false;
+  sure_ = false;
+  place_ = field.at;
+  return true;
+}
+
+bool LineParser::TakesEpoch(const Field& field) {
+  if (line_.epoch >= 0 || field.trailing || field.value < 0 || !IsEpochName(field, fields_.Rest())) return false;
+  line_.epoch = field.value;
+  line_.epoch_at = field.at;
+  abbreviated_ = abbreviated_ || field.name.ends_with('.');
+  place_ = std::min(place_, std::size_t{field.at});
+  pending_ = WordsBefore(field.name, LastWord(field.name));
+  return true;
+}
+
+// "Loss after iteration 20: 7.79": the number behind a count that had more words before it than it needs.
+bool LineParser::TakesPending(const Field& field) {
+  const std::string_view name = pending_;
+  pending_ = {};
+  if (name.empty() || field.total != 0 || field.after_arrow || (!field.name.empty() && !field.trailing)) return false;
+  const std::string_view before = Trim(text_.substr(0, field.at));
+  if (!before.ends_with(':') && !before.ends_with('=')) return false;
+  Field named = field;
+  named.name = name;
+  NamedNumber number = NumberOf(named);
+  number.weak = true;
+  line_.numbers.push_back(number);
+  return true;
+}
+
+void LineParser::TakeNumber(const Field& field) {
+  if (IsLead(field, fields_.Rest(), line_)) {
+    line_.lead = static_cast<std::int64_t>(field.value);
+    line_.lead_at = field.at;
+    for (NamedNumber& number : line_.numbers) number.weak = true;
+  } else if (field.name.empty() && field.after_arrow && !line_.numbers.empty()) {
+    line_.numbers.back().value = field.value;
+    line_.numbers.back().at = field.at;
+    line_.irregular = true;
+  } else if (!field.name.empty() && line_.numbers.size() < kMostNumbers) {
+    line_.numbers.push_back(NumberOf(field));
+    if (IsOneOf(field.name, kJoiningWords)) line_.numbers.back().weak = true;
+  }
+}
+
+void LineParser::Take(const Field& field) {
+  const bool taken = TakesPending(field) || TakesPair(field) || TakesStep(field);
+  const bool is_epoch = !taken && TakesEpoch(field);
+  if (!taken && !is_epoch) TakeNumber(field);
+  after_epoch_ = is_epoch;
+  is_first_ = false;
+}
+
+bool LineParser::Parse(bool cut) {
+  Clear();
+  Field field;
+  while (fields_.Next(field)) {
+    if (field.at_end && cut) break;
+    Take(field);
+  }
+  if (line_.step < 0 && line_.epoch < 0 && SpeaksOfLoss(text_)) TakeGluedPlace(text_, line_);
+  if (abbreviated_ && !ContainsIgnoringCase(text_, " up. ")) return false;
+  if ((line_.step < 0 && line_.epoch < 0) || (!sure_ && !SpeaksOfLoss(text_))) return false;
+  line_.evaluation = SpeaksOfEvaluation(text_.substr(0, place_));
+  return true;
+}
+
+}  // namespace
+
+bool ParseMetricLine(std::string_view text, bool cut, MetricLine& line) { return LineParser(text, line).Parse(cut); }
 
 void ParseNamedNumbers(std::string_view text, NamedNumbers& numbers) {
   numbers.clear();

@@ -21,8 +21,11 @@ struct MetricLine {
   bool irregular = false;          // "step 1.5": the next line of this form may read otherwise
   bool evaluation = false;         // "validate step: 100  loss: 3.1"
   NamedNumbers numbers;            // without step and epoch
+  bool guessed = false;            // "E0 B20 loss 2.3": letters that may count epochs and steps
+  bool counted = false;            // the step is the count without a name
   std::int64_t lead = -1;          // "[00120] loss=2.3": a count without a name before everything else, -1 without one
-  std::uint32_t step_at = 0;       // where their digits begin
+  std::uint32_t lead_at = 0;       // where the digits of each begin
+  std::uint32_t step_at = 0;
   std::uint32_t epoch_at = 0;
   bool step_thousands = false;  // the step is written as 1,024
 };

@@ -17,6 +17,9 @@ constexpr std::size_t kLongestMetricLine = 16384;
 constexpr std::size_t kMostShapes = 8;
 // Rows without a step are kept until the end tells theirs.
 constexpr std::size_t kMostDictRows = 1'000'000;
+// What numbers without names are called.
+constexpr std::array<std::string_view, PlainNumbers::kMostValues> kColumnNames = {
+    "column 2", "column 3", "column 4", "column 5", "column 6", "column 7", "column 8", "column 9"};
 // Beyond it a number in text is no count of steps.
 constexpr double kLargestStep = 9e15;
 
@@ -88,16 +91,17 @@ std::string_view MetricRows::NameOf(std::string_view name, bool evaluation) {
 
 bool MetricRows::FindNames(const NamedNumbers& numbers, const Place& place) {
   std::uint32_t first_metric = 0;
+  bool twice = false;
   found_.clear();
   for (const NamedNumber& number : numbers) {
     const std::uint32_t index = table_.Find(NameOf(number.name, place.evaluation), place.rank, place.origin, false);
     found_.push_back(index);
     if (index == 0 || !table_.entry(index).is_metric) continue;
     // A metric told twice: several lines quoted in one.
-    if (index == first_metric) return false;
+    twice = twice || index == first_metric;
     if (first_metric == 0) first_metric = index;
   }
-  return first_metric != 0;
+  return first_metric != 0 && !twice;
 }
 
 // "dt: 123.45ms" under a name whose unit is the second.
@@ -216,6 +220,10 @@ std::int64_t MetricRows::CountedStep(const MetricLine& line) {
 }
 
 void MetricRows::PlaceLine(const MetricLine& line, Place& place) {
+  if (line.counted) {
+    place.step = line.step;
+    return;
+  }
   if (line.step < 0) {
     place.step = line.epoch < kLargestStep ? static_cast<std::int64_t>(line.epoch) : 0;
     place.axis = model::Axis::kEpoch;
@@ -258,14 +266,50 @@ bool MetricRows::TakeRepeated(const CleanLine& line, bool cut, std::uint32_t lin
     AddPoints(postfix_, place);
     last_step_ = row.step;
   }
+  if (!rows.empty() && !parsed && !rows.back().unplaced && metric_line_.lead >= 0) RememberCounted(line);
   return !rows.empty();
 }
 
+bool MetricRows::TakePlain(const CleanLine& line, bool cut, bool has_word, std::uint32_t line_number) {
+  const std::size_t first = line.text.find_first_not_of(' ');
+  if (cut || first == std::string_view::npos) return false;
+  const char c = line.text[first];
+  if (!IsDigit(c) && c != '[' && c != '|' && c != '(') return false;
+  if (!plain_numbers_.is_believed() && TakeLineByShape(line, line_number)) return true;
+  if (!has_word && !plain_numbers_.is_believed() && c != '|' && TakeRepeated(line, cut, line_number)) {
+    is_plain_ = true;
+    return true;
+  }
+  const auto& rows = plain_numbers_.Take(line.text, line_number);
+  for (const PlainNumbers::Row& row : rows) {
+    const Place place = {row.step, line.rank, row.line, Origin::kPlain};
+    postfix_.clear();
+    for (std::size_t i = 0; i < row.count; ++i) postfix_.push_back({kColumnNames[i], row.values[i]});
+    FindNames(postfix_, place);
+    AddPoints(postfix_, place);
+    last_step_ = row.step;
+    is_plain_ = true;
+  }
+  return !rows.empty();
+}
+
+// Nothing names the numbers of such lines; a script that prints one number a step prints its loss.
+void MetricRows::NamePlainLoss() {
+  for (model::Series& series : builder_.part().series) {
+    if (series.raw != "column 2" || series.empty() || !GoesLikeALoss(series)) continue;
+    series.signal = "loss";
+    builder_.AddNote("the lines hold nothing but numbers: the second is taken for the loss, by the way it goes");
+    return;
+  }
+}
+
 bool MetricRows::TakeLine(const CleanLine& line, bool cut, std::uint32_t line_number) {
+  if (TakeResultLine(line, line_number)) return true;
   if (block_step_ >= 0 && TakeBlockLine(line, line_number)) return true;
   if (OpenEvaluationBlock(line.text)) return true;
   if (!cut && TakeLineByShape(line, line_number)) return true;
   if (line.text.size() > kLongestMetricLine || !ParseMetricLine(line.text, cut, metric_line_)) return false;
+  if (metric_line_.guessed) return false;  // until such lines come again and again
   const Origin origin = metric_line_.is_summary ? Origin::kSummary : Origin::kLine;
   Place place = {0, line.rank, line_number, origin, metric_line_.evaluation};
   for (NamedNumber& number : metric_line_.numbers) {
@@ -330,13 +374,34 @@ void MetricRows::RememberShape(const CleanLine& line) {
   const auto is_loss = [&](std::uint32_t index) { return index != 0 && table_.entry(index).is_loss; };
   if (!metric_line_.evaluation && std::none_of(found_.begin(), found_.end(), is_loss)) return;
   auto shape = LineShape::Of(line.text, metric_line_, found_);
-  if (!shape) return;
+  if (shape) KeepShape(line, std::move(*shape));
+}
+
+// A line that a count without a name opens, of which the numbers in postfix_ were kept.
+void MetricRows::RememberCounted(const CleanLine& line) {
+  if (!by_shape_) return;
+  std::vector<std::uint32_t> series;
+  series.reserve(metric_line_.numbers.size());
+  for (const NamedNumber& number : metric_line_.numbers) {
+    const NamedNumber* const kept = FindNumber(postfix_, number.name);
+    series.push_back(kept == nullptr ? 0 : found_[static_cast<std::size_t>(kept - postfix_.data())]);
+  }
+  metric_line_.step = metric_line_.lead;
+  metric_line_.step_at = metric_line_.lead_at;
+  metric_line_.step_thousands = false;
+  metric_line_.counted = true;
+  metric_line_.evaluation = false;
+  auto shape = LineShape::Of(line.text, metric_line_, series);
+  if (shape) KeepShape(line, std::move(*shape));
+}
+
+void MetricRows::KeepShape(const CleanLine& line, LineShape shape) {
   if (shapes_.size() == kMostShapes) shapes_.pop_back();
   // With other digits the cleaner could see a prefix or a rank in such a line, or the reader a block.
   const bool doubtful = IsDigit(line.text.front()) || (line.rank < 0 && ContainsIgnoringCase(line.text, "rank")) ||
                         line.text.starts_with("[eval batch=");
   const bool verbatim = line.verbatim && !doubtful;
-  shapes_.insert(shapes_.begin(), {std::move(*shape), line.rank, std::string(line.prefix), verbatim});
+  shapes_.insert(shapes_.begin(), {std::move(shape), line.rank, std::string(line.prefix), verbatim});
 }
 
 bool MetricRows::TakePostfix(const ProgressBar& bar, std::int32_t rank, std::uint32_t line_number) {
@@ -437,6 +502,7 @@ void MetricRows::Finish(const TrainingBar& bar) {
   model::Run& part = builder_.part();
   if (dict_rows_.size() != 0) ResolveDictRows();
   table_.Settle();
+  if (plain_numbers_.is_believed()) NamePlainLoss();
   if (table_.stride() > 1) {
     builder_.AddNote(fmt::format("too many points to keep: every {}th of each metric, and those that stand out",
                                  FormatCount(table_.stride())));

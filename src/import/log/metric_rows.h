@@ -11,6 +11,7 @@
 #include "import/log/line.h"
 #include "import/log/line_shape.h"
 #include "import/log/metric_line.h"
+#include "import/log/plain_numbers.h"
 #include "import/log/progress_bar.h"
 #include "import/log/repetition.h"
 #include "import/log/series_table.h"
@@ -35,6 +36,9 @@ class MetricRows {
   bool TakeTable(std::string_view text, std::int32_t rank, std::uint32_t line_number);
   // A line that nothing else understood: believed when its shape repeats. True when it was.
   bool TakeRepeated(const CleanLine& line, bool cut, std::uint32_t line_number);
+  // A line of nothing but numbers, or (without `has_word`, a word that lines of metrics hold) a count in front of names
+  // that nobody knows. Only asked for while nothing else was found.
+  bool TakePlain(const CleanLine& line, bool cut, bool has_word, std::uint32_t line_number);
   // "val loss 3.1" alone in a line, between lines that name their steps: it belongs to the latest one.
   bool TakeLoneScore(const CleanLine& line, bool cut, std::uint32_t line_number);
   // "    forward-backward ......: (123.4, 130.1)": Megatron's timers in milliseconds, of the fastest and slowest rank.
@@ -55,8 +59,11 @@ class MetricRows {
 
   // The latest step that a line or bar told, -1 before any.
   std::int64_t last_step() const { return last_step_; }
+  bool has_series() const { return !builder_.part().series.empty(); }
+  // Whether the log's rows are lines without any word to find them by.
+  bool is_plain() const { return is_plain_; }
   // Whether the lines that follow belong to a row that spans several.
-  bool is_open() const { return block_step_ >= 0 || tables_.is_open(); }
+  bool is_open() const { return block_step_ >= 0 || in_result_ || tables_.is_open(); }
   bool in_table() const { return tables_.is_open(); }
   // Gives the rows that named no step theirs.
   void Finish(const TrainingBar& bar);
@@ -79,6 +86,8 @@ class MetricRows {
   void AddValues(std::int32_t rank, std::uint32_t line_number);
   void MoveForward(std::size_t shape);
   void RememberShape(const CleanLine& line);
+  void RememberCounted(const CleanLine& line);
+  void KeepShape(const CleanLine& line, LineShape shape);
   void AddSumOfLosses(const NamedNumbers& numbers, const Place& place);
   void MarkRunningMeans();
   void AddMissingLoss(const NamedNumbers& numbers, const Place& place);
@@ -88,6 +97,9 @@ class MetricRows {
   void ResolveDictRows();
   bool OpenBlock(std::string_view text);
   bool OpenEvaluationBlock(std::string_view text);
+  bool TakeResultLine(const CleanLine& line, std::uint32_t line_number);
+  void CloseResult(std::int32_t rank, std::uint32_t line_number);
+  void NamePlainLoss();
   bool TakeBlockLine(const CleanLine& line, std::uint32_t line_number);
   void PlaceLine(const MetricLine& line, Place& place);
   std::int64_t CountedStep(const MetricLine& line);
@@ -109,6 +121,10 @@ class MetricRows {
   TableReader tables_;
   TableRow table_row_;
   Repetition repetition_;
+  PlainNumbers plain_numbers_;
+  bool is_plain_ = false;
+  bool in_result_ = false;
+  std::vector<LearnedRow::Number> result_;
   bool by_shape_ = true;
   NamedNumbers postfix_;
   std::vector<std::uint32_t> found_;  // places in the table, as many as numbers

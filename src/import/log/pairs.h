@@ -25,8 +25,11 @@ struct NamedNumber {
 using NamedNumbers = std::vector<NamedNumber>;
 inline constexpr std::size_t kMostNumbers = 512;
 
-// The number at the front of `text`: plain, non-finite, or wrapped as Python's repr does, np.float64(2.5) and
-// tensor(2.5, device='cuda:0'). `used` is the length with the wrapping.
+// The number at the front of `text`: plain, non-finite, or wrapped as Python's repr does, np.float64(2.5),
+// tensor(2.5, device='cuda:0') and Array(2.5, dtype=float32). `used` is the length with the wrapping.
 std::optional<double> ReadNumber(std::string_view text, std::size_t& used);
+
+// The length of "np.float64(", "tensor(", "Array(" at the front of `text`, 0 when nothing of the kind stands there.
+std::size_t WrapperLength(std::string_view text);
 
 }  // namespace vigil::import::log

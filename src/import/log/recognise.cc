@@ -94,10 +94,14 @@ int RecogniseLogText(const Probe& probe) {
   log::LogReader reader(builder);
   reader.Consume(head, true);
   const model::Run& part = builder.part();
-  if (!part.series.empty()) return kMetrics;
-  if (!IsNamedAsLog(probe.path) && IsListing(head)) return 0;
+  const bool is_named = IsNamedAsLog(probe.path);
+  // Rows of nothing but numbers are a log only where the name says so.
+  const bool has_names = std::any_of(part.series.begin(), part.series.end(),
+                                     [](const model::Series& series) { return !series.raw.starts_with("column "); });
+  if (!part.series.empty() && (has_names || is_named)) return kMetrics;
+  if (!is_named && IsListing(head)) return 0;
   if (!part.events.empty()) return kEvents;
-  return IsNamedAsLog(probe.path) ? kNamedAsLog : 0;
+  return is_named ? kNamedAsLog : 0;
 }
 
 std::unique_ptr<Reader> OpenLogText(PartBuilder& builder) { return std::make_unique<log::LogReader>(builder); }

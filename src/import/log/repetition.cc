@@ -83,6 +83,14 @@ std::string_view KnownEnd(std::string_view words) {
   return {};
 }
 
+// "[10]\t" and "100:\t".
+bool OpensWithCount(std::string_view text) {
+  const bool in_brackets = text.starts_with('[');
+  std::size_t digits = 0;
+  if (ReadDigits(text.substr(in_brackets ? 1 : 0), digits) < 0) return false;
+  return text.substr((in_brackets ? 1 : 0) + digits).starts_with(in_brackets ? "]\t" : ":\t");
+}
+
 bool IsCount(double value) { return value >= 0 && value < 9e15 && value == std::floor(value); }
 
 }  // namespace
@@ -119,15 +127,17 @@ bool Repetition::ReadSentence(std::string_view text, LearnedRow& row) {
   return row.step >= 0 && !row.numbers.empty();
 }
 
-// "[00120] Loss=2.3 PSNR=31.2", "E0 | 120 | loss 2.3": a number that nothing names, before a metric that is known.
-bool Repetition::ReadCounted(const MetricLine& parsed, LearnedRow& row) const {
+// "[00120] Loss=2.3 PSNR=31.2", "E0 | 120 | loss 2.3": a number that nothing names, before a metric that is known. In
+// "[10]\tvalid_0's l2: 0.23" and "100:\tlearn: 0.31" it is set apart so clearly that any measurement will do.
+bool Repetition::ReadCounted(std::string_view text, const MetricLine& parsed, LearnedRow& row) const {
   if (parsed.lead < 0 || parsed.lead > kLargestCount) return false;
   row.step = parsed.lead;
+  const bool set_apart = OpensWithCount(text);
   bool known = false;
   for (const NamedNumber& number : parsed.numbers) {
     const bool is_known = catalogue::Interpret(number.name).has_value();
     if (number.weak && !is_known) continue;
-    known = known || is_known;
+    known = known || is_known || (set_apart && !number.weak && !IsCount(number.value));
     row.numbers.push_back({std::string(number.name), number.value});
   }
   return known;
@@ -150,7 +160,7 @@ std::uint32_t Repetition::Read(std::string_view text, const MetricLine& parsed, 
   if (ReadSentence(text, row)) return kBelievedFrom;
   if (placed) return 0;
   row = empty;
-  if (ReadCounted(parsed, row)) return kCountedFrom;
+  if (ReadCounted(text, parsed, row)) return kCountedFrom;
   row = empty;
   return ReadUnplaced(parsed, row) ? kUnplacedFrom : 0;
 }

@@ -42,7 +42,7 @@ class Repetition {
   };
   bool ReadParsed(const MetricLine& parsed, LearnedRow& row) const;
   bool ReadSentence(std::string_view text, LearnedRow& row);
-  bool ReadCounted(const MetricLine& parsed, LearnedRow& row) const;
+  bool ReadCounted(std::string_view text, const MetricLine& parsed, LearnedRow& row) const;
   bool ReadUnplaced(const MetricLine& parsed, LearnedRow& row) const;
   // How many lines of the shape make the row believed; 0 when it is none.
   std::uint32_t Read(std::string_view text, const MetricLine& parsed, bool placed, LearnedRow& row);

@@ -72,13 +72,16 @@ std::uint32_t SeriesTable::Find(std::string_view name, std::int32_t rank, Origin
 std::uint32_t SeriesTable::FindSlowly(std::string_view name, std::int32_t rank, Origin origin, bool keep_unknown) {
   std::string key = KeyOf(name, rank, origin);
   if (const auto at = index_.find(key); at != index_.end()) return at->second;
-  const auto meaning = catalogue::Interpret(name);
+  auto meaning = catalogue::Interpret(name);
+  const bool is_guess = !meaning && EqualsIgnoringCase(name, "cost");
+  if (is_guess) meaning = catalogue::Interpret("loss");
   if ((!meaning && !keep_unknown) || entries_.size() > kMostNames) return 0;
   Entry entry;
   entry.name = std::string(name);
   entry.rank = rank;
   entry.origin = origin;
   entry.known = meaning.has_value();
+  entry.is_guess = is_guess;
   entry.is_metric = meaning && meaning->signal != "epoch";
   entry.is_loss = meaning && meaning->signal == "loss";
   entry.is_grad_norm = meaning && meaning->signal == "grad_norm";
@@ -106,6 +109,7 @@ void SeriesTable::Add(std::uint32_t index, std::int64_t step, double value, std:
     if (entry.rank > 0) labels.emplace_back("rank", std::to_string(entry.rank));
     entry.series = builder_.OpenSeries(entry.meaning.empty() ? entry.name : entry.meaning, labels);
     if (!entry.meaning.empty()) builder_.series(entry.series).raw = entry.name;
+    if (entry.is_guess) builder_.series(entry.series).signal = "loss";
     builder_.series(entry.series).axis = axis;
     entry.is_open = true;
   }
@@ -142,8 +146,15 @@ void SeriesTable::Settle() {
   const bool placed = std::any_of(entries_.begin(), entries_.end(), [](const Entry& entry) {
     return entry.is_open && entry.is_loss && entry.origin != Origin::kUnplaced;
   });
+  const bool named = std::any_of(entries_.begin(), entries_.end(), [](const Entry& entry) {
+    return entry.is_open && entry.is_metric && entry.origin != Origin::kPlain;
+  });
+  const bool has_loss = std::any_of(entries_.begin(), entries_.end(), [](const Entry& entry) {
+    return entry.is_open && entry.is_loss && !entry.is_guess;
+  });
   for (const Entry& entry : entries_) {
     if (!entry.is_open || (placed && entry.origin == Origin::kUnplaced)) continue;
+    if (named && entry.origin == Origin::kPlain) continue;
     const Entry*& winner = best[KeyOf(entry.name, entry.rank, Origin::kLine)];
     if (winner == nullptr || size(entry) > size(*winner)) winner = &entry;
   }
@@ -151,6 +162,7 @@ void SeriesTable::Settle() {
     if (!entry.is_open) continue;
     model::Series& series = builder_.series(entry.series);
     std::erase_if(series.labels, [](const auto& label) { return label.first == kOriginLabel; });
+    if (entry.is_guess && has_loss) series.signal = series.raw;
     if (best[KeyOf(entry.name, entry.rank, Origin::kLine)] == &entry) continue;
     series.steps.clear();
     series.values.clear();

@@ -13,7 +13,7 @@
 namespace vigil::import::log {
 
 // Which kind of line a number came from. The same name in two kinds of lines is mostly two things.
-enum class Origin : std::uint8_t { kLine, kBar, kDictRow, kDictWithStep, kSummary, kTable, kUnplaced };
+enum class Origin : std::uint8_t { kLine, kBar, kDictRow, kDictWithStep, kSummary, kTable, kUnplaced, kPlain };
 
 class SeriesTable {
  public:
@@ -29,6 +29,7 @@ class SeriesTable {
     bool known = false;
     bool is_metric = false;  // known, and says how training goes (not the epoch)
     bool is_loss = false;    // the training loss
+    bool is_guess = false;   // "cost" is the loss where nothing else is
     bool is_grad_norm = false;
     bool in_seconds = false;
     bool is_open = false;

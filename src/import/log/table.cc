@@ -25,10 +25,15 @@ bool IsOneOf(std::string_view word, const std::array<std::string_view, kCount>& 
                      [&](std::string_view known) { return EqualsIgnoringCase(word, known); });
 }
 
+// "Step (% Done)" -> "Step".
+std::string_view WithoutAside(std::string_view name) {
+  return Trim(name.ends_with(')') ? name.substr(0, name.find('(')) : name);
+}
+
 bool IsStepColumn(std::string_view name) {
   constexpr std::array<std::string_view, 9> kNames = {"step",  "steps", "iter",        "iteration", "iterations",
                                                       "batch", "#",     "global_step", "update"};
-  return IsOneOf(name, kNames);
+  return IsOneOf(WithoutAside(name), kNames);
 }
 
 bool IsEpochColumn(std::string_view name) {
@@ -88,14 +93,20 @@ std::optional<double> CellNumber(std::string_view cell) {
   if (const auto whole = ParseNumber(cell)) return whole;
   std::size_t used = 0;
   const auto value = ParseNumberPrefix(cell, used);
-  if (!value || cell.size() - used > 3) return std::nullopt;
-  const std::string_view unit = cell.substr(used);
+  if (!value || cell.size() - used > 4) return std::nullopt;
+  std::string_view unit = cell.substr(used);
+  // "31.2 ms", "131.5 K".
+  if (unit.starts_with(' ')) unit.remove_prefix(1);
+  if (unit.size() > 3) return std::nullopt;
+  if (unit == "K") return *value * 1e3;
+  if (unit == "M" && cell[used] == ' ') return *value * 1e6;
   const bool plain = std::all_of(unit.begin(), unit.end(), [](char c) { return IsLetter(c) || c == '%'; });
   return plain ? value : std::nullopt;
 }
 
-// "12" and "3/100".
+// "12", "3/100" and "10 (0.03%)".
 std::optional<double> CellCount(std::string_view cell, std::int64_t& total) {
+  if (cell.ends_with("%)")) cell = Trim(cell.substr(0, cell.find('(')));
   const std::size_t slash = cell.find('/');
   const auto count = ParseNumber(cell.substr(0, slash));
   if (!count || *count < 0 || *count > 9e15) return std::nullopt;
@@ -131,9 +142,18 @@ bool TableReader::IsHeader() const {
   return std::any_of(cells_.begin(), cells_.end(), is_place) && std::any_of(cells_.begin(), cells_.end(), is_metric);
 }
 
-TableReader::Place TableReader::TakeHeader(TableRow& row) {
+// The same of names that nobody knows: where the first column tells the place, the next line decides.
+bool TableReader::MayBeHeader() const {
+  return columns_.empty() && cells_.size() >= 3 && std::all_of(cells_.begin(), cells_.end(), IsName) &&
+         (IsStepColumn(cells_[0]) || IsEpochColumn(cells_[0]));
+}
+
+TableReader::Place TableReader::TakeHeader(std::string_view text, TableRow& row) {
   row.numbers.clear();
   columns_.clear();
+  offsets_.clear();
+  is_doubtful_ = !IsHeader();
+  for (const std::string_view cell : cells_) offsets_.push_back(static_cast<std::size_t>(cell.data() - text.data()));
   scores_.clear();
   strangers_ = 0;
   for (const std::string_view cell : cells_) columns_.push_back(CleanName(cell));
@@ -144,13 +164,27 @@ TableReader::Place TableReader::TakeHeader(TableRow& row) {
   return Place::kInside;
 }
 
+// Rows that leave cells empty: each cell stands below the name of its column, or it is no such row.
+bool TableReader::AlignCells(std::string_view text) {
+  if (has_sides_ || cells_.size() < 2 || cells_.size() >= columns_.size()) return false;
+  std::vector<std::string_view> aligned(columns_.size());
+  for (const std::string_view cell : cells_) {
+    const auto offset = static_cast<std::size_t>(cell.data() - text.data());
+    const auto column = std::find(offsets_.begin(), offsets_.end(), offset);
+    if (column == offsets_.end()) return false;
+    aligned[static_cast<std::size_t>(column - offsets_.begin())] = cell;
+  }
+  cells_ = aligned;
+  return true;
+}
+
 TableReader::Place TableReader::TakeValues(std::string_view text, TableRow& row) {
   bool done = true;
   if (text.find("%|") != std::string_view::npos) {
     cells_.clear();
     SplitAtGaps(WithoutBar(text, done), cells_);
   }
-  if (cells_.size() != columns_.size()) return Place::kOutside;
+  if (cells_.size() != columns_.size() && !AlignCells(text)) return Place::kOutside;
   TableRow taken;
   for (std::size_t i = 0; i < cells_.size(); ++i) {
     const bool is_place = i == place_column_;
@@ -252,13 +286,18 @@ TableReader::Place TableReader::Consume(std::string_view text, TableRow& row) {
   has_sides_ = SplitBetweenSides(trimmed, cells_);
   if (!has_sides_) SplitAtGaps(trimmed, cells_);
   if (has_sides_ && (in_box_ || OpensBox())) return TakeBoxLine(row);
-  if (IsHeader()) return TakeHeader(row);
+  if (IsHeader() || MayBeHeader()) return TakeHeader(text, row);
   if (columns_.empty()) return Place::kOutside;
   if (++strangers_ > kMostStrangers) {
     columns_.clear();
     return Place::kOutside;
   }
   const Place values = TakeValues(text, row);
+  if (is_doubtful_ && values == Place::kOutside) {
+    columns_.clear();
+    return Place::kOutside;
+  }
+  is_doubtful_ = false;
   return values == Place::kOutside ? TakeScores(row) : values;
 }
 

@@ -34,18 +34,22 @@ class TableReader {
     std::string name;
     double value = 0;
   };
-  Place TakeHeader(TableRow& row);
+  Place TakeHeader(std::string_view text, TableRow& row);
+  bool AlignCells(std::string_view text);
   Place TakeValues(std::string_view text, TableRow& row);
   Place TakeScores(TableRow& row);
   Place TakeBoxLine(TableRow& row);
   Place CloseBox(TableRow& row);
   bool IsHeader() const;
+  bool MayBeHeader() const;
   bool OpensBox() const;
 
   std::vector<std::string_view> cells_;  // of the line at hand
   bool has_sides_ = false;               // the line at hand stands between bars
   std::vector<std::string> columns_;
-  std::size_t place_column_ = 0;  // of step or epoch
+  std::vector<std::size_t> offsets_;  // where the names of the columns begin in their line
+  std::size_t place_column_ = 0;      // of step or epoch
+  bool is_doubtful_ = false;          // nobody knows a name of the header: the next line must be a row
   std::vector<std::string> scores_;
   TableRow last_;
   std::size_t strangers_ = 0;  // lines since the last row

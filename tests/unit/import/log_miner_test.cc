@@ -70,6 +70,31 @@ const Style kStyles[] = {
     {"Python's logging", "INFO:root:Epoch 0, batch {0}: cross_entropy={1} acc=0.5"},
     {"a sentence", "At iteration {0} we saw a loss of {1}"},
     {"a loss before the bar", "loss: {1}: 5%|#  | {0}/700000 [00:{2:02d}<10:00, 4.2it/s]"},
+    {"XGBoost", "[{0}]\ttrain-logloss:{1}\teval-logloss:0.69"},
+    {"XGBoost, an evaluation set", "[{0}]\tvalidation_0-logloss:{1}", "eval_loss"},
+    {"LightGBM", "[{0}]\ttraining's binary_logloss: {1}\tvalid_1's auc: 0.9"},
+    {"LightGBM, an evaluation set", "[{0}]\tvalid_0's binary_logloss: {1}\tvalid_0's auc: 0.9", "eval_loss"},
+    {"CatBoost", "{0}:\tlearn: {1}\ttest: 0.33\tbest: 0.33 (9)\ttotal: 51ms\tremaining: 51.1s", "learn"},
+    {"Marian",
+     "[2026-11-14 10:00:{2:02d}] Ep. 1 : Up. {0} : Sen. 40,000 : Cost {1} : Time 12.30s : 4567.89 words/s : gNorm 1.2"},
+    {"Marian, label counts",
+     "[2026-11-14 10:00:{2:02d}] Ep. 1 : Up. {0} : Sen. 40,000 : Cost {1} * 12,345 @ 1,234 after 1,234,567 : Time 1.3s "
+     ": "
+     "4567.89 words/s : L.r. 3.0000e-04"},
+    {"Marian, validation", "[2026-11-14 10:00:{2:02d}] [valid] Ep. 1 : Up. {0} : cross-entropy : {1} : new best",
+     "eval_loss"},
+    {"PyTorch's DCGAN example", "[0/5][{0}/1583]\tLoss_D: {1}\tLoss_G: 4.2\tD(x): 0.9\tD(G(z)): 0.5 / 0.1", "Loss_D"},
+    {"PyTorch's first tutorial", "[1, {0:5d}] loss: {1}"},
+    {"JAX arrays", "step {0} loss Array({1}, dtype=float32) accuracy Array(0.5, dtype=float32, weak_type=True)"},
+    {"JAX arrays of old", "step: {0}, train loss: DeviceArray({1}, dtype=float32)"},
+    {"TensorFlow's tensors", "Step {0}: loss = tf.Tensor({1}, shape=(), dtype=float32)"},
+    {"torch's tensors", "step {0} train loss tensor([{1}], device='cuda:0', grad_fn=<NllLossBackward0>)"},
+    {"the loss before the step", "Loss after iteration {0}: {1}"},
+    {"the cost before the step", "Cost after iteration {0}: {1}"},
+    {"Keras' guide", "Training loss (for one batch) at step {0}: {1}"},
+    {"TensorFlow's word2vec", "Average loss at step  {0} :  {1}"},
+    {"letters glued to their counts", "E0 B{0} loss {1}"},
+    {"short words glued to their counts", "[ep1 it{0}] loss={1} lr=0.1"},
     {"CleanRL", "global_step={0}, episodic_return=[{1}]", "reward"},
 };
 
@@ -98,6 +123,113 @@ TEST(Miner, ReadsANanInAnyOfTheseLines) {
     ASSERT_EQ(series->size(), 7U) << style.trainer;
     EXPECT_TRUE(std::isnan(series->values.back())) << style.trainer;
   }
+}
+
+TEST(Miner, ReadsLinesOfNothingButNumbers) {
+  for (const std::string_view style : {"{}: {}", "{} {}", "{},{}", "{}\t{}", "| {} | {} |", "{}/900 {}", "({}) [{}]",
+                                       "{} - {}", "{} tensor({}, device='cuda:0', grad_fn=<NllLossBackward0>)"}) {
+    std::string text = "Using device cuda:0\n";
+    for (int i = 0; i < 12; ++i)
+      text += fmt::format(fmt::runtime(style), i * 20, i < 9 ? fmt::format("{:.3f}", 3 - i * 0.25) : "nan") + "\n";
+    const model::Run run = ReadLog(text);
+    const model::Series* loss = run.Find("loss");
+    ASSERT_NE(loss, nullptr) << style;
+    EXPECT_EQ(loss->raw, "column 2") << style;
+    ASSERT_EQ(loss->size(), 12U) << style;
+    EXPECT_EQ(loss->steps.back(), 220) << style;
+    EXPECT_EQ(loss->values[8], 1) << style;
+    EXPECT_EQ(loss->lines[8], 10U) << style;
+    EXPECT_TRUE(std::isnan(loss->values.back())) << style;
+    EXPECT_THAT(run.sources.front().note, testing::HasSubstr("taken for the loss")) << style;
+    EXPECT_EQ(Describe(ReadLog(text, 0, false)), Describe(run)) << style;
+    EXPECT_EQ(Describe(ReadLog(text, 7)), Describe(run)) << style;
+  }
+}
+
+TEST(Miner, TakesNumbersForALossOnlyWhereTheyGoLikeOne) {
+  std::string rising;
+  std::string uneven;
+  std::string counts;
+  std::string times;
+  for (int i = 0; i < 20; ++i) {
+    rising += fmt::format("{} {:.2f}\n", i, 1 + i * 0.1);
+    uneven += fmt::format("{} {:.2f}\n", i * i, 3 - i * 0.1);
+    counts += fmt::format("{} {}\n", i, 100 - i);
+    times += fmt::format("{:02d}:{:02d} {:.2f}\n", i, i, 3 - i * 0.1);
+  }
+  EXPECT_EQ(ReadLog(rising).Find("loss"), nullptr);
+  EXPECT_EQ(StepsOf(ReadLog(rising), "column 2").size(), 20U);
+  for (const std::string& text : {uneven, counts, times}) EXPECT_TRUE(ReadLog(text).series.empty()) << text;
+  EXPECT_TRUE(ReadLog("step 1 loss 2.5\n" + rising).Find("column 2") == nullptr) << "the lines with names are the log";
+  EXPECT_EQ(Recognise({"table.txt", uneven, uneven.size()}), nullptr);
+}
+
+TEST(Miner, ReadsOnWhereLinesWithoutWordsAreFewAmongOthers) {
+  std::string text;
+  for (int i = 0; i < 5000; ++i) {
+    text += fmt::format("[{}]\ttrain-rmse:{:.4f}\teval-rmse:0.5\n", i, 3 - i * 1e-4);
+    text += "[10:00:00] INFO: pruning of the trees and more words of that kind, to fill the line\n";
+  }
+  const model::Run run = ReadLog(text);
+  EXPECT_EQ(StepsOf(run, "train-rmse").size(), 5000U);
+  EXPECT_EQ(Describe(ReadLog(text, 0, false)), Describe(run));
+}
+
+TEST(Miner, KeepsARealLossBeforeACost) {
+  std::string text;
+  for (int i = 0; i < 5; ++i) text += fmt::format("step {} loss 2.5 cost 0.{}\n", i, i);
+  const model::Run run = ReadLog(text);
+  ASSERT_NE(run.Find("loss"), nullptr);
+  EXPECT_EQ(run.Find("loss")->raw, "loss");
+  ASSERT_NE(FindRaw(run, "cost"), nullptr);
+  EXPECT_EQ(FindRaw(run, "cost")->signal, "cost");
+}
+
+TEST(Miner, CountsBracketsThroughTheEpochs) {
+  std::string text;
+  for (int epoch = 0; epoch < 3; ++epoch) {
+    for (int batch = 0; batch < 100; batch += 10)
+      text += fmt::format("[{}/3][{}/100] Loss_D: 0.5 Loss_G: 4.25\n", epoch, batch);
+  }
+  EXPECT_EQ(StepsOf(ReadLog(text), "Loss_G").back(), 290);
+  text.clear();
+  for (int epoch = 1; epoch <= 2; ++epoch) {
+    for (int batch = 2000; batch <= 12000; batch += 2000)
+      text += fmt::format("[{}, {:5d}] loss: 2.153\n", epoch, batch);
+  }
+  const auto steps = StepsOf(ReadLog(text), "loss");
+  ASSERT_EQ(steps.size(), 12U);
+  EXPECT_EQ(steps.back(), 26000);
+}
+
+TEST(Miner, ReadsTheResultsOfRay) {
+  std::string text;
+  for (int i = 1; i <= 3; ++i)
+    text += fmt::format(
+        "Result for PPO_CartPole-v0_5a1f2_00000:\n  custom_metrics: {{}}\n  episode_reward_mean: {}.5\n  info:\n"
+        "    learner:\n      default_policy:\n        total_loss: {}\n        vf_loss: 8.25\n      other:\n        "
+        "total_loss: 99\n  date: 2026-11-14_10-00-00\n  training_iteration: {}\n  \n\n",
+        20 + i, i == 3 ? "nan" : "8.5", i);
+  const model::Run run = ReadLog(text);
+  EXPECT_EQ(PointsOf(run, "episode_reward_mean"), (Points{{1, 21.5}, {2, 22.5}, {3, 23.5}}));
+  const model::Series* loss = run.Find("loss");
+  ASSERT_NE(loss, nullptr);
+  EXPECT_THAT(loss->steps, ElementsAre(1, 2, 3));
+  EXPECT_EQ(loss->values[1], 8.5);
+  EXPECT_TRUE(std::isnan(loss->values[2]));
+}
+
+TEST(Miner, ReadsTablesWhoseNamesNobodyKnows) {
+  std::string text = "Step (% Done)       Train Iter (time)    ETA (time)           Train Rays / Sec     Test PSNR\n" +
+                     std::string(100, '-') + "\n";
+  for (int i = 0; i < 4; ++i)
+    text += fmt::format("{:<20}{:<21}{:<21}{:<21}{}\n", fmt::format("{} ({}.00%)", i * 10, i), "31.5 ms", "2 m, 5 s",
+                        "131.5 K", i % 2 == 0 ? "" : "20.5");
+  const model::Run run = ReadLog(text);
+  EXPECT_EQ(PointsOf(run, "Train Rays / Sec"), (Points{{0, 131500}, {10, 131500}, {20, 131500}, {30, 131500}}));
+  EXPECT_EQ(PointsOf(run, "Test PSNR"), (Points{{10, 20.5}, {30, 20.5}}));
+  EXPECT_TRUE(PointsOf(run, "ETA (time)").empty());
+  EXPECT_TRUE(ReadLog("Step  Action  Result\nfirst  load  fine\n1  2  3\n").series.empty());
 }
 
 TEST(Miner, CountsLinesThatSayNothingButTheirLoss) {
