@@ -157,7 +157,7 @@ class JournalReader : public Reader, private journal::Visitor {
 
   // A message that is known from logs means here what it means there.
   void NoteFailure(const model::Event& told, std::uint64_t time_ms) {
-    const catalogue::SignatureRow* row = log::SignatureMatcher::Shared().Match(told.text);
+    const catalogue::SignatureRow* row = log::SignatureMatcher::Shared().Match(told.text).row;
     if (row == nullptr) return;
     model::Event known = told;
     known.kind = model::EventKind::kSignature;

@@ -28,6 +28,10 @@ class FailureTableReader {
   ProcessFailure failure_;
 };
 
+// "srun: error: node12: task 13: Exited with exit code 137": a task that a signal ended, as Slurm tells it. None for
+// tasks that were asked to end (SIGTERM), or failed by themselves.
+std::optional<ProcessFailure> FailureOfSrun(std::string_view text, std::uint32_t line);
+
 // "SIGKILL" for 9; empty for signals that do not end trainings.
 std::string_view SignalName(int signal);
 

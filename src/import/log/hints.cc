@@ -1,12 +1,11 @@
 #include "import/log/hints.h"
 
-#include <hs/hs.h>
-
 #include <algorithm>
 #include <array>
 #include <string>
 
 #include "import/log/line.h"
+#include "import/log/signatures.h"
 
 namespace vigil::import::log {
 namespace {
@@ -53,6 +52,7 @@ constexpr std::array kWords = {
     Word{" .....", kHintArguments},
     Word{"   \r", kHintCleared},
     Word{"root cause (first", kHintFailures},
+    Word{"srun: error: ", kHintFailures},
     Word{"loss scale", kHintNotice},
     Word{"checkpoint", kHintNotice},
     Word{"resum", kHintNotice},
@@ -66,30 +66,32 @@ constexpr std::array kWords = {
     Word{"training done", kHintNotice},
 };
 
-// Words that many signatures share and healthy logs rarely hold. The engine is made quickly, and searches fastest, with
-// less than a hundred literals.
-constexpr std::array<std::string_view, 35> kSharedWords = {
-    "error",     "failed",        "kill",       "out of ",      "timed out",   "timeout",       "unable to",
-    "cannot",    "expected ",     "exits with", "signal",       "cancelled",   "mismatch",      "generation",
-    "_status_",  "nvidia driver", "abort",      "terminat",     "connection ", "not installed", "exception",
-    "interrupt", "nccl warn",     "nvlink",     "not found",    "couldn't",    "can't",         "invalid ",
-    "does not",  "no such ",      "srun: ",     "memory limit", "exit",        "divisible",     "doesn't"};
+// Words that many signatures share and lines of healthy loops rarely hold. They only say that a line is worth the
+// second search; the engine is made quickly, and searches fastest, with few literals.
+constexpr std::array<std::string_view, 46> kSharedWords = {
+    "error",     "failed",        "kill",         "out of ",      "timed out",   "timeout",       "unable to",
+    "cannot",    "expected ",     "exits with",   "signal",       "cancelled",   "mismatch",      "generation",
+    "_status_",  "nvidia driver", "abort",        "terminat",     "connection ", "not installed", "exception",
+    "interrupt", "nccl warn",     "nvlink",       "not found",    "couldn't",    "can't",         "invalid ",
+    "does not",  "no such ",      "srun: ",       "memory limit", "exit",        "divisible",     "doesn't",
+    "is not ",   "are not ",      "must ",        "already ",     "should ",     "fault",         "illegal",
+    "denied",    "requires ",     "insufficient", "corrupt"};
 
 constexpr std::size_t kShortestLiteral = 4;
 
 struct Literal {
   std::string text;
   std::uint32_t bits = 0;
-  std::vector<SignatureMatcher::PatternId> patterns;
 };
 
-// The words above and the literals of the signatures. A signature whose literal contains another's is found by that.
+// The words above and what the signatures need beside them: a line that carries a signature holds one of these. Which
+// signature it is, a second search in that line alone tells.
 std::vector<Literal> CollectLiterals() {
   std::vector<Literal> literals;
   literals.reserve(std::size(kWords) + std::size(kSharedWords));
-  for (const Word& word : kWords) literals.push_back({std::string(word.text), word.bits, {}});
+  for (const Word& word : kWords) literals.push_back({std::string(word.text), word.bits});
   const std::size_t first_shared = literals.size();
-  for (const std::string_view word : kSharedWords) literals.push_back({std::string(word), kHintSignature, {}});
+  for (const std::string_view word : kSharedWords) literals.push_back({std::string(word), kHintSignature});
   const SignatureMatcher& matcher = SignatureMatcher::Shared();
   std::vector<SignatureMatcher::PatternId> order(matcher.pattern_count());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<SignatureMatcher::PatternId>(i);
@@ -100,49 +102,28 @@ std::vector<Literal> CollectLiterals() {
     if (text.size() < kShortestLiteral) continue;
     // Any text that every match holds will do, and one that others share is best.
     const std::vector<std::string> runs = LiteralRuns(matcher.ExpressionOf(pattern));
-    const auto inside = std::find_if(
+    const bool is_inside = std::any_of(
         literals.begin() + static_cast<std::ptrdiff_t>(first_shared), literals.end(), [&](const Literal& literal) {
           return std::any_of(runs.begin(), runs.end(),
                              [&](const std::string& run) { return run.find(literal.text) != std::string::npos; });
         });
-    Literal& literal = inside == literals.end() ? literals.emplace_back(Literal{std::string(text), 0, {}}) : *inside;
-    literal.bits |= kHintSignature;
-    literal.patterns.push_back(pattern);
+    if (!is_inside) literals.push_back({std::string(text), kHintSignature});
   }
   return literals;
 }
 
-int Collect(unsigned id, unsigned long long /*from*/, unsigned long long to, unsigned /*flags*/, void* hints) {
-  static_cast<std::vector<Hint>*>(hints)->push_back({static_cast<std::uint32_t>(to), id});
-  return 0;
+std::vector<std::string_view> TextsOf(const std::vector<Literal>& literals) {
+  std::vector<std::string_view> texts;
+  texts.reserve(literals.size());
+  for (const Literal& literal : literals) texts.push_back(literal.text);
+  return texts;
 }
 
 }  // namespace
 
 struct HintScanner::Engine {
   std::vector<Literal> literals = CollectLiterals();
-  hs_database_t* database = nullptr;
-
-  Engine() {
-    std::vector<const char*> texts;
-    std::vector<std::size_t> lengths;
-    std::vector<unsigned> flags(literals.size(), HS_FLAG_CASELESS);
-    std::vector<unsigned> ids;
-    for (const Literal& literal : literals) {
-      ids.push_back(static_cast<unsigned>(ids.size()));
-      texts.push_back(literal.text.data());
-      lengths.push_back(literal.text.size());
-    }
-    hs_compile_error_t* problem = nullptr;
-    hs_compile_lit_multi(texts.data(), flags.data(), ids.data(), lengths.data(), static_cast<unsigned>(ids.size()),
-                         HS_MODE_BLOCK, nullptr, &database, &problem);
-    if (problem != nullptr) hs_free_compile_error(problem);
-  }
-  ~Engine() { hs_free_database(database); }
-  Engine(const Engine&) = delete;
-  Engine& operator=(const Engine&) = delete;
-  Engine(Engine&&) = delete;
-  Engine& operator=(Engine&&) = delete;
+  LiteralSet set{TextsOf(literals), LiteralSet::Report::kEveryPlace};
 };
 
 const HintScanner::Engine& HintScanner::SharedEngine() {
@@ -150,26 +131,9 @@ const HintScanner::Engine& HintScanner::SharedEngine() {
   return engine;
 }
 
-HintScanner::HintScanner() {
-  const Engine& engine = SharedEngine();
-  hs_scratch_t* scratch = nullptr;
-  works_ = engine.database != nullptr && hs_alloc_scratch(engine.database, &scratch) == HS_SUCCESS;
-  scratch_ = scratch;
-}
-
-HintScanner::~HintScanner() { hs_free_scratch(static_cast<hs_scratch_t*>(scratch_)); }
-
-void HintScanner::Scan(std::string_view block, std::vector<Hint>& hints) {
-  hints.clear();
-  hs_scan(SharedEngine().database, block.data(), static_cast<unsigned>(block.size()), 0,
-          static_cast<hs_scratch_t*>(scratch_), Collect, &hints);
-}
+HintScanner::HintScanner() : scanner_(SharedEngine().set) {}
 
 std::uint32_t HintScanner::BitsOf(std::uint32_t literal) { return SharedEngine().literals[literal].bits; }
-
-const std::vector<SignatureMatcher::PatternId>& HintScanner::PatternsOf(std::uint32_t literal) {
-  return SharedEngine().literals[literal].patterns;
-}
 
 std::string_view HintScanner::TextOf(std::uint32_t literal) { return SharedEngine().literals[literal].text; }
 

@@ -3,11 +3,10 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <string_view>
 #include <vector>
 
-#include "import/log/signatures.h"
+#include "import/log/literals.h"
 
 namespace vigil::import::log {
 
@@ -27,29 +26,17 @@ enum HintBits : std::uint32_t {
   kHintAll = (1U << 11U) - 1,
 };
 
-struct Hint {
-  std::uint32_t end = 0;  // position after the hint's last character
-  std::uint32_t literal = 0;
-};
-
-// One per reader: it owns the working memory of the search.
+// One per reader.
 class HintScanner {
  public:
   HintScanner();
-  ~HintScanner();
-  HintScanner(const HintScanner&) = delete;
-  HintScanner& operator=(const HintScanner&) = delete;
-  HintScanner(HintScanner&&) = delete;
-  HintScanner& operator=(HintScanner&&) = delete;
 
   // False when the search engine does not run on this machine: then every line has to be taken for everything.
-  bool works() const { return works_; }
+  bool works() const { return scanner_.works(); }
   // The hints of `block` (below 4 GiB) in the order of their ends.
-  void Scan(std::string_view block, std::vector<Hint>& hints);
+  void Scan(std::string_view block, std::vector<Hint>& hints) { scanner_.Scan(block, hints); }
 
   static std::uint32_t BitsOf(std::uint32_t literal);
-  // The patterns that a signature hint stands for.
-  static const std::vector<SignatureMatcher::PatternId>& PatternsOf(std::uint32_t literal);
   static std::size_t literal_count();
   static std::string_view TextOf(std::uint32_t literal);
 
@@ -57,8 +44,7 @@ class HintScanner {
   struct Engine;
   static const Engine& SharedEngine();
 
-  void* scratch_ = nullptr;
-  bool works_ = false;
+  LiteralScanner scanner_;
 };
 
 // Whether the text holds one of the words of that kind: what the miners look at is the same with and without hints.

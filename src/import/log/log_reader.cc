@@ -10,6 +10,7 @@
 #include "import/log/dict_line.h"
 #include "import/log/log.h"
 #include "import/log/memory_error.h"
+#include "import/log/mention.h"
 
 namespace vigil::import::log {
 namespace {
@@ -93,11 +94,7 @@ LogReader::LogReader(PartBuilder& builder, const Options& options)
       metrics_(builder, options.use_hints),
       arguments_(builder),
       events_(builder),
-      use_hints_(options.use_hints && scanner_.works()) {
-  if (use_hints_) return;
-  all_patterns_.resize(SignatureMatcher::Shared().pattern_count());
-  for (std::size_t i = 0; i < all_patterns_.size(); ++i) all_patterns_[i] = static_cast<SignatureMatcher::PatternId>(i);
-}
+      use_hints_(options.use_hints && scanner_.works()) {}
 
 EventLog::Position LogReader::Here(std::int32_t rank) const { return {metrics_.last_step(), offset_, line_, rank}; }
 
@@ -200,22 +197,8 @@ std::size_t LogReader::NextSegment(std::string_view block, std::size_t at, const
 }
 
 void LogReader::CollectHints(const std::vector<Hint>& hints, std::size_t& next, std::size_t end) {
-  hints_.bits = 0;
-  hints_.patterns.clear();
-  if (!use_hints_) {
-    hints_.bits = kHintAll;
-    hints_.patterns = all_patterns_;
-    return;
-  }
-  for (; next < hints.size() && hints[next].end <= end + 1; ++next) {
-    const std::uint32_t bits = HintScanner::BitsOf(hints[next].literal);
-    hints_.bits |= bits;
-    if ((bits & kHintSignature) == 0) continue;
-    for (const SignatureMatcher::PatternId pattern : HintScanner::PatternsOf(hints[next].literal)) {
-      if (std::find(hints_.patterns.begin(), hints_.patterns.end(), pattern) == hints_.patterns.end())
-        hints_.patterns.push_back(pattern);
-    }
-  }
+  hints_ = use_hints_ ? 0U : std::uint32_t{kHintAll};
+  for (; next < hints.size() && hints[next].end <= end + 1; ++next) hints_ |= HintScanner::BitsOf(hints[next].literal);
 }
 
 void LogReader::ProcessBlock(std::string_view block) {
@@ -294,7 +277,7 @@ void LogReader::ProcessSegments(std::string_view text, const std::vector<Hint>& 
     const char terminator = end < text.size() ? text[end] : '\0';
     if (WipesBar(segment, terminator)) {
       cleared_ = true;
-    } else if ((hints_.bits & kHintWrapped) != 0 && !is_wrapped && UnwrapNotebookLine(segment, unwrapped_)) {
+    } else if ((hints_ & kHintWrapped) != 0 && !is_wrapped && UnwrapNotebookLine(segment, unwrapped_)) {
       ProcessWrapped(unwrapped_);
     } else {
       ProcessSegment(segment);
@@ -307,15 +290,15 @@ void LogReader::ProcessSegments(std::string_view text, const std::vector<Hint>& 
 void LogReader::ProcessSegment(std::string_view segment) {
   if (segment.empty()) return;
   CleanLine line = cleaner_.Clean(segment);
-  line.verbatim = line.verbatim && (hints_.bits & kOtherReaders) == 0 && !OpensWithSide(line.text);
-  if (hints_.bits != 0) highest_rank_ = std::max(highest_rank_, line.rank);
+  line.verbatim = line.verbatim && (hints_ & kOtherReaders) == 0 && !OpensWithSide(line.text);
+  if (hints_ != 0) highest_rank_ = std::max(highest_rank_, line.rank);
   HandleText(line);
 }
 
 // ---- what a line says
 
 void LogReader::HandleText(CleanLine line) {
-  const std::uint32_t bits = hints_.bits;
+  const std::uint32_t bits = hints_;
   const bool opens_box = (bits & kHintTable) != 0 && OpensWithSide(line.text) && HasWord(line.text, kHintTable);
   if ((metrics_.in_table() || opens_box) && metrics_.TakeTable(line.text, line.rank, line_)) {
     events_.ObserveStep(metrics_.last_step(), offset_);
@@ -375,7 +358,7 @@ void LogReader::TellWhatWasLookedFor() {
 }
 
 bool LogReader::HasMetricWord(std::string_view text) const {
-  return use_hints_ ? (hints_.bits & kHintMetric) != 0 : HasWord(text, kHintMetric);
+  return use_hints_ ? (hints_ & kHintMetric) != 0 : HasWord(text, kHintMetric);
 }
 
 // A header of a table looks like nothing else that is understood, so it is tried behind the lines of loops.
@@ -405,7 +388,9 @@ bool LogReader::HandleTraceback(const CleanLine& line) {
   if (!was_open) is_ignored_ = ignored_line_ != 0 && line_ <= ignored_line_ + 1;
   if (exception && !is_ignored_) {
     events_.AddException(*exception, Here(line.rank));
-    HandleSignature(line, &*exception);
+    CleanLine message = line;  // without what is drawn before it
+    message.text.remove_prefix(std::min(line.text.size(), line.text.find(exception->type)));
+    HandleSignature(message, &*exception);
   }
   return true;
 }
@@ -478,17 +463,24 @@ void LogReader::HandleNotice(const CleanLine& line) {
 }
 
 void LogReader::HandleFailureTable(const CleanLine& line) {
-  const auto failure = failures_.Consume(line.text, line_);
-  if (!failure) return;
-  events_.AddFailure(*failure, Here(failure->rank));
+  if (const auto failure = failures_.Consume(line.text, line_)) events_.AddFailure(*failure, Here(failure->rank));
+  // Of the tasks that Slurm names, the first one failed by itself, and the others were ended for it.
+  const auto task = FailureOfSrun(line.text, line_);
+  if (!task || failed_step_ == metrics_.last_step()) return;
+  failed_step_ = metrics_.last_step();
+  events_.AddFailure(*task, Here(task->rank));
 }
 
 void LogReader::HandleSignature(const CleanLine& line, const Exception* exception) {
-  if (hints_.patterns.empty() || LooksLikeSource(line.text)) return;
-  const catalogue::SignatureRow* row = SignatureMatcher::Shared().Match(line.text, hints_.patterns);
-  if (row == nullptr || (IsPythonWarning(line.text) && row->severity != model::Severity::kInfo)) return;
-  const bool is_memory = row->id == "log/cuda-oom";
-  events_.AddSignature(is_memory ? KindOfMemoryError(line.text, exception) : row->id, line.text, exception,
+  if ((hints_ & kHintSignature) == 0 || LooksLikeSource(line.text)) return;
+  if (!signatures_) signatures_.emplace();
+  const SignatureMatch match = use_hints_ ? signatures_->Find(line.text) : SignatureMatcher::Shared().Match(line.text);
+  if (match.row == nullptr) return;
+  const bool is_told = match.row->severity == model::Severity::kInfo || exception != nullptr ||
+                       !(IsPythonWarning(line.text) || IsOnlyMentioned(line.text, match.begin, match.end));
+  if (!is_told) return;
+  const bool is_memory = match.row->id == "log/cuda-oom";
+  events_.AddSignature(is_memory ? KindOfMemoryError(line.text, exception) : match.row->id, line.text, exception,
                        Here(line.rank));
 }
 

@@ -17,6 +17,7 @@
 #include "import/log/line.h"
 #include "import/log/metric_rows.h"
 #include "import/log/progress_bar.h"
+#include "import/log/signatures.h"
 #include "import/log/traceback.h"
 #include "import/log/trainer.h"
 
@@ -38,12 +39,6 @@ class LogReader final : public Reader {
   static constexpr std::size_t kLongestLine = std::size_t{1} << 20U;
 
  private:
-  // What the search found in a segment.
-  struct Hints {
-    std::uint32_t bits = 0;
-    std::vector<SignatureMatcher::PatternId> patterns;
-  };
-
   bool FindEncoding(std::string_view bytes, bool last);
   std::size_t ConsumeUtf16(std::string_view bytes, bool last);
   std::size_t ConsumeText(std::string_view bytes, bool last);
@@ -88,16 +83,18 @@ class LogReader final : public Reader {
   FailureTableReader failures_;
   EventLog events_;
   NamedNumbers numbers_;
-  Hints hints_;
+  std::uint32_t hints_ = 0;                    // what the search found in the segment at hand, as bits
+  std::optional<SignatureSearch> signatures_;  // made when the first line may carry one
   std::string unwrapped_;
   std::string plain_;  // the block at hand without colours
   std::vector<Hint> block_hints_;
   std::vector<Hint> wrapped_hints_;
-  std::vector<SignatureMatcher::PatternId> all_patterns_;
 
   std::optional<Encoding> encoding_;  // empty before the first bytes
   std::size_t mark_ = 0;              // bytes of a mark at the front that are still to be passed
   std::string decoded_;               // UTF-8 of what came in UTF-16, from the last whole line on
+
+  std::optional<std::int64_t> failed_step_;  // after which Slurm last told of a task that failed
 
   bool use_hints_ = true;
   bool in_wrapper_ = false;         // the segment at hand is the text inside a notebook runner's line

@@ -2,7 +2,8 @@
 
 #include <re2/re2.h>
 
-#include <numeric>
+#include <algorithm>
+#include <map>
 
 #include "base/base.h"
 #include "import/log/line.h"
@@ -20,6 +21,8 @@ std::size_t GroupLength(std::string_view text, std::size_t open) {
   for (std::size_t i = open; i < text.size(); ++i) {
     if (text[i] == '\\') {
       ++i;
+    } else if (text[i] == '[' && i != open && opening == '(') {
+      i += GroupLength(text, i) - 1;  // a bracket in a class closes no group
     } else if (text[i] == opening && (opening == '(' || i == open)) {
       ++depth;
     } else if (text[i] == closing && --depth == 0) {
@@ -112,25 +115,67 @@ const re2::RE2& SignatureMatcher::Expression(PatternId pattern) const {
   return *expressions_[pattern];
 }
 
-const catalogue::SignatureRow* SignatureMatcher::Match(std::string_view text,
-                                                       const std::vector<PatternId>& candidates) const {
-  const catalogue::SignatureRow* first = nullptr;
-  const std::string lower = ToLower(text);
+SignatureMatch SignatureMatcher::Match(std::string_view text, const std::vector<PatternId>& candidates) const {
+  const re2::StringPiece whole(text.data(), text.size());
   for (const PatternId candidate : candidates) {
-    const catalogue::SignatureRow* row = patterns_[candidate].row;
-    if (first != nullptr && row >= first) continue;
-    // The hint may be only a part of the literal: a plain search spares most expressions.
-    if (lower.find(patterns_[candidate].literal) == std::string::npos) continue;
     const re2::RE2& expression = Expression(candidate);
-    if (expression.ok() && re2::RE2::PartialMatch(re2::StringPiece(text.data(), text.size()), expression)) first = row;
+    re2::StringPiece place;
+    if (!expression.ok() || !expression.Match(whole, 0, whole.size(), re2::RE2::UNANCHORED, &place, 1)) continue;
+    const auto begin = static_cast<std::size_t>(place.data() - text.data());
+    return {patterns_[candidate].row, begin, begin + place.size()};
   }
-  return first;
+  return {};
 }
 
-const catalogue::SignatureRow* SignatureMatcher::Match(std::string_view text) const {
-  std::vector<PatternId> all(patterns_.size());
-  std::iota(all.begin(), all.end(), PatternId{0});
-  return Match(text, all);
+SignatureMatch SignatureMatcher::Match(std::string_view text) const {
+  std::vector<PatternId> candidates;
+  const std::string lower = ToLower(text);
+  for (std::size_t i = 0; i < patterns_.size(); ++i) {
+    if (lower.find(patterns_[i].literal) != std::string::npos) candidates.push_back(static_cast<PatternId>(i));
+  }
+  return Match(text, candidates);
+}
+
+// The literals of all patterns, each once, with the patterns that have it.
+struct SignatureSearch::Engine {
+  std::vector<std::string_view> texts;
+  std::vector<std::vector<SignatureMatcher::PatternId>> patterns;
+  std::unique_ptr<LiteralSet> set;
+
+  Engine() {
+    const SignatureMatcher& matcher = SignatureMatcher::Shared();
+    std::map<std::string_view, std::vector<SignatureMatcher::PatternId>> by_text;
+    for (std::size_t i = 0; i < matcher.pattern_count(); ++i) {
+      const auto pattern = static_cast<SignatureMatcher::PatternId>(i);
+      by_text[matcher.LiteralOf(pattern)].push_back(pattern);
+    }
+    for (auto& [text, ids] : by_text) {
+      texts.push_back(text);
+      patterns.push_back(std::move(ids));
+    }
+    set = std::make_unique<LiteralSet>(texts, LiteralSet::Report::kOncePerText);
+  }
+};
+
+const SignatureSearch::Engine& SignatureSearch::SharedEngine() {
+  static const Engine engine;
+  return engine;
+}
+
+SignatureSearch::SignatureSearch() : scanner_(*SharedEngine().set) {}
+
+SignatureMatch SignatureSearch::Find(std::string_view text) {
+  const SignatureMatcher& matcher = SignatureMatcher::Shared();
+  if (!scanner_.works()) return matcher.Match(text);
+  scanner_.Scan(text, found_);
+  if (found_.empty()) return {};
+  candidates_.clear();
+  for (const Hint& hint : found_) {
+    const auto& patterns = SharedEngine().patterns[hint.literal];
+    candidates_.insert(candidates_.end(), patterns.begin(), patterns.end());
+  }
+  std::sort(candidates_.begin(), candidates_.end());
+  return matcher.Match(text, candidates_);
 }
 
 }  // namespace vigil::import::log

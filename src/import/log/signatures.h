@@ -1,5 +1,5 @@
-// Known error messages: which signature of the catalogue a line carries. A line is tried only against the patterns
-// whose literal part was seen in it; expressions are compiled when first needed.
+// Known error messages: which signature of the catalogue a line carries. One search finds the literal parts of all
+// patterns in a line; only the patterns whose part is there are tried. Expressions are compiled when first needed.
 #pragma once
 
 #include <cstdint>
@@ -10,12 +10,20 @@
 #include <vector>
 
 #include "catalogue/catalogue.h"
+#include "import/log/literals.h"
 
 namespace re2 {
 class RE2;
 }
 
 namespace vigil::import::log {
+
+// Where in a text a signature was found; no row when none was.
+struct SignatureMatch {
+  const catalogue::SignatureRow* row = nullptr;
+  std::size_t begin = 0;
+  std::size_t end = 0;
+};
 
 class SignatureMatcher {
  public:
@@ -28,11 +36,11 @@ class SignatureMatcher {
   // Lower-case text that every match of the pattern contains, whatever its case.
   std::string_view LiteralOf(PatternId pattern) const { return patterns_[pattern].literal; }
   std::string_view ExpressionOf(PatternId pattern) const { return patterns_[pattern].expression; }
-  // The first row (in the order of the catalogue) of which one of the patterns matches, null when none does.
-  const catalogue::SignatureRow* Match(std::string_view text, const std::vector<PatternId>& candidates) const;
+  // The match of the first pattern (in the order of the catalogue) among the candidates, which are in that order.
+  SignatureMatch Match(std::string_view text, const std::vector<PatternId>& candidates) const;
 
-  // The same for a text that nobody looked through for hints: slower, for single messages.
-  const catalogue::SignatureRow* Match(std::string_view text) const;
+  // The same for all patterns and a text that nobody searched: slower, for single messages.
+  SignatureMatch Match(std::string_view text) const;
 
   SignatureMatcher();
   ~SignatureMatcher();
@@ -53,6 +61,22 @@ class SignatureMatcher {
   // Compiled on first use, each once, from whichever thread comes first.
   mutable std::vector<std::unique_ptr<re2::RE2>> expressions_;
   std::unique_ptr<std::once_flag[]> compiled_;
+};
+
+// Finds the signatures of many texts quickly. One per reader.
+class SignatureSearch {
+ public:
+  SignatureSearch();
+
+  SignatureMatch Find(std::string_view text);
+
+ private:
+  struct Engine;
+  static const Engine& SharedEngine();
+
+  LiteralScanner scanner_;
+  std::vector<Hint> found_;
+  std::vector<SignatureMatcher::PatternId> candidates_;
 };
 
 // The runs of at least four plain characters that every match of the expression contains, in lower case.

@@ -10,6 +10,7 @@ namespace vigil::import::log {
 namespace {
 
 constexpr std::string_view kHeader = "Traceback (most recent call last)";
+constexpr std::string_view kGroupHeader = "Exception Group Traceback (most recent call last)";
 constexpr std::string_view kBoxSide = "\xE2\x94\x82";    // U+2502
 constexpr std::string_view kBoxTop = "\xE2\x95\xAD";     // U+256D
 constexpr std::string_view kBoxBottom = "\xE2\x95\xB0";  // U+2570
@@ -71,6 +72,19 @@ std::size_t IndentOf(std::string_view text) {
   return first == std::string_view::npos ? text.size() : first;
 }
 
+// The line of a tree of exceptions without its margin: "    | ValueError: boom" -> "ValueError: boom".
+std::string_view WithoutMargin(std::string_view text) {
+  const std::size_t side = IndentOf(text);
+  if (side == text.size() || (text[side] != '|' && text[side] != '+')) return text;
+  text.remove_prefix(side + 1);
+  return text.starts_with(' ') ? text.substr(1) : text;
+}
+
+// "+-+---------------- 1 ----------------" before an exception, "+------------------------------------" behind the
+// last.
+bool IsBranch(std::string_view text) { return Trim(text).starts_with("+-"); }
+bool IsLastBranch(std::string_view text) { return Trim(text).find_first_not_of("+-") == std::string_view::npos; }
+
 bool IsChainSentence(std::string_view text) {
   return text.starts_with("During handling of the above exception") ||
          text.starts_with("The above exception was the direct cause");
@@ -99,8 +113,10 @@ std::string_view ExceptionType(std::string_view text) {
 void TracebackReader::Open(Stack& stack, std::string_view header) {
   if (stack.state == State::kNone) ++open_;
   const bool chained = stack.chained;
+  const Group group = stack.group;
   stack = Stack{};
   stack.chained = chained;
+  stack.group = group;
   stack.indent = IndentOf(header);
   stack.state = header.find(kBoxTop) == std::string_view::npos ? State::kFrames : State::kBoxed;
 }
@@ -108,6 +124,24 @@ void TracebackReader::Open(Stack& stack, std::string_view header) {
 void TracebackReader::Close(Stack& stack) {
   if (stack.state != State::kNone) --open_;
   stack.state = State::kNone;
+  stack.group = {};
+}
+
+// Takes the margin of a group's tree from the line; false when the line is a branch, or does not belong to the tree.
+bool TracebackReader::PassTree(Stack& stack, std::string_view& text) {
+  const std::string_view trimmed = Trim(text);
+  const bool belongs = trimmed.starts_with('|') || trimmed.starts_with('+');
+  if (IsBranch(text)) {
+    stack.group.may_be_over = IsLastBranch(text);
+    stack.state = State::kInGroup;
+    return false;
+  }
+  if (!belongs) {
+    if (stack.group.may_be_over) Close(stack);
+    return false;
+  }
+  text = WithoutMargin(text);
+  return true;
 }
 
 TracebackReader::Place TracebackReader::Consume(std::string_view text, std::int32_t rank, std::uint32_t line,
@@ -115,12 +149,17 @@ TracebackReader::Place TracebackReader::Consume(std::string_view text, std::int3
   const std::size_t header = text.find(kHeader);
   if (header != std::string_view::npos) {
     if (stacks_.size() >= kMostRanks && !stacks_.contains(rank)) return Place::kFrame;
-    Open(stacks_[rank], text);
+    Stack& stack = stacks_[rank];
+    const bool is_group = text.find(kGroupHeader) != std::string_view::npos;
+    if (!is_group && WithoutMargin(text).size() == text.size()) stack.group = {};
+    Open(stack, is_group || stack.group.is_open ? WithoutMargin(text) : text);
+    stack.group.is_open = stack.group.is_open || is_group;
     return Place::kFrame;
   }
   const auto at = stacks_.find(rank);
   if (at == stacks_.end()) return Place::kOutside;
   Stack& stack = at->second;
+  if (stack.group.is_open && !PassTree(stack, text)) return IsBranch(text) ? Place::kFrame : Place::kOutside;
   if (IsChainSentence(text)) {
     stack.chained = true;
     return Place::kFrame;
@@ -175,9 +214,23 @@ TracebackReader::Place TracebackReader::ConsumeFrames(Stack& stack, std::string_
   told.line = line;
   told.stage = stack.stage;
   stack.chained = false;
-  Close(stack);
+  if (stack.group.is_open && told.message.find(" sub-exception") != std::string::npos) {
+    stack.group.ends_process = stack.group.ends_process || stack.from_module;
+    stack.state = State::kInGroup;
+    return Place::kFrame;
+  }
+  FinishException(stack, told);
   exception = std::move(told);
   return Place::kException;
+}
+
+void TracebackReader::FinishException(Stack& stack, Exception& exception) {
+  if (!stack.group.is_open) return Close(stack);
+  exception.ends_process = stack.group.ends_process;
+  exception.is_chained = exception.is_chained || stack.group.has_told;
+  stack.group.has_told = true;
+  stack.state = State::kInGroup;
+  stack.frame.clear();
 }
 
 }  // namespace vigil::import::log

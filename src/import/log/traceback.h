@@ -1,4 +1,5 @@
-// Python tracebacks in a log, also boxed ones (rich), also of several ranks through each other.
+// Python tracebacks in a log, also boxed ones (rich), also of several ranks through each other, also groups of
+// exceptions, which are drawn as a tree.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +36,15 @@ class TracebackReader {
   bool is_open() const { return open_ != 0; }
 
  private:
-  enum class State : std::uint8_t { kNone, kFrames, kBoxed, kAwaitType };
+  // kInGroup: between the exceptions of a group.
+  enum class State : std::uint8_t { kNone, kFrames, kBoxed, kAwaitType, kInGroup };
+  // A tree of exceptions: its own frames say whether it ended the process, the exceptions in it say why.
+  struct Group {
+    bool is_open = false;
+    bool ends_process = false;
+    bool has_told = false;     // one of its exceptions was told
+    bool may_be_over = false;  // its last line was drawn, but another branch may follow
+  };
   struct Stack {
     State state = State::kNone;
     std::string frame;
@@ -45,10 +54,13 @@ class TracebackReader {
     bool has_frames = false;
     bool chained = false;  // a sentence announced that the next traceback belongs to the last exception
     std::size_t lines = 0;
+    Group group;
   };
 
   void Open(Stack& stack, std::string_view header);
   void Close(Stack& stack);
+  bool PassTree(Stack& stack, std::string_view& text);
+  void FinishException(Stack& stack, Exception& exception);
   static void TakeFrame(Stack& stack, std::string frame);
   Place ConsumeFrames(Stack& stack, std::string_view text, std::uint32_t line, std::optional<Exception>& exception);
   Place ConsumeBoxed(Stack& stack, std::string_view text);
