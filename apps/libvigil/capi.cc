@@ -68,9 +68,10 @@ int vigil_run_open(const vigil_run_options* options, vigil_run* run) {
     made.run = OrEmpty(given.run_id);
     made.name = OrEmpty(given.name);
     made.rank = given.rank;
-    made.world = given.world_size;
-    made.flush_interval_ms = given.flush_interval_ms;
-    made.lane_bytes = std::uint64_t{given.lane_kib} << 10U;
+    // Zero, as fields are that an initialiser does not name, is no choice.
+    if (given.world_size != 0) made.world = given.world_size;
+    if (given.flush_interval_ms != 0) made.flush_interval_ms = given.flush_interval_ms;
+    if (given.lane_kib != 0) made.lane_bytes = std::uint64_t{given.lane_kib} << 10U;
     made.shared_ring = given.private_ring == 0;
     std::string message;
     const Code code = vigil::record::Open(made, run->id, message);

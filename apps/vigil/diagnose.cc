@@ -6,7 +6,6 @@
 #include "command.h"
 #include "exports.h"
 #include "import/import.h"
-#include "journal/journal.h"
 #include "model/model.h"
 #include "pipeline.h"
 #include "platform/platform.h"
@@ -72,13 +71,6 @@ std::string Rendered(const DiagnoseOptions& options, const model::Report& report
   return report::RenderText(report, text);
 }
 
-// What killed processes of these runs left in shared memory belongs into their journals.
-void DrainJournals(const std::vector<std::string>& paths) {
-  journal::DrainOptions drain;
-  for (const std::string& path : paths) drain.places.push_back(platform::AbsolutePath(path));
-  for (const std::string& problem : journal::DrainLeftovers(drain).problems) Complain(problem);
-}
-
 // What would be diagnosed, without doing it.
 int ShowWhat(const DiagnoseOptions& options) {
   import::Imported imported;
@@ -98,7 +90,7 @@ int RunDiagnose(const DiagnoseOptions& options) {
   if (options.what) return ShowWhat(options);
   const auto settings = LoadSettings(options.limits);
   if (!settings) return Refuse(settings.error().message);
-  DrainJournals(options.paths);
+  for (const std::string& problem : DrainJournals(options.paths)) Complain(problem);
   Outcome outcome;
   {
     ProgressBar bar(!options.quiet);

@@ -6,6 +6,8 @@
 
 #include "detect/detect.h"
 #include "diagnose/diagnose.h"
+#include "journal/journal.h"
+#include "platform/platform.h"
 #include "report/report.h"
 
 namespace vigil::app {
@@ -35,6 +37,12 @@ model::RunReport DiagnoseRun(model::Run run, const catalogue::Settings& settings
   report.run = std::move(run);
   report::SayWhatIsCounted(report);
   return report;
+}
+
+std::vector<std::string> DrainJournals(const std::vector<std::string>& paths) {
+  journal::DrainOptions options;
+  for (const std::string& path : paths) options.places.push_back(platform::AbsolutePath(path));
+  return journal::DrainLeftovers(options).problems;
 }
 
 Outcome DiagnosePaths(const std::vector<std::string>& paths, const catalogue::Settings& settings,

@@ -15,6 +15,10 @@ namespace vigil::app {
 // What is said about one run. One that has not `ended` is not blamed for what may yet come.
 model::RunReport DiagnoseRun(model::Run run, const catalogue::Settings& settings, bool ended = true);
 
+// What killed processes of these runs left in shared memory is put into their journals. Returns what had to stay there,
+// with the reason.
+std::vector<std::string> DrainJournals(const std::vector<std::string>& paths);
+
 struct Outcome {
   model::Report report;
   std::size_t ignored = 0;  // files that are nothing of ours

@@ -16,6 +16,7 @@ namespace {
 constexpr int kStdout = 1;
 // Reading and judging get at most this share of the time of one core: what is watched needs the machine more.
 constexpr double kWorkShare = 0.1;
+constexpr double kDrainIntervalSeconds = 1;
 
 constexpr std::string_view kExamples = R"(
 examples:
@@ -79,6 +80,7 @@ class Watch {
         canvas_(!options.json && platform::IsTerminal(kStdout)) {}
 
   int Run() {
+    for (const std::string& problem : DrainJournals(options_.paths)) Complain(problem);
     double last_news = platform::SteadySeconds();
     bool heard = true;
     while (heard && !platform::WasInterrupted()) {
@@ -88,6 +90,7 @@ class Watch {
         last_news = platform::SteadySeconds();
         heard = Show(last_);
       } else {
+        Drain(before);
         heard = ShowSilence(before - last_news);
       }
       const double after = platform::SteadySeconds();
@@ -98,6 +101,13 @@ class Watch {
   }
 
  private:
+  // A run that has gone quiet may have been killed: its last records are in memory.
+  void Drain(double now_s) {
+    if (now_s - drained_s_ < kDrainIntervalSeconds) return;
+    drained_s_ = now_s;
+    DrainJournals(options_.paths);
+  }
+
   // A run that tells nothing is judged by that.
   bool ShowSilence(double silent_s) {
     for (model::RunReport& run : last_.runs) {
@@ -127,6 +137,7 @@ class Watch {
   report::TextOptions Text() const { return TextOptionsFor(options_.layout); }
 
   int End() {
+    DrainJournals(options_.paths);
     follower_.Poll();
     const model::Report report = Judge(follower_.Runs(), settings_, true);
     canvas_.Clear();
@@ -145,6 +156,7 @@ class Watch {
   import::Follower follower_;
   AlarmBook book_;
   model::Report last_;  // as of the last news
+  double drained_s_ = platform::SteadySeconds();
   Canvas canvas_;
 };
 

@@ -36,7 +36,7 @@ enum {
   VIGIL_CLOSED = 2,   /* the handle's run was closed */
   VIGIL_FORKED = 3,   /* the handle belongs to the parent process: open a run in the child */
   VIGIL_LIMIT = 4,    /* too many runs (8), series (1,000,000) or bytes */
-  VIGIL_IO = 5,       /* the journal could not be created: vigil_last_error() says why */
+  VIGIL_IO = 5,       /* the journal could not be created (vigil_last_error() says why), or not be written to its end */
   VIGIL_BUSY = 6,     /* dropped: called in a signal handler that interrupted a record call, or by too many threads */
   VIGIL_TIMEOUT = 7,  /* not done in time */
   VIGIL_NO_MEMORY = 8 /* memory or threads are out */
@@ -66,9 +66,10 @@ typedef struct vigil_tensor {
 typedef struct vigil_run_options {
   uint32_t size; /* sizeof(vigil_run_options): lets later versions add fields */
   int32_t rank;
-  int32_t world_size;
-  uint32_t flush_interval_ms; /* how often the journal's file is written */
-  uint32_t lane_kib;     /* shared memory for each recording thread; 32 bytes hold one scalar until it is written */
+  int32_t world_size;         /* 0: 1 */
+  uint32_t flush_interval_ms; /* how often the journal's file is written; 0: 250 */
+  uint32_t
+      lane_kib; /* shared memory for each recording thread; 32 bytes hold one scalar until it is written; 0: 2048 */
   uint32_t private_ring; /* not 0: no shared memory; a killed process loses the last flush interval */
   const char* folder;    /* of the run; made when it is not there */
   const char* run_id;    /* equal for all ranks and restarts; null: what is in one folder is one run */
@@ -77,10 +78,12 @@ typedef struct vigil_run_options {
 
 #define VIGIL_RUN_OPTIONS_INIT {sizeof(vigil_run_options), 0, 1, 250, 2048, 0, NULL, NULL, NULL}
 
-/* Opens the journal and starts one thread, named vigil-record, with all signals blocked. */
+/* Starts a thread named vigil-record, with all signals blocked, which opens the journal, and waits for it: ten seconds
+ * at most. Another one, vigil-drain, empties what killed processes left in that folder, and ends. */
 VIGIL_API int vigil_run_open(const vigil_run_options* options, vigil_run* run);
 /* Writes what is left and ends the thread; waits for the disk, some seconds at most. `status` is how the run ended: 0
- * is well. A process that exits without it has its journal closed too, without a status. */
+ * is well. A process that exits without it has its journal closed too, without a status. VIGIL_IO: not all could be
+ * written (the disk is full, say); the rest stays in shared memory for `vigil diagnose`. VIGIL_TIMEOUT: it goes on. */
 VIGIL_API int vigil_run_close(vigil_run run, int64_t status);
 /* Waits until what was recorded before is in the file, at most timeout_ms. For other hosts' eyes; not needed otherwise.
  */

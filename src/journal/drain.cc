@@ -7,59 +7,124 @@
 namespace vigil::journal {
 namespace {
 
-std::string FolderOf(const std::string& path) { return path.substr(0, path.rfind('/')); }
+std::string ShownName(const std::string& name) { return fmt::format("{}/{}", platform::SharedMemory::kFolder, name); }
 
 bool IsBelow(const std::string& path, const std::string& place) {
   return path == place || place == "/" || (path.starts_with(place) && path[place.size()] == '/');
 }
 
-// Looked at without its lock, so that nobody who wants to empty it is kept from doing so.
-bool IsWanted(const std::string& name, const DrainOptions& options) {
-  const auto entry = platform::Stat(std::string(platform::SharedMemory::kFolder) + "/" + name);
-  if (!entry) return false;
-  const double age_s = static_cast<double>(platform::UnixNs()) * 1e-9 - entry->modified_unix_s;
-  if (age_s > options.others_after_s) return true;
-  const auto path = Ring::PeekJournalPath(name);
-  if (!path) return false;
-  if (path->empty()) return true;  // it died while it was made
-  return std::any_of(options.places.begin(), options.places.end(),
-                     [&](const std::string& place) { return IsBelow(*path, place); });
+// Where the journal may lie: where it was written, or in one of the places that is the same folder under another name.
+std::vector<std::string> PathsNow(const RingNote& note, const std::vector<std::string>& places) {
+  std::vector<std::string> paths = {note.journal_path};
+  const std::size_t slash = note.journal_path.rfind('/');
+  if (note.folder == platform::FileIdentity() || slash == std::string::npos) return paths;
+  for (const std::string& place : places) {
+    const auto entry = platform::Stat(place);
+    if (!entry) continue;
+    const std::string folder = entry->kind == platform::EntryKind::kFolder ? place : platform::FolderOf(place);
+    const auto found = platform::Stat(folder);
+    if (found && found->identity == note.folder) paths.push_back(folder + note.journal_path.substr(slash));
+  }
+  return paths;
 }
 
-void Drain(const std::string& name, Leftovers& leftovers) {
-  // Not this user's, or its owner lives: nothing of ours.
-  if (!platform::SharedMemory::Adopt(name)) return;
-  auto ring = Ring::Adopt(name);
-  if (!ring) {
-    const bool removed = !platform::Stat(std::string(platform::SharedMemory::kFolder) + "/" + name);
-    if (!removed) leftovers.problems.push_back(ring.error().message);
-    return;
+bool IsAmong(const std::string& path, const std::vector<std::string>& places) {
+  return std::any_of(places.begin(), places.end(), [&](const std::string& place) { return IsBelow(path, place); });
+}
+
+double AgeSeconds(double modified_unix_s, std::int64_t alive_unix_ns) {
+  const double alive_unix_s = static_cast<double>(alive_unix_ns) * 1e-9;
+  return static_cast<double>(platform::UnixNs()) * 1e-9 - std::max(modified_unix_s, alive_unix_s);
+}
+
+// Looked at without its lock, so that nobody who wants to empty it is kept from doing so.
+bool IsWanted(const std::string& name, const DrainOptions& options) {
+  const auto entry = platform::Stat(ShownName(name));
+  if (!entry) return false;
+  const auto note = Ring::Peek(name);
+  if (AgeSeconds(entry->modified_unix_s, note ? note->alive_unix_ns : 0) > options.others_after_s) return true;
+  if (!note) return false;
+  if (note->journal_path.empty()) return true;  // it died while it was made
+  const std::vector<std::string> paths = PathsNow(*note, options.places);
+  return std::any_of(paths.begin(), paths.end(),
+                     [&](const std::string& path) { return IsAmong(path, options.places); });
+}
+
+// Days after its journal was removed: not when the file system that held it, or the folder above it, is out of sight.
+bool IsForgotten(const RingNote& note, double age_s, const DrainOptions& options) {
+  if (!platform::IsAbsent(note.journal_path) || age_s <= options.forget_after_s) return false;
+  const std::string folder = platform::FolderOf(note.journal_path);
+  const auto nearest = platform::Stat(platform::IsAbsent(folder) ? platform::FolderOf(folder) : folder);
+  return nearest && nearest->identity.device == note.folder.device;
+}
+
+// Why one that cannot be emptied stays.
+std::string WhyNot(Ring& ring, RingState state) {
+  const std::string shown = ShownName(ring.name());
+  if (state == RingState::kOtherVersion)
+    return fmt::format("{}: holds the last records of a killed process, for another version of vigil", shown);
+  const std::string aside = "damaged-" + ring.name();
+  return fmt::format("{}: held the last records of a killed process, and is damaged{}", shown,
+                     ring.Rename(aside) ? fmt::format("; it is called {} now", aside) : "");
+}
+
+// The journal of a ring, opened where it lies now; else why it cannot be, where it was.
+Result<std::unique_ptr<Mover>> Resume(Ring& ring, const DrainOptions& options) {
+  const std::vector<std::string> paths = PathsNow(ring.note(), options.places);
+  auto mover = Mover::Resume(ring, paths[0]);
+  for (std::size_t i = 1; i < paths.size() && !mover; ++i) {
+    if (auto moved = Mover::Resume(ring, paths[i])) mover = std::move(moved);
   }
-  const std::string path = ring->journal_path();
-  if (!platform::Stat(FolderOf(path))) {
-    // The run was removed: what its last moments were is of no use to anybody.
-    ring->Remove();
-    return;
+  return mover;
+}
+
+void Empty(Ring& ring, const DrainOptions& options, Leftovers& leftovers) {
+  const RingNote note = ring.note();
+  const auto memory = platform::Stat(ShownName(ring.name()));
+  const double age_s = AgeSeconds(memory ? memory->modified_unix_s : 0, note.alive_unix_ns);
+  const auto mover = Resume(ring, options);
+  if (mover && (*mover)->Move(true)) {
+    leftovers.records += (*mover)->status().records;
+    ++leftovers.rings;
+    return ring.Remove();
   }
-  auto mover = Mover::Resume(*ring);
-  if (!mover || !(*mover)->Move(true)) {
-    const int problem = mover ? (*mover)->status().problem : 0;
-    leftovers.problems.push_back(fmt::format("{}: the last records of a killed process stay in memory: {}", path,
-                                             mover ? platform::SystemReason(problem) : mover.error().message));
-    return;
+  if (!mover && IsForgotten(note, age_s, options)) return ring.Remove();
+  // A folder with the number of one that is long gone has nothing to do with it.
+  if (age_s <= options.others_after_s && !IsAmong(note.journal_path, options.places)) return;
+  const std::string reason = mover ? platform::SystemReason((*mover)->status().problem) : mover.error().message;
+  leftovers.problems.push_back(fmt::format("{}: the last records of a killed process stay in {}: {}", note.journal_path,
+                                           ShownName(ring.name()), reason));
+}
+
+void Drain(const std::string& name, const DrainOptions& options, Leftovers& leftovers) {
+  auto memory = platform::SharedMemory::Adopt(name);
+  if (!memory) return;  // not this user's, or its owner lives: nothing of ours
+  Ring ring = Ring::Adopt(std::move(*memory));
+  switch (const RingState state = ring.state()) {
+    case RingState::kSound:
+      return Empty(ring, options, leftovers);
+    case RingState::kUnfinished:
+      return ring.Remove();
+    case RingState::kOtherVersion:
+    case RingState::kDamaged:
+      leftovers.problems.push_back(WhyNot(ring, state));
   }
-  leftovers.records += (*mover)->status().records;
-  ++leftovers.rings;
-  ring->Remove();
+}
+
+void DrainAll(const DrainOptions& options, Leftovers& leftovers) {
+  for (const std::string& name : platform::NamesIn(platform::SharedMemory::kFolder, Ring::NamePrefix())) {
+    if (!Ring::IsOwnName(name) && IsWanted(name, options)) Drain(name, options, leftovers);
+  }
 }
 
 }  // namespace
 
-Leftovers DrainLeftovers(const DrainOptions& options) {
+Leftovers DrainLeftovers(const DrainOptions& options) noexcept {
   Leftovers leftovers;
-  for (const std::string& name : platform::NamesIn(platform::SharedMemory::kFolder, Ring::NamePrefix())) {
-    const bool own = options.is_own != nullptr && options.is_own(name);
-    if (!own && IsWanted(name, options)) Drain(name, leftovers);
+  try {
+    DrainAll(options, leftovers);
+  } catch (...) {
+    leftovers.out_of_memory = true;  // rings stay as they are for whoever comes next
   }
   return leftovers;
 }

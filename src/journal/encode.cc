@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cassert>
 #include <numeric>
 
 #include "codec/codec.h"
@@ -229,6 +230,7 @@ BlockBuilder::BlockBuilder() : state_(std::make_unique<State>()) {}
 BlockBuilder::~BlockBuilder() = default;
 
 void BlockBuilder::Add(std::uint32_t series, std::int64_t step, double value, std::uint64_t time_ms) {
+  assert(series < kMostSeries);
   if (series >= state_->columns.size()) state_->columns.resize(series + 1);
   Column& column = state_->columns[series];
   if (column.values.empty()) {
@@ -313,9 +315,13 @@ void BlockBuilder::Finish(std::uint32_t number, std::string& out) {
   header.stored_bytes = static_cast<std::uint32_t>(stored.size());
   header.payload_crc = codec::Crc32c(stored);
   header.number = number;
-  out += EncodeHeader(header);
+  const std::string head = EncodeHeader(header);
+  out.reserve(out.size() + head.size() + stored.size());
+  out += head;
   out += stored;
   state_->Clear();
 }
+
+void BlockBuilder::Reset() noexcept { state_->Clear(); }
 
 }  // namespace vigil::journal

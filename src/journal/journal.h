@@ -81,6 +81,9 @@ struct Artifact {
   std::string path;
 };
 
+// The lane of records that found no way into the ring.
+inline constexpr std::uint32_t kNoLane = kLanes;
+
 // Records of a lane that were overwritten before they could be written.
 struct Loss {
   std::uint64_t time_ms = 0;
@@ -135,8 +138,10 @@ class BlockBuilder {
   bool empty() const;
   // Whether the block should be written before more is added: limits of a block, with room for one more entry.
   bool IsFull() const;
-  // Appends the block, with that number, to `out`, and starts the next one.
+  // Appends the block, with that number, to `out`, and starts the next one. When memory is out, `out` is as it was.
   void Finish(std::uint32_t number, std::string& out);
+  // Forgets what was collected.
+  void Reset() noexcept;
 
  private:
   struct State;
@@ -216,8 +221,8 @@ struct MoverOptions {
 
 struct MoverStatus {
   std::uint64_t written_bytes = 0;
-  std::uint64_t records = 0;       // moved from the ring
-  std::uint64_t lost_records = 0;  // overwritten before they could be moved
+  std::uint64_t records = 0;       // in the file
+  std::uint64_t lost_records = 0;  // overwritten before they could be moved; the file says so
   int problem = 0;                 // errno while writing fails, 0 when all is well
   std::uint32_t files = 0;         // opened: more than one after a folder came back
 };
@@ -229,16 +234,19 @@ class Mover {
  public:
   // Creates the journal's file. The ring must outlive the mover.
   static Result<std::unique_ptr<Mover>> Create(Ring& ring, MoverOptions options);
-  // Goes on with the journal of a ring whose owner is dead.
-  static Result<std::unique_ptr<Mover>> Resume(Ring& ring);
+  // Goes on with the journal of a ring whose owner is dead, where it lies now. Fails when it is not that ring's.
+  static Result<std::unique_ptr<Mover>> Resume(Ring& ring, const std::string& path);
   ~Mover();
   Mover(const Mover&) = delete;
   Mover& operator=(const Mover&) = delete;
   Mover(Mover&&) = delete;
   Mover& operator=(Mover&&) = delete;
 
-  // Moves what is there when it is time, or always with `force`. True when nothing was left unwritten.
-  bool Move(bool force);
+  // Moves what is there when it is time, or always with `force`. True when nothing was left unwritten. When memory is
+  // out it is a problem like a full disk: nothing is lost by it that the ring can keep.
+  bool Move(bool force) noexcept;
+  // Records that found no way into the ring: counted in the journal as lost.
+  void NoteDropped(std::uint64_t records);
   // Milliseconds after which Move should be called again.
   std::uint32_t wait_ms() const;
   // Status and path may be asked for by other threads.
@@ -257,16 +265,19 @@ struct Leftovers {
   std::size_t rings = 0;  // emptied and removed
   std::uint64_t records = 0;
   std::vector<std::string> problems;  // rings that had to be left, with the reason
+  bool out_of_memory = false;         // not all were looked at
 };
 
 struct DrainOptions {
   std::vector<std::string> places;  // folders or files (absolute): rings of journals there are emptied at once
-  double others_after_s = 600;      // others when they are that old: somebody nearer may want to do it
-  // Tells names of rings that this process itself has open: looking at those would let their lock go.
-  bool (*is_own)(std::string_view name) = nullptr;
+  // Others when their owner has been gone for that long: somebody nearer may want to do it.
+  double others_after_s = 600;
+  // Rings of journals that are gone from where they were are kept so long: they may come back, or have been moved.
+  double forget_after_s = 3 * 86400.0;
 };
 
-// Empties rings of this user on this host whose owners are dead, each into its journal.
-Leftovers DrainLeftovers(const DrainOptions& options);
+// Empties rings of this user on this host whose owners are dead, each into its journal. Never throws: what cannot be
+// done is a problem, and stays. Damaged rings are put aside.
+Leftovers DrainLeftovers(const DrainOptions& options) noexcept;
 
 }  // namespace vigil::journal

@@ -1,13 +1,14 @@
 #include "journal/lane_records.h"
 
+#include <algorithm>
 #include <bit>
+
+#include "journal/wire.h"
 
 namespace vigil::journal {
 namespace {
 
 constexpr std::uint64_t kNsPerMs = 1'000'000;
-constexpr std::uint64_t kChunkHeadWords = 2;
-constexpr std::size_t kMostAssembledBytes = std::size_t{1} << 20U;
 
 std::uint64_t WordsIn(std::uint64_t head) { return head >> 8U & 0xffffU; }
 
@@ -18,6 +19,7 @@ void LaneRecords::Start(std::span<const std::uint64_t> words, const Position& at
   at_ = at;
   whole_at_ = at;
   text_.clear();
+  damaged_ = false;
 }
 
 bool LaneRecords::AddNext(BlockBuilder& builder) {
@@ -28,7 +30,8 @@ bool LaneRecords::AddNext(BlockBuilder& builder) {
     words_ = words_.subspan(skip);
     at_.position += skip;
     const std::uint64_t count = WordsIn(words_[0]);
-    if (count == 0 || count > words_.size() || (at_.position % kChunkWords) + count > kChunkWords) return false;
+    damaged_ = count == 0 || count > words_.size() || (at_.position % kChunkWords) + count > kChunkWords;
+    if (damaged_) return false;
     const auto record = words_.first(count);
     words_ = words_.subspan(count);
     at_.position += count;
@@ -44,12 +47,13 @@ void LaneRecords::AddRecord(std::span<const std::uint64_t> record, BlockBuilder&
   const auto id = static_cast<std::uint32_t>(record[0] >> 32U);
   const auto kind = static_cast<RecordKind>(record[0] & 0xffU);
   if (kind == RecordKind::kText) return AddText(record, builder);
-  if (record.size() < 4) return;
+  if (record.size() < 4 || id >= kMostSeries) return;
   const auto step = static_cast<std::int64_t>(record[1]);
   if (kind == RecordKind::kScalar) builder.Add(id, step, std::bit_cast<double>(record[2]), record[3] / kNsPerMs);
   if (kind == RecordKind::kBatch) builder.AddBatch({record[3] / kNsPerMs, step, record[2]});
   if (kind != RecordKind::kRow) return;
-  for (std::size_t i = 3; i < record.size(); ++i)
+  const std::size_t end = std::min<std::size_t>(record.size(), 3 + kMostSeries - id);
+  for (std::size_t i = 3; i < end; ++i)
     builder.Add(id + static_cast<std::uint32_t>(i - 3), step, std::bit_cast<double>(record[i]), record[2] / kNsPerMs);
 }
 
@@ -60,7 +64,7 @@ void LaneRecords::AddText(std::span<const std::uint64_t> record, BlockBuilder& b
   if ((flags & kTextFirst) != 0) text_.clear();
   const bool lost_its_beginning = (flags & kTextFirst) == 0 && text_.empty();
   if (lost_its_beginning) return;
-  if (bytes > content.size_bytes() || text_.size() + bytes > kMostAssembledBytes) {
+  if (bytes > content.size_bytes() || text_.size() + bytes > kMostEntryBytes) {
     text_.clear();
     return;
   }

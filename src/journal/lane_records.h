@@ -12,8 +12,10 @@ class LaneRecords {
  public:
   // `at`: the position of the first word.
   void Start(std::span<const std::uint64_t> words, const Position& at);
-  // The next record; false at the end, and when the words make no sense (a damaged ring).
+  // The next record; false at the end, and when the words make no sense.
   bool AddNext(BlockBuilder& builder);
+  // Words made no sense: those behind them are lost.
+  bool is_damaged() const { return damaged_; }
   // False inside a text that takes several records.
   bool is_whole() const { return text_.empty(); }
   const Position& position() const { return at_; }
@@ -28,6 +30,7 @@ class LaneRecords {
   Position at_;
   Position whole_at_;
   std::string text_;
+  bool damaged_ = false;
 };
 
 }  // namespace vigil::journal

@@ -8,14 +8,16 @@
 #include <mutex>
 
 #include "journal/journal.h"
+#include "journal/journal_end.h"
 #include "journal/lane_records.h"
-#include "journal/payload.h"
 #include "journal/wire.h"
 
 namespace vigil::journal {
 namespace {
 
+// Names are repeated after so many bytes, or so many times what they take.
 constexpr std::uint64_t kNamesAgainBytes = std::uint64_t{4} << 20U;
+constexpr std::uint64_t kNamesAgainTimes = 4;
 constexpr std::int64_t kClockSlackNs = 1'000'000'000;
 constexpr std::uint64_t kLookIntervalNs = 1'000'000'000;
 constexpr std::uint64_t kUrgentPercent = 25;
@@ -23,11 +25,6 @@ constexpr std::uint32_t kUsualWaitMs = 20;
 constexpr std::uint32_t kUrgentWaitMs = 1;
 constexpr std::uint32_t kUrgentTicks = 200;
 constexpr std::int32_t kMostParts = 100'000;
-
-std::string FolderOf(const std::string& path) {
-  const std::size_t slash = path.rfind('/');
-  return slash == std::string::npos ? "." : path.substr(0, std::max<std::size_t>(slash, 1));
-}
 
 // The file of the first free name.
 Result<platform::AppendFile> CreateFile(const std::string& folder, std::int32_t rank, std::int32_t& part) {
@@ -37,36 +34,6 @@ Result<platform::AppendFile> CreateFile(const std::string& folder, std::int32_t 
     if (file || !exists) return file;
   }
   return Fail(fmt::format("{}: holds {} journals of rank {} already", folder, kMostParts, rank));
-}
-
-// What the end of a journal says about how much of the ring it holds.
-struct EndOfJournal : Visitor {
-  std::string ring_id;
-  std::array<Position, kLanes> positions = {};
-  void OnBegin(const Begin& begin) override { ring_id = begin.ring_id; }
-  void OnPosition(const Position& position) override {
-    if (position.lane < kLanes && position.position > positions[position.lane].position)
-      positions[position.lane] = position;
-  }
-};
-
-// Decodes the file from an offset on; the number of the block that is due then. With `only_first`, no more than the
-// first block can take.
-std::uint32_t Decode(const platform::AppendFile& file, std::uint64_t offset, std::uint32_t number, bool only_first,
-                     Visitor& visitor) {
-  Decoder decoder(visitor, offset, number);
-  std::string window;
-  for (bool last = false; !last && !decoder.refused();) {
-    constexpr std::size_t kPiece = kMostStoredBytes + kBlockHeaderBytes + kFileHeaderBytes;
-    const std::size_t kept = window.size();
-    window.resize(kept + kPiece);
-    window.resize(kept + file.ReadAt(offset + kept, window.data() + kept, kPiece));
-    last = window.size() == kept || only_first;
-    const std::size_t used = decoder.Consume(window, last);
-    window.erase(0, used);
-    offset += used;
-  }
-  return decoder.next_number();
 }
 
 }  // namespace
@@ -83,16 +50,29 @@ struct Mover::State {
   BlockBuilder builder;
   std::string pending;  // a block that is not in the file yet, or not all of it
   std::size_t pending_done = 0;
-  std::array<Position, kLanes> moved = {};  // up to the pending block, it included
+  std::array<Position, kLanes> moved = {};          // up to what the builder holds, it included
+  std::array<Position, kLanes> pending_moved = {};  // up to the pending block, it included
+  // What the journal does not get to know from the ring, until it is in the file.
+  struct Counts {
+    std::uint64_t records = 0;
+    std::uint64_t overwritten = 0;
+    std::uint64_t dropped = 0;
+  };
+  Counts in_builder;
+  Counts in_pending;
+  std::uint64_t dropped = 0;  // not in the builder yet
   std::uint32_t number = 0;
-  std::uint64_t names_at = 0;
+  bool names_due = false;
+  std::uint64_t names_at = 0;  // behind the last names
+  std::uint64_t names_bytes = 0;
   std::uint64_t definitions_read = 0;
   std::uint64_t flushed_ns = 0;
   std::uint64_t looked_ns = 0;
   std::uint64_t failing_since_ns = 0;
   std::int64_t clock_offset = 0;
   std::uint32_t urgent_ticks = 0;
-  bool adopted = false;
+  bool adopted = false;    // the ring is that of a dead process
+  bool published = false;  // the ring says where the file is
   std::vector<std::string_view> definitions;
   std::vector<std::uint64_t> scratch;
   LaneRecords records;
@@ -121,20 +101,43 @@ struct Mover::State {
     UseFile(std::move(*created));
     files.fetch_add(1);
     number = 0;
+    published = false;
+    ForgetPending();
     pending = FileHeader();
-    pending_done = 0;
-    definitions_read = 0;
     AddNames();
-    builder.Finish(number++, pending);
+    Finish();
     WritePending();
     return {};
+  }
+
+  // The pending block will never be written: what it held is taken from the ring again.
+  void ForgetPending() {
+    pending.clear();
+    pending_done = 0;
+    dropped += in_pending.dropped;
+    in_pending = {};
+    for (std::uint32_t lane = 0; lane < kLanes; ++lane) moved[lane] = ring.Tail(lane);
+    definitions_read = 0;
+  }
+
+  // Memory was out in the middle of something: what was collected and is not in a block yet is collected again.
+  void Restart() noexcept {
+    builder.Reset();
+    dropped += in_builder.dropped;
+    in_builder = {};
+    for (std::uint32_t lane = 0; lane < kLanes; ++lane)
+      moved[lane] = pending.empty() ? ring.Tail(lane) : pending_moved[lane];
+    definitions_read = 0;
+    names_due = true;
+    if (failing_since_ns == 0) failing_since_ns = options.monotonic_ns();
+    problem.store(ENOMEM);
   }
 
   // Who writes, which series there are, and what the clock says: enough to understand what follows.
   void AddNames() {
     builder.AddBegin(begin);
     SetClock();
-    names_at = written_bytes.load();
+    names_due = false;
   }
 
   void SetClock() {
@@ -173,13 +176,23 @@ struct Mover::State {
       if (position.position != ring.Tail(position.lane).position) ring.SetTail(position);
     }
     written_bytes.fetch_add(pending.size());
+    moved_records.fetch_add(in_pending.records);
+    lost_records.fetch_add(in_pending.overwritten);
+    in_pending = {};
     pending.clear();
     pending_done = 0;
   }
 
+  void Finish() {
+    builder.Finish(number, pending);
+    ++number;
+    pending_moved = moved;
+    in_pending = std::exchange(in_builder, {});
+  }
+
   bool FinishBlock() {
     if (builder.empty()) return true;
-    builder.Finish(number++, pending);
+    Finish();
     return WritePending();
   }
 
@@ -192,27 +205,28 @@ struct Mover::State {
     looked_ns = now;
     if (file && !file->is_gone()) return true;
     if (failing_since_ns == 0) failing_since_ns = now;
-    for (std::uint32_t lane = 0; lane < kLanes; ++lane) moved[lane] = ring.Tail(lane);
     if (const Status opened = OpenNew(); !opened) {
       problem.store(ENOENT);
       return false;
     }
-    PublishJournal();
     AddGap("the file of the journal was removed; what it held is gone");
     return true;
   }
 
-  void AddGap(std::string text) {
-    const std::uint64_t now = options.monotonic_ns();
-    const double seconds = static_cast<double>(now - failing_since_ns) * 1e-9;
+  void AddGap(std::string_view text) {
+    const double seconds = static_cast<double>(options.monotonic_ns() - failing_since_ns) * 1e-9;
+    AddGapEvent(fmt::format("{} (no writing for {:.1f} s)", text, seconds));
+    failing_since_ns = 0;
+  }
+
+  void AddGapEvent(std::string text) {
     Event event;
-    event.time_ms = now / 1'000'000;
+    event.time_ms = NowMs();
     event.severity = model::Severity::kWarning;
     event.kind = EventKind::kGap;
     event.name = "journal";
-    event.text = fmt::format("{} (no writing for {:.1f} s)", text, seconds);
+    event.text = std::move(text);
     builder.AddEntry(Section::kEvents, EncodeEntry(event));
-    failing_since_ns = 0;
   }
 
   // True when writing works, after trouble too.
@@ -228,6 +242,8 @@ struct Mover::State {
   // ---- moving
 
   bool AddNewDefinitions() {
+    const bool all = definitions_read == 0;
+    const std::uint64_t before = written_bytes.load();
     definitions.clear();
     definitions_read = ring.ReadDefinitions(definitions_read, definitions);
     for (const std::string_view entry : definitions) {
@@ -237,11 +253,16 @@ struct Mover::State {
         return false;
       }
     }
+    if (all) {
+      names_at = written_bytes.load();
+      names_bytes = names_at - before;
+    }
     return true;
   }
 
   bool RepeatNames() {
-    if (written_bytes.load() - names_at < kNamesAgainBytes) return true;
+    const std::uint64_t interval = std::max(kNamesAgainBytes, kNamesAgainTimes * names_bytes);
+    if (!names_due && written_bytes.load() - names_at < interval) return true;
     AddNames();
     definitions_read = 0;
     return AddNewDefinitions();
@@ -253,31 +274,41 @@ struct Mover::State {
     if (collected.end.position == moved[lane].position) return true;
     if (!AddNewDefinitions()) return false;
     if (collected.lost_records != 0) {
-      lost_records.fetch_add(collected.lost_records);
+      in_builder.overwritten += collected.lost_records;
       builder.AddLoss({NowMs(), lane, collected.lost_records});
     }
     Position at = {lane, collected.end.position - collected.words.size(), moved[lane].records + collected.lost_records};
     records.Start(collected.words, at);
     while (records.AddNext(builder)) {
-      moved_records.fetch_add(1, std::memory_order_relaxed);
+      ++in_builder.records;
       if (!builder.IsFull() || !records.is_whole()) continue;
       moved[lane] = records.position();
       builder.AddPosition(moved[lane]);
       if (!FinishBlock()) return false;
     }
-    moved[lane] = records.is_whole() ? Position{lane, collected.end.position, records.position().records}
-                                     : records.whole_position();
+    if (records.is_damaged()) AddGapEvent(fmt::format("lane {} of the ring is damaged; what it held is gone", lane));
+    moved[lane] = records.is_whole() || records.is_damaged()
+                      ? Position{lane, collected.end.position, records.position().records}
+                      : records.whole_position();
     builder.AddPosition(moved[lane]);
     return true;
   }
 
+  void AddDropped() {
+    if (dropped == 0) return;
+    builder.AddLoss({NowMs(), kNoLane, dropped});
+    in_builder.dropped += std::exchange(dropped, 0);
+  }
+
   bool MoveAll() {
     if (!IsWritable()) return false;
+    if (!published) PublishJournal();
     NoteClockJump();
     if (!RepeatNames() || !AddNewDefinitions()) return false;
     for (std::uint32_t lane = 0; lane < kLanes; ++lane) {
       if (!MoveLane(lane)) return false;
     }
+    AddDropped();
     return FinishBlock();
   }
 
@@ -295,44 +326,26 @@ struct Mover::State {
     text.Finish(0, block);
     // Short enough to be stored as it is, or packed: kept as the block it would be.
     ring.SetJournal(platform::AbsolutePath(file->path()), block);
+    if (const auto folder = platform::Stat(options.folder)) ring.SetFolder(folder->identity);
+    published = true;
   }
 
   // ---- going on with the journal of a dead process
 
-  bool BelongsToRing() {
-    EndOfJournal first;
-    Decode(*file, 0, 0, true, first);
-    return first.ring_id == ring.id();
-  }
-
   void FindEnd() {
-    std::string head(kBlockHeaderBytes, '\0');
-    const std::uint64_t committed = ring.committed();
-    head.resize(file->ReadAt(committed, head.data(), head.size()));
-    const auto header = ParseHeader(head);
-    EndOfJournal end;
-    number = header ? Decode(*file, committed, header->number, false, end) : Decode(*file, 0, 0, false, end);
+    const JournalEnd end = ReadEnd(*file, ring.committed());
+    number = end.number;
     for (std::uint32_t lane = 0; lane < kLanes; ++lane) {
       if (end.positions[lane].position > moved[lane].position) moved[lane] = end.positions[lane];
     }
   }
 
-  Status OpenOld() {
-    const std::string old_path = ring.journal_path();
-    options.folder = FolderOf(old_path);
-    auto opened = platform::AppendFile::OpenExisting(old_path);
-    if (opened) {
-      UseFile(std::move(*opened));
-      if (BelongsToRing()) {
-        FindEnd();
-        adopted = true;
-        return {};
-      }
-      file.reset();
-    } else if (platform::Stat(old_path)) {
-      return Fail(opened.error().message);
-    }
-    return OpenNew();
+  void OpenOld(platform::AppendFile journal) {
+    options.folder = platform::FolderOf(journal.path());
+    adopted = true;
+    published = true;
+    UseFile(std::move(journal));
+    FindEnd();
   }
 };
 
@@ -347,35 +360,42 @@ Result<std::unique_ptr<Mover>> Mover::Create(Ring& ring, MoverOptions options) {
   return std::unique_ptr<Mover>(new Mover(std::move(state)));
 }
 
-Result<std::unique_ptr<Mover>> Mover::Resume(Ring& ring) {
+Result<std::unique_ptr<Mover>> Mover::Resume(Ring& ring, const std::string& path) {
+  auto journal = platform::AppendFile::OpenExisting(path);
+  if (!journal) return Fail(journal.error().message);
+  // Another may stand where it was, or be seen under its name from another container.
+  if (ReadRingId(*journal) != ring.id()) return Fail(fmt::format("{}: is the journal of another run", path));
   MoverOptions options;
-  struct BeginOnly : Visitor {
-    Begin begin;
-    void OnBegin(const Begin& found) override { begin = found; }
-  } visitor;
-  Decoder(visitor, kFileHeaderBytes).Consume(ring.journal_begin(), true);
-  options.begin = visitor.begin;
+  options.begin = ReadBegin(ring.journal_begin());
   auto state = std::make_unique<State>(ring, std::move(options));
-  if (const Status opened = state->OpenOld(); !opened) return Fail(opened.error().message);
+  state->OpenOld(std::move(*journal));
   return std::unique_ptr<Mover>(new Mover(std::move(state)));
 }
 
-bool Mover::Move(bool force) {
+bool Mover::Move(bool force) noexcept {
   State& state = *state_;
   const std::uint64_t now = state.options.monotonic_ns();
+  if (!state.adopted) state.ring.SetAlive(state.options.unix_ns());
   const bool urgent = state.IsUrgent();
   state.urgent_ticks = urgent ? kUrgentTicks : state.urgent_ticks - std::min(state.urgent_ticks, 1U);
   const bool due = now - state.flushed_ns >= std::uint64_t{state.options.flush_interval_ms} * 1'000'000;
   if (!force && !due && !urgent) return true;
   state.flushed_ns = now;
   if (force) state.looked_ns = 0;
-  return state.MoveAll();
+  try {
+    return state.MoveAll();
+  } catch (...) {
+    state.Restart();
+    return false;
+  }
 }
+
+void Mover::NoteDropped(std::uint64_t records) { state_->dropped += records; }
 
 std::uint32_t Mover::wait_ms() const {
   if (state_->problem.load() != 0) return std::max(kUsualWaitMs, state_->options.flush_interval_ms);
   if (state_->urgent_ticks > 0) return kUrgentWaitMs;
-  return std::min(kUsualWaitMs, state_->options.flush_interval_ms);
+  return std::clamp(state_->options.flush_interval_ms, kUrgentWaitMs, kUsualWaitMs);
 }
 
 MoverStatus Mover::status() const {

@@ -17,7 +17,6 @@ constexpr std::uint64_t kDefinitionStep = std::uint64_t{64} << 10U;
 constexpr std::uint64_t kHeaderBytes = std::uint64_t{32} << 10U;
 constexpr std::uint64_t kSmallestLaneBytes = std::uint64_t{32} << 10U;
 constexpr std::uint64_t kLargestLaneBytes = std::uint64_t{64} << 20U;
-constexpr std::uint64_t kChunkHeadWords = 2;
 
 std::uint64_t RoundUp(std::uint64_t value, std::uint64_t step) { return (value + step - 1) / step * step; }
 
@@ -40,6 +39,10 @@ struct Ring::Header {
   std::array<char, 4096> path = {};
   std::array<char, 4096> begin = {};
   std::array<LaneControl, kLanes> lanes_control;
+  // Zero in rings of libraries that did not have them.
+  Word folder_device;
+  Word folder_inode;
+  Word alive_unix_ns;
 };
 
 // ---- writing
@@ -94,7 +97,13 @@ std::uint64_t Ring::LaneOffset(std::uint32_t lane) const {
 Word* Ring::LaneWords(std::uint32_t lane) const { return reinterpret_cast<Word*>(memory_.data() + LaneOffset(lane)); }
 
 std::string Ring::NamePrefix() { return fmt::format("vigil-{}-", platform::UserId()); }
-std::string Ring::NewName() { return fmt::format("{}{:016x}", NamePrefix(), platform::RandomNumber()); }
+std::string Ring::NewName() {
+  const auto random = static_cast<std::uint32_t>(platform::RandomNumber());
+  return fmt::format("{}{:08x}{:08x}", NamePrefix(), platform::ProcessTag(), random);
+}
+bool Ring::IsOwnName(std::string_view name) {
+  return name.starts_with(fmt::format("{}{:08x}", NamePrefix(), platform::ProcessTag()));
+}
 std::string Ring::id() const { return fmt::format("{:016x}{:016x}", header().id[0], header().id[1]); }
 
 Result<Ring> Ring::Create(const RingOptions& options) {
@@ -127,33 +136,54 @@ Result<Ring> Ring::Prepare(platform::SharedMemory memory, std::uint64_t lane_byt
   return ring;
 }
 
-bool Ring::IsSound() const {
-  if (memory_.size_bytes() < kHeaderBytes) return false;
+// Words are written in the order reserved, head; moved words were written before.
+bool Ring::IsLaneSound(std::uint32_t lane) const {
+  const LaneControl& it = control(lane);
+  const std::uint64_t head = it.head.load();
+  const std::uint64_t reserved = it.reserved.load();
+  if (head > reserved || reserved - head > Capacity(lane) || it.tail.load() > head) return false;
+  if (it.tail_records.load() > it.records.load() || it.records.load() > head) return false;
+  // What was never reserved could not be read either: the system may have no memory for it.
+  return reserved == 0 || memory_.Reserve(LaneOffset(lane), Capacity(lane) * sizeof(Word));
+}
+
+RingState Ring::state() const {
+  if (memory_.size_bytes() < kHeaderBytes) return RingState::kDamaged;
   const Header& it = header();
-  if (it.magic != kRingMagic || it.layout != kLayout || it.lanes != kLanes) return false;
-  if (it.lane_bytes < kSmallestLaneBytes || it.lane_bytes > kLargestLaneBytes || !std::has_single_bit(it.lane_bytes))
-    return false;
-  return memory_.size_bytes() == SizeFor(it.lane_bytes) && it.definitions_end <= kDefinitionBytes;
+  if (it.magic == 0) {
+    bool unused = it.text_bytes.load() == 0;
+    for (const LaneControl& lane : it.lanes_control) unused = unused && lane.head.load() == 0;
+    return unused ? RingState::kUnfinished : RingState::kDamaged;
+  }
+  if (it.magic != kRingMagic) return RingState::kDamaged;
+  if (it.layout != kLayout) return RingState::kOtherVersion;
+  if (it.lanes != kLanes || it.lane_bytes < kSmallestLaneBytes || it.lane_bytes > kLargestLaneBytes ||
+      !std::has_single_bit(it.lane_bytes) || memory_.size_bytes() != SizeFor(it.lane_bytes))
+    return RingState::kDamaged;
+  const std::uint64_t definitions = it.definitions_end.load();
+  if (definitions > kDefinitionBytes || (definitions > 0 && !memory_.Reserve(kHeaderBytes, definitions)))
+    return RingState::kDamaged;
+  for (std::uint32_t lane = 0; lane < kLanes; ++lane) {
+    if (!IsLaneSound(lane)) return RingState::kDamaged;
+  }
+  return RingState::kSound;
 }
 
-Result<Ring> Ring::Adopt(const std::string& name) {
-  auto memory = platform::SharedMemory::Adopt(name);
-  if (!memory) return Fail(memory.error().message);
-  Ring ring(std::move(*memory));
-  // Its owner died while it was made: nothing was recorded.
-  if (ring.memory_.size_bytes() >= kHeaderBytes && ring.header().magic == 0) ring.Remove();
-  if (!ring.IsSound()) return Fail(fmt::format("{}: is a ring of another version, or damaged", name));
-  return ring;
+RingNote Ring::NoteOf(const Header& header) {
+  const std::uint64_t size = header.text_bytes.load() >> 32U;
+  const auto most = static_cast<std::size_t>(std::min<std::uint64_t>(size, header.path.size()));
+  return {std::string(header.path.data(), most),
+          {header.folder_device.load(), header.folder_inode.load()},
+          static_cast<std::int64_t>(header.alive_unix_ns.load())};
 }
 
-std::optional<std::string> Ring::PeekJournalPath(const std::string& name) {
+std::optional<RingNote> Ring::Peek(const std::string& name) {
   alignas(Header) std::array<std::byte, sizeof(Header)> copy = {};
   if (!platform::SharedMemory::Peek(name, copy)) return std::nullopt;
   const auto* const header = std::launder(reinterpret_cast<const Header*>(copy.data()));
-  if (header->magic == 0) return std::string();
+  if (header->magic == 0) return RingNote();
   if (header->magic != kRingMagic || header->layout != kLayout) return std::nullopt;
-  const std::uint64_t size = header->text_bytes.load() >> 32U;
-  return std::string(header->path.data(), static_cast<std::size_t>(std::min<std::uint64_t>(size, header->path.size())));
+  return NoteOf(*header);
 }
 
 bool Ring::ReserveLane(std::uint32_t lane) { return memory_.Reserve(LaneOffset(lane), Capacity(lane) * sizeof(Word)); }
@@ -209,7 +239,7 @@ Collected Ring::Collect(const Position& from, std::vector<std::uint64_t>& scratc
     return kept <= from.position ? from.position : RoundUp(kept, kChunkWords);
   };
   const std::uint64_t first = oldest(lane.reserved.load(std::memory_order_relaxed));
-  if (first >= head) return collected;
+  if (first >= head || head - first > capacity) return collected;
   scratch.resize(head - first);
   for (std::uint64_t at = first; at < head; ++at)
     scratch[at - first] = words[at & (capacity - 1)].load(std::memory_order_relaxed);
@@ -219,7 +249,8 @@ Collected Ring::Collect(const Position& from, std::vector<std::uint64_t>& scratc
   if (sound >= head) return collected;
   collected.words = std::span(scratch).subspan(sound - first);
   collected.end.position = head;
-  if (sound != from.position && collected.words.size() >= kChunkHeadWords && collected.words[0] == sound)
+  const bool is_chunk = collected.words.size() >= kChunkHeadWords && collected.words[0] == sound;
+  if (sound != from.position && is_chunk && collected.words[1] > from.records)
     collected.lost_records = collected.words[1] - from.records;
   return collected;
 }
@@ -255,10 +286,17 @@ bool Ring::SetJournal(std::string_view path, std::string_view begin) {
   return true;
 }
 
-std::string Ring::journal_path() const {
-  const std::uint64_t size = header().text_bytes.load() >> 32U;
-  return {header().path.data(), static_cast<std::size_t>(std::min<std::uint64_t>(size, header().path.size()))};
+void Ring::SetFolder(const platform::FileIdentity& folder) {
+  header().folder_device.store(folder.device, std::memory_order_relaxed);
+  header().folder_inode.store(folder.inode, std::memory_order_relaxed);
 }
+
+void Ring::SetAlive(std::int64_t unix_ns) {
+  header().alive_unix_ns.store(static_cast<std::uint64_t>(unix_ns), std::memory_order_relaxed);
+}
+
+RingNote Ring::note() const { return NoteOf(header()); }
+std::string Ring::journal_path() const { return NoteOf(header()).journal_path; }
 
 std::string Ring::journal_begin() const {
   const std::uint64_t size = header().text_bytes.load() & 0xffffffffU;

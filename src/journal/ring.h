@@ -44,6 +44,8 @@ inline constexpr std::uint32_t kLanes = 64;
 inline constexpr std::uint32_t kTextLane = 0;             // events, settings, artifacts: never pushed out by samples
 inline constexpr std::uint32_t kSharedLane = kLanes - 1;  // for threads that find no lane of their own
 inline constexpr std::uint64_t kChunkWords = 512;         // records do not cross chunks: a reader can start at any
+inline constexpr std::uint64_t kChunkHeadWords = 2;       // before the records of a chunk: where it is, records so far
+inline constexpr std::uint32_t kMostSeries = 1'000'000;
 
 using Word = std::atomic<std::uint64_t>;
 
@@ -139,6 +141,20 @@ struct Collected {
   std::uint64_t lost_records = 0;
 };
 
+// What can be told of a ring without its lock.
+struct RingNote {
+  std::string journal_path;        // empty while it is being made
+  platform::FileIdentity folder;   // of the journal's folder; zero when it is not known
+  std::int64_t alive_unix_ns = 0;  // when its owner last moved records; 0 when it is not known
+};
+
+enum class RingState : std::uint8_t {
+  kSound,
+  kUnfinished,    // its owner died while it was made: nothing was recorded
+  kOtherVersion,  // of the library
+  kDamaged,
+};
+
 struct RingOptions {
   std::uint64_t lane_bytes = std::uint64_t{2} << 20U;  // a power of two: 65,536 scalars between two flushes
   bool shared = true;                                  // in memory that outlives the process, where there is any
@@ -150,16 +166,21 @@ class Ring {
   static Result<Ring> Create(const RingOptions& options);
   // From now on others find it when this process is dead. False when they cannot.
   bool Publish(const std::string& name) { return memory_.Publish(name); }
-  // The ring of a process that is dead, its layout checked.
-  static Result<Ring> Adopt(const std::string& name);
-  // Of a ring that may be in use; nullopt when there is nothing to be had from it, empty while it is being made.
-  static std::optional<std::string> PeekJournalPath(const std::string& name);
+  // What a dead process left: any bytes may stand in it. Nothing but its state and name may be asked for until that is
+  // known to be sound.
+  static Ring Adopt(platform::SharedMemory memory) { return Ring(std::move(memory)); }
+  RingState state() const;
+  // Of a ring that may be in use, but not by this process; nullopt when there is nothing to be had from it.
+  static std::optional<RingNote> Peek(const std::string& name);
+  // Names carry the tag of their process: it is never to open its own rings by name, see SharedMemory.
   static std::string NewName();
   static std::string NamePrefix();
+  static bool IsOwnName(std::string_view name);
 
   const std::string& name() const { return memory_.name(); }
   std::string id() const;
   void Remove() { memory_.Remove(); }
+  bool Rename(const std::string& name) { return memory_.Rename(name); }
 
   // Memory for a lane; false when there is none left. Not before its first use.
   bool ReserveLane(std::uint32_t lane);
@@ -170,7 +191,8 @@ class Ring {
   // Entries from `from` (0: the first) on; returns where to go on.
   std::uint64_t ReadDefinitions(std::uint64_t from, std::vector<std::string_view>& entries) const;
 
-  // Copies what the lane holds beyond `from` into `scratch`. Never behind the lane's head at the time of the call.
+  // Copies what the lane holds beyond `from` into `scratch`. Never behind the lane's head at the time of the call, and
+  // never more than the lane can hold, whatever stands in it.
   Collected Collect(const Position& from, std::vector<std::uint64_t>& scratch) const;
   // Share of the lane that is written and not moved, in percent; over 100 when records are being lost.
   std::uint64_t FillPercent(std::uint32_t lane) const;
@@ -179,6 +201,9 @@ class Ring {
 
   // Where the journal is, and where its last block begins.
   bool SetJournal(std::string_view path, std::string_view begin);
+  void SetFolder(const platform::FileIdentity& folder);
+  void SetAlive(std::int64_t unix_ns);
+  RingNote note() const;
   std::string journal_path() const;
   std::string journal_begin() const;
   void SetCommitted(std::uint64_t offset);
@@ -187,13 +212,14 @@ class Ring {
 
  private:
   struct Header;
+  static RingNote NoteOf(const Header& header);
   explicit Ring(platform::SharedMemory memory) : memory_(std::move(memory)) {}
   static Result<Ring> Prepare(platform::SharedMemory memory, std::uint64_t lane_bytes);
   Header& header() const;
   LaneControl& control(std::uint32_t lane) const;
   std::uint64_t LaneOffset(std::uint32_t lane) const;
   Word* LaneWords(std::uint32_t lane) const;
-  bool IsSound() const;
+  bool IsLaneSound(std::uint32_t lane) const;
 
   platform::SharedMemory memory_;
 };

@@ -18,7 +18,8 @@ inline constexpr std::uint8_t kStoredZstd = 1;
 inline constexpr std::uint32_t kMostStoredBytes = 1U << 20U;
 inline constexpr std::uint32_t kMostRawBytes = 4U << 20U;
 inline constexpr std::uint64_t kMostSamplesPerByte = 4;
-inline constexpr std::size_t kMostTextBytes = std::size_t{64} << 10U;  // of one entry
+inline constexpr std::size_t kMostTextBytes = std::size_t{64} << 10U;    // of one field of an entry
+inline constexpr std::size_t kMostEntryBytes = std::size_t{256} << 10U;  // three fields and some numbers
 
 // ---- writing
 

@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <filesystem>
 #include <system_error>
@@ -68,6 +69,16 @@ std::uint64_t AppendFile::size_bytes() const {
 bool AppendFile::is_gone() const {
   struct stat info = {};
   return ::fstat(descriptor_, &info) != 0 || info.st_nlink == 0;
+}
+
+std::string FolderOf(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  return slash == std::string::npos ? "." : path.substr(0, std::max<std::size_t>(slash, 1));
+}
+
+bool IsAbsent(const std::string& path) {
+  struct stat info = {};
+  return ::stat(path.c_str(), &info) != 0 && errno == ENOENT;
 }
 
 std::string AbsolutePath(const std::string& path) {

@@ -48,6 +48,9 @@ class AppendFile {
 };
 
 std::string AbsolutePath(const std::string& path);  // symbolic links resolved, as far as it exists
+std::string FolderOf(const std::string& path);      // "/" of "/a", "." of "a"
+// A file system that answers says that nothing is there: not when it is out of reach, or may not be looked at.
+bool IsAbsent(const std::string& path);
 // The reason of an errno, in words.
 std::string SystemReason(int problem);
 
@@ -61,7 +64,8 @@ class SharedMemory {
   static constexpr const char* kFolder = "/dev/shm";
 
   static Result<SharedMemory> Create(std::size_t size_bytes);
-  // One that another process left. Fails while its owner lives, and for files that are not this user's own.
+  // One that another process left. Fails while its owner lives, and for files that are not this user's own. Never for
+  // one that this process holds: its lock would not keep us out, and be gone afterwards.
   static Result<SharedMemory> Adopt(const std::string& name);
   // The first bytes of one that may be in use. Never of one that this process holds: that would let its lock go.
   static bool Peek(const std::string& name, std::span<std::byte> into);
@@ -76,6 +80,8 @@ class SharedMemory {
   bool Reserve(std::size_t offset, std::size_t size_bytes) const;
   bool Publish(const std::string& name);
   void Remove();
+  // Gives it another name, under which nobody looks for it.
+  bool Rename(const std::string& name);
   std::byte* data() const { return data_; }
   std::size_t size_bytes() const { return size_bytes_; }
   const std::string& name() const { return name_; }  // empty: nobody else can find it
@@ -115,15 +121,22 @@ std::uint64_t RandomNumber();
 // Reading the word costs a load.
 const std::atomic<std::uint64_t>& ProcessMark();
 std::uint64_t ThisProcess();
+// The same for all copies of this code in the process; another in a forked child, and in a program that took its place.
+std::uint32_t ProcessTag();
 
 // After it, every other thread of the process has seen what the caller stored before, and the caller sees what they
 // stored before. False when the kernel cannot; then both sides need fences of their own.
 bool FenceAllThreads();
 
+// Lets other threads run.
+void YieldProcessor();
+
 // A thread of the library in another's process: named, all signals blocked. `Tick` is called every `period_ms` it
-// returned last, and at once after Wake.
+// returned last, and at once after Wake. One that throws is called again after a second: no exception ends the process.
 class Worker {
  public:
+  static constexpr std::uint32_t kDone = 0xffffffffU;  // returned by a tick that was the last
+
   Worker() = default;
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <utility>
 
 #include "platform/platform.h"
@@ -88,6 +89,8 @@ Result<SharedMemory> SharedMemory::Adopt(const std::string& name) {
   if (::fstat(descriptor, &info) != 0 || !IsOurs(info))
     return Fail(fmt::format("{}: is not a ring of this user", path));
   if (!TryLock(descriptor)) return Fail(fmt::format("{}: is in use", path));
+  // Whoever held the lock before may have removed it.
+  if (::fstat(descriptor, &info) != 0 || !IsOurs(info)) return Fail(fmt::format("{}: is gone", path));
   memory.size_bytes_ = static_cast<std::size_t>(info.st_size);
   memory.data_ = memory.size_bytes_ == 0 ? nullptr : Map(descriptor, memory.size_bytes_);
   if (memory.data_ == nullptr) return Fail(fmt::format("{}: cannot be mapped", path));
@@ -122,6 +125,12 @@ bool SharedMemory::Reserve(std::size_t offset, std::size_t size_bytes) const {
 
 void SharedMemory::Remove() {
   if (!name_.empty()) ::unlink(PathOf(name_).c_str());
+}
+
+bool SharedMemory::Rename(const std::string& name) {
+  if (name_.empty() || ::rename(PathOf(name_).c_str(), PathOf(name).c_str()) != 0) return false;
+  name_ = name;
+  return true;
 }
 
 std::vector<std::string> NamesIn(const std::string& folder, std::string_view prefix) {

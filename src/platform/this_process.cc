@@ -1,5 +1,7 @@
 #include <linux/membarrier.h>
 #include <pthread.h>
+#include <sched.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/syscall.h>
@@ -7,6 +9,7 @@
 
 #include <array>
 #include <cerrno>
+#include <cstring>
 #include <new>
 
 #include "platform/platform.h"
@@ -71,6 +74,18 @@ std::uint64_t ThisProcess() {
   number.compare_exchange_strong(expected, RandomNumber() | 1U);
   return number.load();
 }
+
+std::uint32_t ProcessTag() {
+  // The kernel gives every program 16 random bytes when it starts; forked children keep them.
+  std::array<std::uint64_t, 2> given = {};
+  const auto* const random = reinterpret_cast<const void*>(::getauxval(AT_RANDOM));  // NOLINT: an address as a number
+  if (random != nullptr) std::memcpy(given.data(), random, sizeof(given));
+  const std::uint64_t mixed =
+      (given[0] ^ given[1] ^ static_cast<std::uint64_t>(::getpid()) * 0x9e3779b97f4a7c15U) * 0xd6e8feb86659fd93U;
+  return static_cast<std::uint32_t>(mixed >> 32U);
+}
+
+void YieldProcessor() { ::sched_yield(); }
 
 bool FenceAllThreads() {
   static const bool registered = Membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) == 0;

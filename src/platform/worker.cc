@@ -8,6 +8,20 @@
 #include "platform/platform.h"
 
 namespace vigil::platform {
+namespace {
+
+constexpr std::uint32_t kAfterFailureMs = 1000;
+
+// Memory may be out; the process whose guests we are goes on.
+std::uint32_t TickSafely(const std::function<std::uint32_t()>& tick) noexcept {
+  try {
+    return tick();
+  } catch (...) {
+    return kAfterFailureMs;
+  }
+}
+
+}  // namespace
 
 // Shared with the thread, so that one which does not end in time can be left behind.
 struct Worker::State {
@@ -23,12 +37,12 @@ struct Worker::State {
 bool Worker::Start(const char* name, std::function<std::uint32_t()> tick) {
   auto state = std::make_shared<State>();
   state->tick = std::move(tick);
+  auto argument = std::make_unique<std::shared_ptr<State>>(state);
   // Signals are the trainer's: a new thread inherits the mask of the one that makes it.
   sigset_t all;
   sigset_t before;
   ::sigfillset(&all);
   ::pthread_sigmask(SIG_SETMASK, &all, &before);
-  auto argument = std::make_unique<std::shared_ptr<State>>(state);
   const bool made = ::pthread_create(&state->thread, nullptr, Run, argument.get()) == 0;
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
   if (!made) return false;
@@ -45,8 +59,9 @@ void* Worker::Run(void* argument) {
   while (!state.stop) {
     state.woken = false;
     lock.unlock();
-    const std::uint32_t wait_ms = state.tick();
+    const std::uint32_t wait_ms = TickSafely(state.tick);
     lock.lock();
+    if (wait_ms == kDone) break;
     state.changed.wait_for(lock, std::chrono::milliseconds(wait_ms), [&] { return state.stop || state.woken; });
   }
   state.ended = true;

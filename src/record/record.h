@@ -20,7 +20,7 @@ enum class Code : std::int32_t {
   kClosed = 2,    // the handle's run was closed
   kForked = 3,    // the handle belongs to the parent process
   kLimit = 4,     // too many runs, series or bytes
-  kIo = 5,        // the journal could not be created; the reason is in the message
+  kIo = 5,        // the journal could not be created (the reason is in the message), or not be written to its end
   kBusy = 6,      // recorded from a signal handler that interrupted a record call, or too many threads at once: dropped
   kTimeout = 7,   // not done in time; it goes on
   kNoMemory = 8,  // memory or threads are out
@@ -39,7 +39,7 @@ struct Options {
   std::string name;
   std::int32_t rank = 0;
   std::int32_t world = 1;
-  std::uint32_t flush_interval_ms = 250;
+  std::uint32_t flush_interval_ms = 250;  // at least 1
   std::uint64_t lane_bytes = std::uint64_t{2} << 20U;  // per recording thread
   bool shared_ring = true;
 };
@@ -50,7 +50,8 @@ inline constexpr std::int64_t kUnknownEnd = journal::kUnknownEnd;
 // ---- runs: not for signal handlers
 
 Code Open(const Options& options, RunHandle& run, std::string& message) noexcept;
-// Writes what is left and ends the recorder's thread. Waits some seconds at most.
+// Writes what is left and ends the recorder's thread. Waits some seconds at most. What cannot be written stays in the
+// ring, and is a code.
 Code Close(RunHandle run, std::int64_t status) noexcept;
 // Returns when what was recorded before is in the file, or the time is over.
 Code Flush(RunHandle run, std::uint32_t timeout_ms) noexcept;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "record/session.h"
 #include "record/slots.h"
 
 namespace vigil::record {
@@ -31,25 +32,16 @@ Code Define(Slot& slot, std::uint32_t key, const std::string& name, std::uint32_
     return Code::kOk;
   }
   const std::uint32_t first = slot.series_count.load();
-  if (first + count > kMostSeries) return Code::kLimit;
+  if (first + count > journal::kMostSeries) return Code::kLimit;
   for (std::uint32_t i = 0; i < count; ++i) {
     journal::Definition definition = make(i);
     definition.id = first + i;
-    if (!session.ring.AddDefinition(EncodeEntry(definition))) return Code::kLimit;
+    if (!session.ring->AddDefinition(EncodeEntry(definition))) return Code::kLimit;
   }
   session.series_ids.emplace(name, first);
   slot.series_count.store(first + count, std::memory_order_release);
   handle = MakeHandle(key, first);
   return Code::kOk;
-}
-
-template <class Work>
-Code Guarded(Work&& work) noexcept {
-  try {
-    return work();
-  } catch (...) {
-    return Code::kNoMemory;
-  }
 }
 
 template <class Entry>
@@ -61,8 +53,6 @@ Code AddText(RunHandle run, journal::Section section, const Entry& entry) noexce
     return lease.code();
   });
 }
-
-std::uint64_t NowMs() { return platform::CoarseMonotonicNs() / 1'000'000; }
 
 constexpr std::array<std::string_view, 8> kFields = {"norm",      "min",      "max",        "mean",
                                                      "deviation", "elements", "non_finite", "zeros"};

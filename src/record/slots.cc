@@ -2,7 +2,7 @@
 
 #include <pthread.h>
 
-#include <cstring>
+#include "record/session.h"
 
 namespace vigil::record {
 namespace {
@@ -28,8 +28,8 @@ struct LaneKeeper {
   ~LaneKeeper() {
     for (std::uint32_t i = 0; i < kSlots; ++i) {
       ThreadLane& mine = thread_lanes[i];
-      if (mine.lane == nullptr || slots[i].key.load() != mine.key) continue;
-      const bool shared = mine.lane == &slots[i].lanes[journal::kSharedLane];
+      if (mine.lane == nullptr) continue;
+      const bool shared = mine.lane == &slots[i].LanesOf(mine.key).each[journal::kSharedLane];
       if (!shared) mine.lane->owned.store(false, std::memory_order_release);
       mine = {};
     }
@@ -38,6 +38,8 @@ struct LaneKeeper {
 };
 thread_local LaneKeeper keeper;
 thread_local bool claiming = false;
+// The shared lanes that this thread is in, that of texts and the other.
+thread_local std::array<LaneState*, 2> own_stays = {};
 
 void Pause() {
 #if defined(__x86_64__)
@@ -58,14 +60,6 @@ std::mutex& TableMutex() {
 
 std::span<Slot> Slots() { return slots; }
 
-bool IsOwnRing(std::string_view name) {
-  const std::lock_guard lock(TableMutex());
-  for (const Slot& slot : slots) {
-    if (name == slot.ring_name.data()) return true;
-  }
-  return false;
-}
-
 Slot* SlotOf(std::uint64_t handle) {
   const auto number = static_cast<std::uint32_t>(handle >> 56U);
   return number == 0 || number > kSlots ? nullptr : &slots[number - 1];
@@ -84,24 +78,25 @@ Lease::Lease(Slot* slot, std::uint64_t handle) : code_(Check(slot, handle)) {
   const std::uint32_t key = KeyOf(handle);
   const ThreadLane& mine = thread_lanes[static_cast<std::size_t>(slot - slots.data())];
   LaneState* const lane = mine.key == key ? mine.lane : ClaimLane(*slot, key);
-  if (lane == &slot->lanes[journal::kSharedLane]) {
-    EnterShared(*slot, *lane, key);
+  if (lane == &slot->LanesOf(key).each[journal::kSharedLane]) {
+    EnterShared(*slot, journal::kSharedLane, key);
   } else {
     Enter(*slot, *lane, key);
   }
 }
 
 Lease::Lease(Slot* slot, std::uint64_t handle, ForText) : code_(Check(slot, handle)) {
-  if (code_ == Code::kOk) EnterShared(*slot, slot->lanes[journal::kTextLane], KeyOf(handle));
+  if (code_ == Code::kOk) EnterShared(*slot, journal::kTextLane, KeyOf(handle));
+}
+
+void Lease::Drop(Slot& slot, std::uint32_t key) {
+  slot.LanesOf(key).dropped.fetch_add(1, std::memory_order_relaxed);
+  code_ = Code::kBusy;
 }
 
 void Lease::Enter(Slot& slot, LaneState& lane, std::uint32_t key) {
   // Set already: a signal handler interrupted a record call of this very thread.
-  if (lane.busy.load(std::memory_order_relaxed) != 0) {
-    slot.dropped.fetch_add(1, std::memory_order_relaxed);
-    code_ = Code::kBusy;
-    return;
-  }
+  if (lane.busy.load(std::memory_order_relaxed) != 0) return Drop(slot, key);
   lane.busy.store(1, std::memory_order_relaxed);
   // Whoever closes the run takes the key away, makes every thread pass a fence, and waits for those that are busy. So
   // either we see the key gone, or we are waited for.
@@ -115,27 +110,37 @@ void Lease::Enter(Slot& slot, LaneState& lane, std::uint32_t key) {
   lane_ = &lane;
 }
 
-void Lease::EnterShared(Slot& slot, LaneState& lane, std::uint32_t key) {
-  constexpr int kTries = 20'000;  // some hundred microseconds: who is in there copies a few bytes
-  for (int i = 0; i < kTries; ++i) {
-    if (lane.busy.exchange(1) == 0) {
-      if (slot.key.load() == key) {
-        lane_ = &lane;
-        return;
-      }
-      lane.busy.store(0, std::memory_order_release);
-      code_ = Code::kClosed;
-      return;
+void Lease::EnterShared(Slot& slot, std::uint32_t number, std::uint32_t key) {
+  LaneState& lane = slot.LanesOf(key).each[number];
+  LaneState*& stay = own_stays[number == journal::kTextLane ? 0 : 1];
+  // A signal handler that interrupted this very thread in there: not to be waited for.
+  if (stay == &lane) return Drop(slot, key);
+  stay_ = &stay;
+  stay = &lane;
+  // Who is in there copies a few bytes, but may have lost its processor to those who wait.
+  constexpr int kSpins = 200;
+  constexpr std::uint64_t kMostNs = 100'000'000;
+  const std::uint64_t begin = platform::CoarseMonotonicNs();
+  for (int i = 0; lane.busy.exchange(1) != 0; ++i) {
+    if (i < kSpins) {
+      Pause();
+      continue;
     }
-    Pause();
+    if (platform::CoarseMonotonicNs() - begin > kMostNs) return Drop(slot, key);
+    platform::YieldProcessor();
   }
-  slot.dropped.fetch_add(1, std::memory_order_relaxed);
-  code_ = Code::kBusy;
+  if (slot.key.load() != key) {
+    lane.busy.store(0, std::memory_order_release);
+    code_ = Code::kClosed;
+    return;
+  }
+  lane_ = &lane;
 }
 
 LaneState* ClaimLane(Slot& slot, std::uint32_t key) {
   ThreadLane& mine = thread_lanes[static_cast<std::size_t>(&slot - slots.data())];
-  LaneState* found = &slot.lanes[journal::kSharedLane];
+  Lanes& lanes = slot.LanesOf(key);
+  LaneState* found = &lanes.each[journal::kSharedLane];
   // A signal handler that interrupted this very thread while it claims: not to be waited for.
   if (claiming) return found;
   claiming = true;
@@ -146,10 +151,10 @@ LaneState* ClaimLane(Slot& slot, std::uint32_t key) {
     return found;
   }
   for (std::uint32_t i = journal::kTextLane + 1; i < journal::kSharedLane; ++i) {
-    LaneState& lane = slot.lanes[i];
+    LaneState& lane = lanes.each[i];
     if (lane.owned.load(std::memory_order_acquire)) continue;
-    if (!slot.session->ring.ReserveLane(i)) break;
-    lane.writer = slot.session->ring.Writer(i);
+    if (!slot.session->ring->ReserveLane(i)) break;
+    lane.writer = slot.session->ring->Writer(i);
     lane.owned.store(true, std::memory_order_relaxed);
     found = &lane;
     break;

@@ -4,19 +4,13 @@
 
 #include <array>
 #include <atomic>
-#include <condition_variable>
-#include <map>
-#include <memory>
 #include <mutex>
-#include <optional>
-#include <string>
 
 #include "record/record.h"
 
 namespace vigil::record {
 
 inline constexpr std::uint32_t kSlots = 8;
-inline constexpr std::uint32_t kMostSeries = 1'000'000;
 
 // A lane as the threads of this process see it.
 struct alignas(64) LaneState {
@@ -25,35 +19,28 @@ struct alignas(64) LaneState {
   journal::LaneWriter writer;
 };
 
-// What the slow paths need. Owns itself until the run is closed, and lives as long as somebody waits for it.
-struct Session {
-  explicit Session(journal::Ring made) : ring(std::move(made)) {}
-
-  std::shared_ptr<Session> self;
-  journal::Ring ring;
-  std::unique_ptr<journal::Mover> mover;  // used by the worker; by Close when that has ended
-  std::map<std::string, std::uint32_t> series_ids;
-  std::mutex flush_mutex;
-  std::condition_variable flushed;
-  std::uint64_t flushes_wanted = 0;
-  std::uint64_t flushes_done = 0;
-  std::string folder;
-  bool drained = false;
-  platform::Worker worker;  // last: ends before the rest goes
+// The lanes of a run. A slot has several of them and uses them in turn: a thread that was stopped in the middle of a
+// record call, and goes on when its run was closed long ago, finds those of its own run.
+struct Lanes {
+  std::array<LaneState, journal::kLanes> each;
+  std::atomic<std::uint64_t> dropped = 0;
 };
+
+struct Session;
 
 struct alignas(64) Slot {
   std::atomic<std::uint32_t> key = 0;  // upper half of the handles; 0 while closed
   std::atomic<std::uint32_t> series_count = 0;
   std::atomic<const std::atomic<std::uint64_t>*> mark = nullptr;
   std::atomic<std::uint64_t> process = 0;
-  std::atomic<std::uint64_t> dropped = 0;
   bool fences_for_all = false;  // closing can fence for the record calls
   std::uint32_t generation = 0;
-  Session* session = nullptr;
-  std::mutex lane_mutex;  // of claiming lanes, and of taking the session away
-  std::array<char, 64> ring_name = {};
-  std::array<LaneState, journal::kLanes> lanes;
+  bool taken = false;          // by a run that is open, or being opened or closed; guarded by the table's mutex
+  Session* session = nullptr;  // guarded by the table's mutex
+  std::mutex lane_mutex;       // of claiming lanes, and of taking the session away
+  static constexpr std::uint32_t kTurns = 8;
+  std::array<Lanes, kTurns> lanes;
+  Lanes& LanesOf(std::uint32_t of_key) { return lanes[of_key % kTurns]; }
 
   std::atomic<std::int64_t> step = 0;
   std::atomic<std::uint64_t> step_begin_ns = 0;
@@ -85,6 +72,7 @@ class Lease {
   struct ForText {};
   Lease(Slot* slot, std::uint64_t handle, ForText tag);
   ~Lease() {
+    if (stay_ != nullptr) *stay_ = nullptr;
     if (lane_ != nullptr) lane_->busy.store(0, std::memory_order_release);
   }
   Lease(const Lease&) = delete;
@@ -97,20 +85,33 @@ class Lease {
 
  private:
   void Enter(Slot& slot, LaneState& lane, std::uint32_t key);
-  void EnterShared(Slot& slot, LaneState& lane, std::uint32_t key);
+  void EnterShared(Slot& slot, std::uint32_t number, std::uint32_t key);
+  void Drop(Slot& slot, std::uint32_t key);
 
   LaneState* lane_ = nullptr;
+  LaneState** stay_ = nullptr;  // where it is noted that this thread is in a lane that threads share
   Code code_ = Code::kOk;
 };
 
 // The lane of this thread in that run, claimed on first use.
 LaneState* ClaimLane(Slot& slot, std::uint32_t key);
 
+inline std::uint64_t NowMs() { return platform::CoarseMonotonicNs() / 1'000'000; }
+
+// Memory may be out: a code, never an exception.
+template <class Work>
+Code Guarded(Work&& work) noexcept {
+  try {
+    return work();
+  } catch (...) {
+    return Code::kNoMemory;
+  }
+}
+
 // ---- the table
 
 // Guards opening and closing; held across forks.
 std::mutex& TableMutex();
 std::span<Slot> Slots();
-bool IsOwnRing(std::string_view name);
 
 }  // namespace vigil::record

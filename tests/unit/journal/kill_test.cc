@@ -6,7 +6,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <random>
 #include <string>
 #include <thread>
@@ -165,36 +164,6 @@ TEST(JournalKilled, ARingWhoseOwnerLivesIsLeftAlone) {
   EXPECT_EQ(DrainIn(folder.path()).rings, 1U);
   EXPECT_EQ(DrainIn(folder.path()).rings, 0U);
   ExpectNothingLost(folder.path(), progress);
-}
-
-TEST(JournalKilled, TheRingOfARunThatWasRemovedIsRemovedToo) {
-  Progress& progress = SharedProgress();
-  const std::vector<std::string> before = platform::NamesIn("/dev/shm", Ring::NamePrefix());
-  std::string path;
-  {
-    const TemporaryFolder folder;
-    path = folder.path();
-    const pid_t child = ::fork();
-    if (child == 0) RecordUntilKilled(folder.path(), progress);
-    while (progress.recorded.load() < 10) ::usleep(1000);
-    ::kill(child, SIGKILL);
-    ::waitpid(child, nullptr, 0);
-  }
-  DrainIn(path);
-  // Other tests have rings of their own, which go when they are done; one of ours would stay.
-  const auto added = [&] {
-    std::vector<std::string> names = platform::NamesIn("/dev/shm", Ring::NamePrefix());
-    std::erase_if(
-        names, [&](const std::string& name) { return std::find(before.begin(), before.end(), name) != before.end(); });
-    return names;
-  };
-  std::vector<std::string> left = added();
-  for (int wait = 0; !left.empty() && wait < 100; ++wait) {
-    ::usleep(100'000);
-    const std::vector<std::string> now = added();
-    std::erase_if(left, [&](const std::string& name) { return std::find(now.begin(), now.end(), name) == now.end(); });
-  }
-  EXPECT_TRUE(left.empty()) << left.front();
 }
 
 }  // namespace

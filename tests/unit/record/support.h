@@ -5,6 +5,8 @@
 #include <stdlib.h>
 
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <string>
 
 #include "import/import.h"
@@ -47,6 +49,25 @@ inline SeriesHandle SeriesIn(RunHandle run, const std::string& name) {
   SeriesHandle series = 0;
   EXPECT_EQ(OpenSeries(run, definition, series), Code::kOk);
   return series;
+}
+
+// Who wrote the first journal of rank 0 in that folder.
+inline journal::Begin BeginOf(const std::string& folder) {
+  struct First : journal::Visitor {
+    journal::Begin begin;
+    void OnBegin(const journal::Begin& found) override { begin = found; }
+  } first;
+  std::ifstream file(folder + "/rank-0.vigil", std::ios::binary);
+  const std::string bytes{std::istreambuf_iterator<char>(file), {}};
+  journal::Decoder(first).Consume(bytes, true);
+  return first.begin;
+}
+
+// Empties what killed processes left in that folder.
+inline journal::Leftovers DrainIn(const std::string& folder) {
+  journal::DrainOptions options;
+  options.places = {folder};
+  return journal::DrainLeftovers(options);
 }
 
 inline model::Run ReadRun(const std::string& folder) {

@@ -1,0 +1,26 @@
+// Where a journal that another process began ends, and how much of the ring it holds. Private to journal.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+
+#include "journal/journal.h"
+
+namespace vigil::journal {
+
+struct JournalEnd {
+  std::uint32_t number = 0;  // of the block that is due
+  std::array<Position, kLanes> positions = {};
+};
+
+// `committed`: where a block is known to begin, near the end.
+JournalEnd ReadEnd(const platform::AppendFile& file, std::uint64_t committed);
+
+// The id of the ring that the journal was written from.
+std::string ReadRingId(const platform::AppendFile& file);
+
+// What a block says about who writes.
+Begin ReadBegin(std::string_view block);
+
+}  // namespace vigil::journal
