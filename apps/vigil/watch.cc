@@ -139,6 +139,7 @@ class Watch {
   int End() {
     DrainJournals(options_.paths);
     follower_.Poll();
+    follower_.Conclude();
     const model::Report report = Judge(follower_.Runs(), settings_, true);
     canvas_.Clear();
     if (report.runs.empty())

@@ -23,6 +23,9 @@ class ByteSource {
   // Reads up to `capacity` bytes; 0 at the end. What expands far beyond what a log can is refused as an error, as is
   // compressed data that is damaged or cut.
   Result<std::size_t> Read(char* into, std::size_t capacity);
+  const platform::FileIdentity& identity() const { return file_.identity(); }
+  // From the first byte again; of a file that is not compressed.
+  Status Rewind() { return file_.Rewind(); }
 
  private:
   Result<std::size_t> ReadExpanded(char* into, std::size_t capacity);

@@ -1,23 +1,22 @@
-// Following files that grow. Bytes are read once; what was read stays, whatever happens to the file after it.
+// Following files that grow. What was read stays, whatever happens to the file after it, unless the files that are
+// there say it again.
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <optional>
+#include <unordered_set>
 #include <utility>
 
+#include "import/follow/covers.h"
+#include "import/follow/followed_file.h"
+#include "import/follow/marks.h"
 #include "import/import.h"
+#include "import/join/place.h"
 #include "import/read.h"
 #include "platform/platform.h"
 
 namespace vigil::import {
 namespace {
 
-constexpr std::size_t kPieceBytes = std::size_t{512} << 10U;
-// A record that is longer than this is not waited for.
-constexpr std::size_t kMostPendingBytes = std::size_t{64} << 20U;
-// The first lines of a file may look like something else, and layouts are learned from them: up to this size a file is
-// recognised and read anew as it grows.
-constexpr std::uint64_t kYoungBytes = std::uint64_t{64} << 10U;
 // Looking for new files costs a walk through the folders. One that takes longer than this gets at most that share of
 // the time.
 constexpr double kShortSearchSeconds = 2e-3;
@@ -25,70 +24,46 @@ constexpr double kSearchShare = 0.02;
 // A process may have a thousand files open; what is read anew does not need to be.
 constexpr std::size_t kMostOpenFiles = 256;
 
-bool HoldsAnything(const model::Run& part) {
-  return !part.series.empty() || !part.events.empty() || !part.facts.empty() || !part.artifacts.empty();
-}
-
-// One file as it grows: its reader, and the bytes behind the last whole record.
-class FollowedFile {
- public:
-  explicit FollowedFile(OpenedFile opened)
-      : file_(std::move(opened.file)),
-        builder_(std::make_unique<PartBuilder>(opened.path, std::string(opened.format->id))),
-        reader_(opened.format->open(*builder_)),
-        pending_(std::move(opened.head)),
-        read_bytes_(pending_.size()) {
-    if (!grows()) return;
-    Feed();
-    TakeNew();
-  }
-
-  Growth growth() const { return reader_->growth(); }
-  // False where the part is right only when it was read to its end.
-  // Nobody appends to a compressed file.
-  bool grows() const { return growth() == Growth::kByRecords && read_bytes_ >= kYoungBytes && !file_.is_compressed(); }
-
-  void TakeNew() {
-    while (!reader_->IsOver()) {
-      const std::size_t before = pending_.size();
-      pending_.resize(before + kPieceBytes);
-      const auto count = file_.Read(pending_.data() + before, kPieceBytes);
-      pending_.resize(before + (count ? *count : 0));
-      if (!count || *count == 0) return;
-      read_bytes_ += *count;
-      Feed();
-    }
-  }
-
-  model::Run Snapshot() const { return builder_->Snapshot(); }
-
-  // The part when nothing more will come. What was written between the last look and the rotation is still there.
-  model::Run Conclude() {
-    TakeNew();
-    if (!reader_->IsOver()) reader_->Consume(pending_, true);
-    return builder_->Finish();
-  }
-
- private:
-  void Feed() {
-    pending_.erase(0, reader_->IsOver() ? pending_.size() : reader_->Consume(pending_, false));
-    if (pending_.size() > kMostPendingBytes) pending_.clear();
-  }
-
-  ByteSource file_;
-  std::unique_ptr<PartBuilder> builder_;
-  std::unique_ptr<Reader> reader_;
-  std::string pending_;
-  std::uint64_t read_bytes_ = 0;
-};
-
 // What is known of one path: what it looked like last, and what it gave.
 struct Place {
   platform::Entry last;
-  std::unique_ptr<FollowedFile> file;  // kept open, so that what is written before a rotation is not lost
-  std::vector<model::Run> whole;       // as it was read last, where it is read anew each time
+  std::optional<platform::Entry> companion;  // the file beside it that is part of it
+  std::string companion_suffix;
+  bool is_document = false;  // each version replaces the one before
+  std::optional<Marks> marks;
+  std::unique_ptr<FollowedFile> file;
+  std::vector<model::Run> whole;  // as it was read last, where it is read anew each time
+
   bool grows() const { return file != nullptr && file->grows(); }
+  std::vector<model::Run> Parts() const { return grows() ? std::vector<model::Run>{file->Snapshot()} : whole; }
 };
+
+// What a file held that is no longer there.
+struct Retired {
+  std::string folder;
+  platform::FileIdentity identity;
+  std::vector<model::Run> parts;
+};
+
+bool HasChanged(const platform::Entry& before, const platform::Entry& now) {
+  return before.size_bytes != now.size_bytes || before.modified_unix_s != now.modified_unix_s ||
+         before.identity != now.identity;
+}
+
+std::optional<platform::Entry> CompanionOf(const std::string& path, const Place& place) {
+  if (place.companion_suffix.empty()) return std::nullopt;
+  auto entry = platform::Stat(path + place.companion_suffix);
+  return entry ? std::optional(std::move(*entry)) : std::nullopt;
+}
+
+bool HasChanged(const std::optional<platform::Entry>& before, const std::optional<platform::Entry>& now) {
+  return before.has_value() != now.has_value() || (now && HasChanged(*before, *now));
+}
+
+// Where a file went that was rotated: beside its old place, or anywhere as the same file.
+bool MayHold(const std::string& path, const Place& place, const Retired& retired) {
+  return place.last.identity == retired.identity || FolderOf(path) == retired.folder;
+}
 
 }  // namespace
 
@@ -99,29 +74,30 @@ class Follower::Files {
   bool Poll() {
     SearchNowAndThen();
     bool any = false;
-    for (auto& [path, place] : places_) {
-      const auto now = platform::Stat(path);
-      if (!now) {
-        Retire(place);  // removed: what it held stays
-      } else if (HasChanged(place.last, *now)) {
-        Update(path, place, *now);
-        place.last = *now;
-        any = true;
-      }
-    }
+    for (auto& [path, place] : places_) any = Look(path, place) || any;
     return any;
   }
 
   std::vector<model::Run> Runs() const {
-    std::vector<model::Run> parts = retired_;
-    for (const auto& [path, place] : places_) {
-      parts.insert(parts.end(), place.whole.begin(), place.whole.end());
-      if (place.grows()) parts.push_back(place.file->Snapshot());
+    std::map<std::string, std::vector<model::Run>> live;
+    for (const auto& [path, place] : places_) live.emplace(path, place.Parts());
+    std::vector<model::Run> parts;
+    for (const Retired& retired : retired_) {
+      for (const model::Run& part : retired.parts) {
+        if (!StandsElsewhere(part, retired, live)) parts.push_back(part);
+      }
     }
+    for (auto& [path, its] : live) std::move(its.begin(), its.end(), std::back_inserter(parts));
     std::erase_if(parts, [](const model::Run& part) { return !HoldsAnything(part); });
     std::vector<model::Run> runs = JoinParts(std::move(parts));
     for (model::Run& run : runs) Classify(run);
     return runs;
+  }
+
+  void Conclude() {
+    for (auto& [path, place] : places_) {
+      if (place.grows()) place.whole = place.file->Conclude();
+    }
   }
 
   std::size_t file_count() const {
@@ -142,42 +118,73 @@ class Follower::Files {
   void Search(const std::string& path) {
     const auto entry = platform::Stat(path);
     if (!entry) return;
-    if (entry->kind != platform::EntryKind::kFolder) {
-      places_.try_emplace(path);
-      return;
-    }
+    if (entry->kind != platform::EntryKind::kFolder) return AddPlace(path);
     std::vector<std::pair<std::string, std::string>> unreadable;
     for (const platform::Entry& file : platform::ListFiles(path, kMostFiles, unreadable)) {
-      if (file.kind == platform::EntryKind::kFile && WhyIgnored(file.path).empty()) places_.try_emplace(file.path);
+      if (file.kind == platform::EntryKind::kFile && WhyIgnored(file.path).empty()) AddPlace(file.path);
     }
   }
 
-  static bool HasChanged(const platform::Entry& before, const platform::Entry& now) {
-    return before.size_bytes != now.size_bytes || before.modified_unix_s != now.modified_unix_s ||
-           before.identity != now.identity;
+  // A path may be given twice, and be spelled in several ways.
+  void AddPlace(const std::string& path) {
+    if (known_.insert(PlainPath(path)).second) places_.try_emplace(path);
   }
 
-  void Update(const std::string& path, Place& place, const platform::Entry& now) {
-    // A log that is shorter now, or another file, has begun again; a document holds all that it held before.
-    const bool begun_again = now.size_bytes < place.last.size_bytes || now.identity != place.last.identity;
-    if (begun_again) Retire(place);
-    if (place.grows()) return place.file->TakeNew();
-    Open(path, place);
+  // True when there was anything new.
+  bool Look(const std::string& path, Place& place) {
+    const auto now = platform::Stat(path);
+    if (!now) {
+      Retire(path, place, true);  // removed, or moved to where it is found again
+      place.last = {};
+      return false;
+    }
+    auto companion = CompanionOf(path, place);
+    if (!HasChanged(place.last, *now) && !HasChanged(place.companion, companion)) return false;
+    if (!Update(path, place, *now)) return false;
+    place.last = *now;
+    place.companion = std::move(companion);  // as it was before the reading: what came meanwhile is seen next time
+    return true;
+  }
+
+  // False when the file is about to be another one: the next look tells.
+  bool Update(const std::string& path, Place& place, const platform::Entry& now) {
+    const bool moved = now.identity != place.last.identity;
+    const bool goes_on = !moved && now.size_bytes >= place.last.size_bytes && place.marks && place.marks->Hold(path);
+    if (!goes_on) Retire(path, place, moved);
+    if (!goes_on || !place.grows() || !place.file->TakeNew()) {
+      if (!Open(path, place, now)) return false;
+    }
+    if (!place.is_document) place.marks = Marks::Of(path, now.size_bytes);
+    return true;
   }
 
   // Recognises the file by what it holds now, and reads it from its beginning.
-  void Open(const std::string& path, Place& place) {
+  bool Open(const std::string& path, Place& place, const platform::Entry& now) {
     auto opened = OpenAndRecognise(path);
-    if (!opened || opened->format == nullptr) return;
-    if (place.file == nullptr) ++open_files_;
-    place.file = std::make_unique<FollowedFile>(std::move(*opened));
-    if (place.grows()) {
-      place.whole.clear();
-      return;
+    if (opened && opened->file.identity() != now.identity) return false;
+    if (!opened || opened->format == nullptr) return true;
+    PartBuilder builder(path, std::string(opened->format->id));
+    const auto reader = opened->format->open(builder);
+    place.companion_suffix = reader->CompanionSuffix();
+    place.is_document = reader->growth() == Growth::kWrittenAnew;
+    Close(place);
+    // Nobody appends to a compressed file.
+    if (place.is_document || reader->NeedsWholeFile() || opened->file.is_compressed()) {
+      // A document that is being written cannot be read: the one before stands until the next is whole.
+      if (auto parts = ReadOpened(std::move(*opened)); parts) place.whole = std::move(*parts);
+      return true;
     }
-    // A document that is being written cannot be read: the one before stands until the next is whole.
-    if (auto parts = ReadRuns(path); parts) place.whole = std::move(*parts);
-    if (place.file->growth() == Growth::kWrittenAnew || open_files_ > kMostOpenFiles) Close(place);
+    auto file = std::make_unique<FollowedFile>(std::move(*opened));
+    place.whole.clear();
+    const bool room = open_files_ < kMostOpenFiles;
+    if (!file->grows() || !room) place.whole = file->Conclude();
+    if (room) Keep(place, std::move(file));
+    return true;
+  }
+
+  void Keep(Place& place, std::unique_ptr<FollowedFile> file) {
+    place.file = std::move(file);
+    ++open_files_;
   }
 
   void Close(Place& place) {
@@ -185,17 +192,42 @@ class Follower::Files {
     place.file = nullptr;
   }
 
-  void Retire(Place& place) {
-    if (place.file != nullptr) {
-      retired_.push_back(place.file->Conclude());
-      place.whole.clear();
-    }
+  // The file begins again: what it held stays. A document holds all that it held before.
+  void Retire(const std::string& path, Place& place, bool moved) {
+    if (place.is_document) return;
+    std::vector<model::Run> parts = LastParts(place, moved);
     Close(place);
+    place.whole.clear();
+    place.marks.reset();
+    if (!parts.empty()) retired_.push_back({std::string(FolderOf(path)), place.last.identity, std::move(parts)});
+  }
+
+  // What was written between the last look and a rotation is still in the open file; when it was cut instead, what was
+  // read before is all there is.
+  static std::vector<model::Run> LastParts(Place& place, bool moved) {
+    if (place.grows()) {
+      if (moved) place.file->TakeNew();
+      return place.file->Conclude();
+    }
+    if (place.file != nullptr && moved) {
+      if (std::vector<model::Run> again = place.file->ReadAgain(); !again.empty()) return again;
+    }
+    return std::move(place.whole);
+  }
+
+  bool StandsElsewhere(const model::Run& part, const Retired& retired,
+                       const std::map<std::string, std::vector<model::Run>>& live) const {
+    return std::any_of(live.begin(), live.end(), [&](const auto& entry) {
+      return MayHold(entry.first, places_.at(entry.first), retired) &&
+             std::any_of(entry.second.begin(), entry.second.end(),
+                         [&](const model::Run& other) { return Covers(other, part); });
+    });
   }
 
   std::vector<std::string> paths_;
+  std::unordered_set<std::string> known_;
   std::map<std::string, Place> places_;
-  std::vector<model::Run> retired_;
+  std::vector<Retired> retired_;
   std::size_t open_files_ = 0;
   double next_search_ = 0;
 };
@@ -204,6 +236,7 @@ Follower::Follower(std::vector<std::string> paths) : files_(std::make_unique<Fil
 Follower::~Follower() = default;
 bool Follower::Poll() { return files_->Poll(); }
 std::vector<model::Run> Follower::Runs() const { return files_->Runs(); }
+void Follower::Conclude() { files_->Conclude(); }
 std::size_t Follower::file_count() const { return files_->file_count(); }
 
 }  // namespace vigil::import

@@ -155,8 +155,9 @@ inline constexpr std::string_view kStandardInput = "-";
 // Everything that can be read at the paths (files, folders, kStandardInput), joined into runs.
 Imported ImportPaths(const std::vector<std::string>& paths, const Progress& progress = {});
 
-// Follows files that grow. Bytes are read once. A file that is rotated, truncated or written anew begins a new part;
-// what it held before stays. New files below the paths are taken as they appear.
+// Follows files that grow. Records are read once where each is told at once (Growth::kByRecords), other files anew when
+// they have changed. A file that is rotated, truncated or written anew begins a new part; what it held before stays,
+// unless a file that is there says all of it. New files below the paths are taken as they appear.
 class Follower {
  public:
   explicit Follower(std::vector<std::string> paths);
@@ -170,6 +171,8 @@ class Follower {
   bool Poll();
   // The runs as they stand. Empty as long as nothing could be read.
   std::vector<model::Run> Runs() const;
+  // Nothing more will be written: what stands at the end of a file without an end of its own is taken as it is.
+  void Conclude();
   std::size_t file_count() const;
 
  private:

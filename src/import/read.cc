@@ -15,8 +15,6 @@ namespace {
 constexpr std::size_t kHeadBytes = std::size_t{64} << 10U;
 // A piece stays within the second-level cache, so that parsing reads what the kernel just wrote there.
 constexpr std::size_t kPieceBytes = std::size_t{512} << 10U;
-// No event, row or line of a training log comes near this; what does is damage or not ours.
-constexpr std::size_t kRecordLimitBytes = std::size_t{64} << 20U;
 // So much of a file tells how dense its points are.
 constexpr std::uint64_t kBeginningBytes = std::uint64_t{2} << 20U;
 constexpr std::size_t kDocumentLimitBytes = std::size_t{1} << 30U;
@@ -68,6 +66,10 @@ std::string WithoutPath(const std::string& message, const std::string& path) {
   return message.starts_with(path + ": ") ? message.substr(path.size() + 2) : message;
 }
 
+std::string TooLong(std::uint64_t offset, std::string_view what, std::size_t limit) {
+  return fmt::format("byte {}: {} larger than {}, not read from here on", offset, what, FormatBytes(limit));
+}
+
 // Hands the file to the reader piece by piece. Trouble on the way is reported as damage at its byte: what came before
 // it stays.
 void FeedFile(OpenedFile& opened, Reader& reader, PartBuilder& builder) {
@@ -92,18 +94,12 @@ void FeedFile(OpenedFile& opened, Reader& reader, PartBuilder& builder) {
     window.Drop(consumed);
     if (!window.full()) continue;
     if (window.capacity() >= limit) {
-      builder.ReportDamage(fmt::format("byte {}: {} larger than {}, not read from here on", offset,
-                                       whole ? "document" : "record", FormatBytes(limit)));
+      builder.ReportDamage(TooLong(offset, whole ? "document" : "record", limit));
       reader.Consume(window.content(), true);
       return;
     }
     window.Grow(std::min(limit, window.capacity() * 2));
   }
-}
-
-bool HoldsAnything(const model::Run& part) {
-  return !part.series.empty() || !part.events.empty() || !part.facts.empty() || !part.artifacts.empty() ||
-         !part.batches.steps.empty();
 }
 
 Result<std::vector<model::Run>> Finished(PartBuilder& builder, const Format& format) {
@@ -150,6 +146,13 @@ Result<model::Run> FirstOf(Result<std::vector<model::Run>> runs) {
 }
 
 }  // namespace
+
+bool HoldsAnything(const model::Run& part) {
+  return !part.series.empty() || !part.events.empty() || !part.facts.empty() || !part.artifacts.empty() ||
+         !part.batches.steps.empty();
+}
+
+std::string RecordTooLong(std::uint64_t offset) { return TooLong(offset, "record", kRecordLimitBytes); }
 
 Result<OpenedFile> OpenAndRecognise(const std::string& path) {
   auto file = path == kStandardInput ? platform::File::StandardInput() : platform::File::Open(path);

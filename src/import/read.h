@@ -26,6 +26,13 @@ Result<OpenedFile> OpenAndRecognise(const std::string& path);
 // Reads the rest. `opened.format` must not be null. An Error when nothing could be used.
 Result<std::vector<model::Run>> ReadOpened(OpenedFile opened);
 
+// Whether the part of a run says anything at all.
+bool HoldsAnything(const model::Run& part);
+// No event, row or line of a training log comes near this; what does is damage or not ours.
+inline constexpr std::size_t kRecordLimitBytes = std::size_t{64} << 20U;
+// The words for it, with the place.
+std::string RecordTooLong(std::uint64_t offset);
+
 // Why a file met in a folder is not opened: its name is known to hold nothing for us, so that a folder of weights is
 // not opened file by file. Empty when it may hold something.
 std::string_view WhyIgnored(std::string_view path);

@@ -89,6 +89,19 @@ Result<std::size_t> File::Read(char* into, std::size_t capacity) {
   }
 }
 
+Result<std::size_t> File::ReadAt(std::uint64_t offset, char* into, std::size_t capacity) const {
+  for (;;) {
+    const ssize_t count = ::pread(descriptor_, into, capacity, static_cast<off_t>(offset));
+    if (count >= 0) return static_cast<std::size_t>(count);
+    if (errno != EINTR) return Fail(fmt::format("{}: cannot be read: {}", path_, SystemMessage(errno)));
+  }
+}
+
+Status File::Rewind() {
+  if (::lseek(descriptor_, 0, SEEK_SET) == 0) return {};
+  return Fail(fmt::format("{}: cannot be read from its beginning: {}", path_, SystemMessage(errno)));
+}
+
 Result<std::string> ReadWholeFile(const std::string& path, std::uint64_t limit_bytes) {
   auto file = File::Open(path);
   if (!file) return Fail(file.error().message);

@@ -37,6 +37,9 @@ class File {
   std::uint64_t size_bytes() const { return size_bytes_; }  // at the time of opening
   // Reads up to `capacity` bytes at the current position; 0 at the end of the file.
   Result<std::size_t> Read(char* into, std::size_t capacity);
+  // The same at a place of its own; the current position stays.
+  Result<std::size_t> ReadAt(std::uint64_t offset, char* into, std::size_t capacity) const;
+  Status Rewind();  // the next Read begins at the file's first byte
   const FileIdentity& identity() const { return identity_; }
 
  private:
