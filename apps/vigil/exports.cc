@@ -2,17 +2,15 @@
 
 #include <fmt/format.h>
 
-#include <chrono>
 #include <functional>
 #include <set>
 
+#include "import/import.h"
 #include "platform/platform.h"
 #include "report/report.h"
 
 namespace vigil::app {
 namespace {
-
-double UnixNow() { return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count(); }
 
 std::string FolderOf(const std::string& path) {
   const std::size_t slash = path.rfind('/');
@@ -40,13 +38,15 @@ std::string PlainName(const std::string& name) {
 // The name is the same every time, so that a second diagnosis replaces the first; discovery knows the ending.
 Status WriteEvents(const model::Report& report, const std::function<void(const std::string&)>& say) {
   std::set<std::string> taken;
+  const double now = static_cast<double>(platform::UnixNs()) * 1e-9;
   for (const model::RunReport& run : report.runs) {
+    if (!run.run.sources.empty() && run.run.sources.front().path == import::kStandardInput)
+      return Fail("--tensorboard: what was piped in has no folder to write into; name the file instead");
     const std::string begin = EventFolder(run.run) + "events.out.tfevents.0000000001.";
     std::string path = begin + PlainName(run.run.name) + ".vigil";
     for (int copy = 2; !taken.insert(path).second; ++copy)
       path = fmt::format("{}{}-{}.vigil", begin, PlainName(run.run.name), copy);
-    if (Status written = platform::WriteFileAtomically(path, report::RenderEvents(run, UnixNow())); !written)
-      return written;
+    if (Status written = platform::WriteFileAtomically(path, report::RenderEvents(run, now)); !written) return written;
     say(path);
   }
   return {};

@@ -13,12 +13,6 @@
 namespace vigil::app {
 namespace {
 
-// The path stands beside the reason in every report; messages of the reader may begin with it too.
-void DropRepeatedPath(model::Unread& unread) {
-  const std::string prefix = unread.path + ": ";
-  if (unread.reason.starts_with(prefix)) unread.reason.erase(0, prefix.size());
-}
-
 // Broken rules are circumstances: they stand behind what was observed at the same severity.
 void AppendRules(std::vector<model::Finding>& findings, std::vector<model::Finding> rules) {
   findings.insert(findings.end(), std::make_move_iterator(rules.begin()), std::make_move_iterator(rules.end()));
@@ -51,7 +45,6 @@ Outcome DiagnosePaths(const std::vector<std::string>& paths, const catalogue::Se
   Outcome outcome;
   outcome.ignored = imported.ignored.size();
   outcome.report.unread = std::move(imported.unread);
-  for (model::Unread& unread : outcome.report.unread) DropRepeatedPath(unread);
   for (model::Run& run : imported.runs) outcome.report.runs.push_back(DiagnoseRun(std::move(run), settings));
   return outcome;
 }

@@ -65,6 +65,16 @@ class Canvas {
   std::size_t lines_ = 0;
 };
 
+// CLI's own check lets NaN pass.
+CLI::Validator SecondsBetween(double least, double most) {
+  return {[=](const std::string& text) {
+            const auto value = ParseNumber(text);
+            const bool good = value && *value >= least && *value <= most;
+            return good ? std::string() : fmt::format("{}: expected {:g} to {:g} seconds", text, least, most);
+          },
+          fmt::format("[{:g} - {:g}]", least, most)};
+}
+
 model::Report Judge(std::vector<model::Run> runs, const catalogue::Settings& settings, bool ended) {
   model::Report report;
   for (model::Run& run : runs) report.runs.push_back(DiagnoseRun(std::move(run), settings, ended));
@@ -180,10 +190,10 @@ Command AddWatch(CLI::App& program) {
   command->add_flag("--json", options->json, "one line of JSON for each alarm (schema vigil.alarm/1), nothing else");
   command->add_option("--interval", options->interval, "seconds between two looks (default 1)")
       ->type_name("SECONDS")
-      ->check(CLI::Range(0.01, 3600.0));
+      ->check(SecondsBetween(0.01, 3600));
   command->add_option("--until-idle", options->until_idle, "end when nothing was written for so long")
       ->type_name("SECONDS")
-      ->check(CLI::Range(0.01, 1e7));
+      ->check(SecondsBetween(0.01, 1e7));
   AddLimitOptions(*command, options->limits);
   AddLayoutOptions(*command, options->layout);
   command->footer(std::string(kExamples));

@@ -380,8 +380,11 @@ std::vector<Finding> FindingsFromEvents(const model::Run& run, const catalogue::
   for (const Incident& incident : JoinSources(GroupBySource(run, settings))) {
     const Trouble* primary = PrimaryOf(incident);
     if (primary == nullptr) continue;
-    const auto same = std::count_if(findings.begin(), findings.end(),
-                                    [&](const Finding& finding) { return finding.id == primary->row->id; });
+    // What was caught again and again does not crowd out the one that ended the run.
+    const Severity severity = SeverityOf(run, *primary, settings);
+    const auto same = std::count_if(findings.begin(), findings.end(), [&](const Finding& finding) {
+      return finding.id == primary->row->id && finding.severity == severity;
+    });
     if (static_cast<std::size_t>(same) >= kMostOfAnId) continue;
     findings.push_back(FindingOf(run, incident, *primary, settings));
     AddNamedFinding(Finding(findings.back()), *primary->row, settings, findings);

@@ -19,11 +19,6 @@ struct Candidate {
   std::size_t root = 0;  // which of the paths given it was found at
 };
 
-std::string ReasonOf(const std::string& message, const std::string& path) {
-  const std::string prefix = path + ": ";
-  return message.starts_with(prefix) ? message.substr(prefix.size()) : message;
-}
-
 // Finds the files to read: each once, in the order of the paths given and by name within a folder.
 class Search {
  public:
@@ -34,7 +29,7 @@ class Search {
     if (path == kStandardInput) return AddFile(path, true);
     const auto entry = platform::Stat(path);
     if (!entry) {
-      imported_.unread.push_back({path, ReasonOf(entry.error().message, path)});
+      imported_.unread.push_back({path, WithoutPath(entry.error().message, path)});
     } else if (entry->kind == platform::EntryKind::kFolder) {
       AddFolder(path);
     } else {
@@ -85,7 +80,7 @@ void Keep(std::vector<model::Run> read, std::vector<model::Run>& parts) {
 void ReadFound(const std::string& path, std::vector<model::Run>& parts, Imported& imported) {
   auto opened = OpenAndRecognise(path);
   if (!opened) {
-    const std::string reason = ReasonOf(opened.error().message, path);
+    const std::string reason = WithoutPath(opened.error().message, path);
     (reason == "empty file" ? imported.ignored : imported.unread).push_back({path, reason});
     return;
   }
@@ -100,7 +95,7 @@ void ReadFound(const std::string& path, std::vector<model::Run>& parts, Imported
   }
   auto part = ReadOpened(std::move(*opened));
   if (part) return Keep(std::move(*part), parts);
-  const std::string reason = ReasonOf(part.error().message, path);
+  const std::string reason = WithoutPath(part.error().message, path);
   // A text that only looked like a log for a moment is no loss; one with damage in it is.
   const std::size_t nothing = reason.find(kHoldsNothing);
   const std::string_view behind =
@@ -113,7 +108,7 @@ void ReadFound(const std::string& path, std::vector<model::Run>& parts, Imported
 void ReadNamed(const std::string& path, std::vector<model::Run>& parts, Imported& imported) {
   auto part = ReadRuns(path);
   if (part) return Keep(std::move(*part), parts);
-  imported.unread.push_back({path, ReasonOf(part.error().message, path)});
+  imported.unread.push_back({path, WithoutPath(part.error().message, path)});
 }
 
 // Files of a path that stands before it, or inside another that was given, are found there.
@@ -166,7 +161,9 @@ std::string_view WhyIgnored(std::string_view path) {
       Known{"so", "compiled code"},    Known{"o", "compiled code"},   Known{"model", "tokenizer"},
       Known{"mp4", "video"},           Known{"wav", "audio"},         Known{"zip", "archive"},
       Known{"tar", "archive"},         Known{"tgz", "archive"},       Known{"xz", "compressed"},
-      Known{"bz2", "compressed"},      Known{"lock", "lock file"},
+      Known{"bz2", "compressed"},      Known{"lock", "lock file"},    Known{"rst", "document"},
+      Known{"tex", "document"},        Known{"sh", "source code"},    Known{"ts", "source code"},
+      Known{"css", "source code"},     Known{"diff", "source code"},  Known{"patch", "source code"},
   };
   const std::string_view file = WithoutCompression(FileOf(path));
   // Event files end in anything: a host name, a process id.

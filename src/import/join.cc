@@ -2,7 +2,9 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <tuple>
+#include <unordered_map>
 
 #include "import/import.h"
 #include "import/join/by_place.h"
@@ -129,12 +131,14 @@ void JoinContinuations(std::vector<Unit*>& members) {
   for (std::size_t i = 0; i + 1 < parts.size(); ++i) {
     if (!Continues(*parts[i], *parts[i + 1])) return;
   }
+  if (parts.size() < 2) return;
+  Joiner joiner(parts[0]->run);
   for (std::size_t i = 1; i < parts.size(); ++i) {
-    AppendRun(parts[0]->run, std::move(parts[i]->run));
+    joiner.Append(std::move(parts[i]->run));
     parts[i]->gone = true;
     parts[0]->order = std::min(parts[0]->order, parts[i]->order);
   }
-  if (parts.size() > 1) parts[0]->curves = TellingCurves(parts[0]->run);
+  parts[0]->curves = TellingCurves(parts[0]->run);
 }
 
 bool EndTogether(const Unit& a, const Unit& b) {
@@ -201,10 +205,17 @@ bool MayComplete(const Unit& a, const Unit& b) {
   return Compare(a.curves, b.curves).likeness == Likeness::kUnknown;
 }
 
+// Only two that have a signal in common can contradict each other.
 bool AllMayComplete(const std::vector<Unit*>& runs) {
-  for (std::size_t i = 0; i < runs.size(); ++i) {
-    for (std::size_t j = 0; j < i; ++j) {
-      if (!MayComplete(*runs[i], *runs[j])) return false;
+  std::unordered_map<std::string_view, std::vector<const Unit*>> having;
+  for (const Unit* const run : runs) {
+    for (const model::Series& series : run->run.series) {
+      std::vector<const Unit*>& others = having[series.signal];
+      if (!others.empty() && others.back() == run) continue;
+      const bool complete =
+          std::all_of(others.begin(), others.end(), [&](const Unit* other) { return MayComplete(*run, *other); });
+      if (!complete) return false;
+      others.push_back(run);
     }
   }
   return true;
@@ -278,7 +289,7 @@ void JoinHome(std::vector<Unit*>& members) {
     alike.Add(*unit);
   }
   if (!AllMayComplete(runs)) return;
-  for (std::size_t i = 1; i < runs.size(); ++i) AbsorbByMerging(*runs.front(), *runs[i]);
+  if (!runs.empty()) AbsorbAll(*runs.front(), std::span(runs).subspan(1));
 }
 
 // A format that every run has, so that none of them is of another kind than the others.

@@ -61,11 +61,6 @@ class Window {
   std::size_t size_ = 0;
 };
 
-// The reason in a message that begins with the path.
-std::string WithoutPath(const std::string& message, const std::string& path) {
-  return message.starts_with(path + ": ") ? message.substr(path.size() + 2) : message;
-}
-
 std::string TooLong(std::uint64_t offset, std::string_view what, std::size_t limit) {
   return fmt::format("byte {}: {} larger than {}, not read from here on", offset, what, FormatBytes(limit));
 }
@@ -146,6 +141,10 @@ Result<model::Run> FirstOf(Result<std::vector<model::Run>> runs) {
 }
 
 }  // namespace
+
+std::string WithoutPath(const std::string& message, const std::string& path) {
+  return message.starts_with(path + ": ") ? message.substr(path.size() + 2) : message;
+}
 
 bool HoldsAnything(const model::Run& part) {
   return !part.series.empty() || !part.events.empty() || !part.facts.empty() || !part.artifacts.empty() ||

@@ -26,6 +26,8 @@ Result<OpenedFile> OpenAndRecognise(const std::string& path);
 // Reads the rest. `opened.format` must not be null. An Error when nothing could be used.
 Result<std::vector<model::Run>> ReadOpened(OpenedFile opened);
 
+// The reason in a message that begins with the path.
+std::string WithoutPath(const std::string& message, const std::string& path);
 // Whether the part of a run says anything at all.
 bool HoldsAnything(const model::Run& part);
 // No event, row or line of a training log comes near this; what does is damage or not ours.

@@ -1,6 +1,7 @@
 // The report as OpenMetrics 1.0, for a text file that a collector scrapes.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 
@@ -31,6 +32,15 @@ class Family {
   Family(std::string_view name, std::string_view help) : name_(name), help_(help) {}
 
   void Add(std::string labels, double value) { samples_.emplace(std::move(labels), value); }
+  // Of several with the same labels, the one that matters most.
+  void AddHighest(const std::string& labels, double value) {
+    const auto [at, is_new] = samples_.emplace(labels, value);
+    at->second = std::max(at->second, value);
+  }
+  void AddLowest(const std::string& labels, double value) {
+    const auto [at, is_new] = samples_.emplace(labels, value);
+    at->second = std::min(at->second, value);
+  }
 
   std::string Text() const {
     if (samples_.empty()) return {};
@@ -45,12 +55,20 @@ class Family {
   std::map<std::string, double> samples_;
 };
 
+std::string FindingLabels(const std::string& run, const model::Finding& finding) {
+  std::string labels = fmt::format("{},id=\"{}\",severity=\"{}\",signal=\"{}\"", run, Escaped(finding.id),
+                                   model::Name(finding.severity), Escaped(finding.signal));
+  if (!finding.labels.empty()) labels += fmt::format(",labels=\"{}\"", Escaped(LabelText(finding.labels)));
+  return labels;
+}
+
 }  // namespace
 
 std::string RenderOpenMetrics(const model::Report& report) {
   Family severity("vigil_run_severity", "The worst finding of a run: 0 none, 1 info, 2 warning, 3 error, 4 fatal.");
   Family last("vigil_run_last_step", "The last step that a run logged.");
-  Family findings("vigil_finding_first_step", "The step at which a finding begins; NaN when it has none.");
+  Family findings("vigil_finding_severity", "A finding that stands: 1 info, 2 warning, 3 error, 4 fatal.");
+  Family steps("vigil_finding_first_step", "The step at which a finding begins, where it has one.");
   Family causes("vigil_cause_confidence", "How sure the cause is, 0 to 1.");
   Family values("vigil_signal_last", "The last value of a signal.");
   for (const model::RunReport& run : report.runs) {
@@ -60,21 +78,23 @@ std::string RenderOpenMetrics(const model::Report& report) {
     if (const StepSpan span = SpanOf(run.run); span.last != model::kNoStep)
       last.Add(name, static_cast<double>(span.last));
     for (const model::Finding& finding : run.findings) {
-      findings.Add(fmt::format("{},id=\"{}\",severity=\"{}\",signal=\"{}\"", name, Escaped(finding.id),
-                               model::Name(finding.severity), Escaped(finding.signal)),
-                   finding.first_step == model::kNoStep ? std::nan("") : static_cast<double>(finding.first_step));
+      const std::string labels = FindingLabels(name, finding);
+      findings.AddHighest(labels, 1 + static_cast<double>(finding.severity));
+      if (finding.first_step != model::kNoStep) steps.AddLowest(labels, static_cast<double>(finding.first_step));
     }
     for (const model::Diagnosis& diagnosis : run.diagnoses)
       causes.Add(fmt::format("{},cause=\"{}\"", name, Escaped(diagnosis.cause)), diagnosis.confidence);
     for (const model::Series& series : run.run.series) {
-      if (series.empty()) continue;
-      std::string labels = fmt::format("{},signal=\"{}\"", name, Escaped(series.signal));
+      // A value that was not told is no sample: NaN says that the signal is NaN.
+      if (series.empty() || model::IsNoValue(series.values.back())) continue;
+      std::string labels =
+          fmt::format("{},signal=\"{}\",raw=\"{}\"", name, Escaped(series.signal), Escaped(series.raw));
       // Names of labels are the source's own; one label holds them all.
       if (!series.labels.empty()) labels += fmt::format(",labels=\"{}\"", Escaped(LabelText(series.labels)));
       values.Add(std::move(labels), series.values.back());
     }
   }
-  return severity.Text() + last.Text() + findings.Text() + causes.Text() + values.Text() + "# EOF\n";
+  return severity.Text() + last.Text() + findings.Text() + steps.Text() + causes.Text() + values.Text() + "# EOF\n";
 }
 
 }  // namespace vigil::report

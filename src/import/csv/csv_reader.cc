@@ -10,6 +10,7 @@
 #include "import/csv/layout.h"
 #include "import/csv/row.h"
 #include "import/csv/steps.h"
+#include "import/thinning.h"
 
 namespace vigil::import {
 namespace {
@@ -33,7 +34,7 @@ struct Trouble {
 
 class CsvReader : public Reader {
  public:
-  explicit CsvReader(PartBuilder& builder) : builder_(builder) {}
+  explicit CsvReader(PartBuilder& builder) : builder_(builder), thinning_(builder) {}
 
   std::size_t Consume(std::string_view bytes, bool last) override {
     std::size_t done = 0;
@@ -43,6 +44,7 @@ class CsvReader : public Reader {
     }
     if (!over_) done += TakeLines(bytes.substr(done), last);
     batch_.Flush(builder_);
+    thinning_.MakeRoom();
     if (last || over_) Conclude();
     return done;
   }
@@ -225,11 +227,13 @@ class CsvReader : public Reader {
     const bool plain = !step.borrowed && step.step != last_step_ && segment_ == 0 && !unterminated;
     const bool possible = static_cast<std::uint64_t>(step.step) <= PartBuilder::kMaxStep;
     last_step_ = step.step;
-    if (plain && possible && layout_.time == kNoColumn && TakeIntoBatch(cells, step.step)) return;
+    const bool all_kept = thinning_.stride() == 1;
+    if (plain && possible && all_kept && layout_.time == kNoColumn && TakeIntoBatch(cells, step.step)) return;
     batch_.Flush(builder_);
     const double time = TimeOf(cells);
     for (std::size_t i = 0; i < cells.size(); ++i) {
       if (!cells[i].is_number || (series_[i] == kNoSeries && !OpenColumn(i))) continue;
+      if (!all_kept && !thinning_.Keeps(series_[i], cells[i].number)) continue;
       if (plain) {
         builder_.Add(series_[i], step.step, cells[i].number, time, line_);
       } else if (!unterminated || i + 1 < layout_.columns.size() || !IsDoubtful(cells[i].number, series_[i])) {
@@ -246,7 +250,8 @@ class CsvReader : public Reader {
     const auto series = builder_.OpenSeries(name);
     builder_.series(series).axis = layout_.axis;
     // Rows of several metrics stand at the same step; without steps, each metric counts its own.
-    if (layout_.step == kNoColumn) step.step = static_cast<std::int64_t>(builder_.series(series).size());
+    if (layout_.step == kNoColumn) step.step = static_cast<std::int64_t>(thinning_.Seen(series));
+    if (thinning_.stride() != 1 && !thinning_.Keeps(series, cells[layout_.value].number)) return;
     Add(series, step, cells[layout_.value].number, TimeOf(cells));
   }
 
@@ -313,6 +318,7 @@ class CsvReader : public Reader {
     if (without_step_.count != 0)
       builder_.AddNote(
           fmt::format("line {}: left out, no step in it{}", without_step_.first_line, Others(without_step_)));
+    if (thinning_.stride() > 1) builder_.AddNote(ThinnedNote(thinning_.stride()));
     cut_ = too_long_ = strange_ = ragged_ = without_step_ = {};
   }
 
@@ -326,6 +332,7 @@ class CsvReader : public Reader {
   }
 
   PartBuilder& builder_;
+  Thinning thinning_;
   Layout layout_;
   csv::RowParser rows_{','};
   csv::StepCounter steps_;

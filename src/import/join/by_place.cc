@@ -27,10 +27,11 @@ void JoinEventFiles(std::vector<Unit*>& members) {
   if (members.front()->format != kEvents || members.size() < 2) return;
   std::sort(members.begin(), members.end(),
             [](const Unit* a, const Unit* b) { return std::tie(a->adopted, a->file) < std::tie(b->adopted, b->file); });
+  Joiner joiner(members[0]->run);
   for (std::size_t i = 1; i < members.size(); ++i) {
     const bool again = members[i]->has_points && members[0]->has_points && !members[i]->adopted;
     if (again) TellRestart(*members[i]);
-    AppendRun(members[0]->run, std::move(members[i]->run));
+    joiner.Append(std::move(members[i]->run));
     members[i]->gone = true;
     members[0]->has_points |= members[i]->has_points;
     members[0]->order = std::min(members[0]->order, members[i]->order);
@@ -52,10 +53,11 @@ void JoinJournalParts(std::vector<Unit*>& members) {
 void JoinMlflowFiles(std::vector<Unit*>& members) {
   if (members.front()->format != kMlflowFiles) return;
   Unit& first = *members.front();
+  Joiner joiner(first.run);
   for (std::size_t i = 1; i < members.size(); ++i) {
     Unit& other = *members[i];
     if (first.run.name.empty()) first.run.name = other.run.name;
-    AppendRun(first.run, std::move(other.run));
+    joiner.Append(std::move(other.run));
     other.gone = true;
     first.has_points |= other.has_points;
   }
@@ -83,8 +85,8 @@ void JoinRanks(std::vector<Unit*>& members) {
         std::sort(series.labels.begin(), series.labels.end());
       }
     }
-    AbsorbByMerging(*members.front(), *unit);
   }
+  AbsorbAll(*members.front(), std::span(members).subspan(1));
 }
 
 void JoinAttempts(std::vector<Unit*>& members) {

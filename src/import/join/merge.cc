@@ -17,57 +17,6 @@ double TimeAt(const model::Series& series, std::size_t i) {
 }
 std::uint32_t LineAt(const model::Series& series, std::size_t i) { return series.lines.empty() ? 0 : series.lines[i]; }
 
-// Everything but the series, with places moved behind the sources that are already there.
-std::uint32_t MoveRest(model::Run& into, model::Run& from) {
-  const auto offset = static_cast<std::uint32_t>(into.sources.size());
-  for (model::Source& source : from.sources) into.sources.push_back(std::move(source));
-  for (model::Event& event : from.events) {
-    event.place.source += offset;
-    into.events.push_back(std::move(event));
-  }
-  for (model::Fact& fact : from.facts) {
-    fact.place.source += offset;
-    into.facts.push_back(std::move(fact));
-  }
-  for (model::Artifact& artifact : from.artifacts) into.artifacts.push_back(std::move(artifact));
-  into.batches.steps.insert(into.batches.steps.end(), from.batches.steps.begin(), from.batches.steps.end());
-  into.batches.hashes.insert(into.batches.hashes.end(), from.batches.hashes.begin(), from.batches.hashes.end());
-  if (into.framework.empty()) into.framework = from.framework;
-  into.ranks = std::max(into.ranks, from.ranks);
-  into.planned_steps = std::max(into.planned_steps, from.planned_steps);
-  return offset;
-}
-
-// Facts of `from` that `into` does not state yet. Of two sources of one kind (checkpoints) the first given counts.
-void KeepNewFacts(const model::Run& into, model::Run& from) {
-  std::erase_if(from.facts, [&](const model::Fact& fact) {
-    const std::string& format = from.sources[fact.place.source].format;
-    return std::any_of(into.facts.begin(), into.facts.end(), [&](const model::Fact& known) {
-      return known.key == fact.key && (known.value == fact.value || into.sources[known.place.source].format == format);
-    });
-  });
-}
-
-// Index of the series that tells the same as `like`: of that key, the raw name deciding among several.
-class SeriesIndex {
- public:
-  explicit SeriesIndex(const model::Run& run) {
-    for (std::size_t i = 0; i < run.series.size(); ++i) {
-      by_key_.try_emplace(KeyOf(run.series[i]), i);
-      by_name_.try_emplace(KeyOf(run.series[i]) + '\x1f' + run.series[i].raw, i);
-    }
-  }
-  std::optional<std::size_t> Find(const model::Series& like) const {
-    if (const auto at = by_name_.find(KeyOf(like) + '\x1f' + like.raw); at != by_name_.end()) return at->second;
-    const auto at = by_key_.find(KeyOf(like));
-    return at == by_key_.end() ? std::nullopt : std::optional(at->second);
-  }
-
- private:
-  std::unordered_map<std::string, std::size_t> by_key_;
-  std::unordered_map<std::string, std::size_t> by_name_;
-};
-
 // The points that no restart overwrote, as indices by rising step.
 std::vector<std::size_t> StandingPoints(const model::Series& series) {
   std::vector<std::size_t> standing;
@@ -188,26 +137,6 @@ bool Unite(model::Series& mine, model::Series& theirs, bool theirs_is_finer) {
   return AddMissing(mine, theirs) || refined;
 }
 
-// The series that `from` and `into` share become one; those that only `from` has are moved. True when anything changed.
-bool UniteSeries(model::Run& into, model::Run& from, std::uint32_t offset) {
-  const SeriesIndex index(into);
-  bool added = false;
-  std::vector<model::Series> moved;
-  for (model::Series& series : from.series) {
-    const auto at = index.Find(series);
-    const int mine = at ? PrecisionOf(into.sources[into.series[*at].source].format) : 0;
-    series.source += offset;
-    if (at && IsSameQuantity(into.series[*at], series)) {
-      added |= Unite(into.series[*at], series, PrecisionOf(into.sources[series.source].format) > mine);
-    } else if (!series.empty()) {
-      added = true;
-      moved.push_back(std::move(series));
-    }
-  }
-  for (model::Series& series : moved) into.series.push_back(std::move(series));
-  return added;
-}
-
 std::int64_t LastStepOf(const model::Run& run) {
   std::int64_t last = model::kNoStep;
   for (const model::Series& series : run.series) {
@@ -246,43 +175,131 @@ int PrecisionOf(std::string_view format) {
   return 4;
 }
 
-void AppendRun(model::Run& into, model::Run from, std::int64_t after) {
-  KeepNewFacts(into, from);
-  PlaceResumes(into, from);
-  const std::uint32_t offset = MoveRest(into, from);
-  const SeriesIndex index(into);
+// Where the series and facts of the run stand.
+struct Joiner::Index {
+  std::unordered_map<std::string, std::size_t> by_key;
+  std::unordered_map<std::string, std::size_t> by_name;
+  std::unordered_map<std::string, std::vector<std::size_t>> facts;
+
+  void AddSeries(const model::Series& series, std::size_t at) {
+    const std::string key = KeyOf(series);
+    by_key.try_emplace(key, at);
+    by_name.try_emplace(key + '\x1f' + series.raw, at);
+  }
+  // The series that tells the same as `like`: of that key, the raw name deciding among several.
+  std::optional<std::size_t> Find(const model::Series& like) const {
+    const std::string key = KeyOf(like);
+    if (const auto at = by_name.find(key + '\x1f' + like.raw); at != by_name.end()) return at->second;
+    const auto at = by_key.find(key);
+    return at == by_key.end() ? std::nullopt : std::optional(at->second);
+  }
+};
+
+Joiner::Joiner(model::Run& into) : into_(into), index_(std::make_unique<Index>()) {
+  for (std::size_t i = 0; i < into.series.size(); ++i) index_->AddSeries(into.series[i], i);
+  for (std::size_t i = 0; i < into.facts.size(); ++i) index_->facts[into.facts[i].key].push_back(i);
+}
+
+Joiner::~Joiner() = default;
+
+// Facts that the run does not state yet. Of two sources of one kind (checkpoints) the first given counts.
+void Joiner::KeepNewFacts(model::Run& from) const {
+  std::erase_if(from.facts, [&](const model::Fact& fact) {
+    const std::string& format = from.sources[fact.place.source].format;
+    const auto known = index_->facts.find(fact.key);
+    return known != index_->facts.end() && std::any_of(known->second.begin(), known->second.end(), [&](std::size_t at) {
+             const model::Fact& other = into_.facts[at];
+             return other.value == fact.value || into_.sources[other.place.source].format == format;
+           });
+  });
+}
+
+// Everything but the series, with places moved behind the sources that are already there.
+std::uint32_t Joiner::MoveRest(model::Run& from) {
+  const auto offset = static_cast<std::uint32_t>(into_.sources.size());
+  for (model::Source& source : from.sources) into_.sources.push_back(std::move(source));
+  for (model::Event& event : from.events) {
+    event.place.source += offset;
+    into_.events.push_back(std::move(event));
+  }
+  for (model::Fact& fact : from.facts) {
+    fact.place.source += offset;
+    index_->facts[fact.key].push_back(into_.facts.size());
+    into_.facts.push_back(std::move(fact));
+  }
+  for (model::Artifact& artifact : from.artifacts) into_.artifacts.push_back(std::move(artifact));
+  into_.batches.steps.insert(into_.batches.steps.end(), from.batches.steps.begin(), from.batches.steps.end());
+  into_.batches.hashes.insert(into_.batches.hashes.end(), from.batches.hashes.begin(), from.batches.hashes.end());
+  if (into_.framework.empty()) into_.framework = from.framework;
+  into_.ranks = std::max(into_.ranks, from.ranks);
+  into_.planned_steps = std::max(into_.planned_steps, from.planned_steps);
+  return offset;
+}
+
+// The series that both share become one; those that only `from` has are moved. True when anything changed.
+bool Joiner::UniteSeries(model::Run& from, std::uint32_t offset) {
+  bool added = false;
+  std::vector<model::Series> moved;
+  for (model::Series& series : from.series) {
+    const auto at = index_->Find(series);
+    const int mine = at ? PrecisionOf(into_.sources[into_.series[*at].source].format) : 0;
+    series.source += offset;
+    if (at && IsSameQuantity(into_.series[*at], series)) {
+      added |= Unite(into_.series[*at], series, PrecisionOf(into_.sources[series.source].format) > mine);
+      index_->AddSeries(into_.series[*at], *at);  // it may have the other's name now
+    } else if (!series.empty()) {
+      added = true;
+      moved.push_back(std::move(series));
+    }
+  }
+  for (model::Series& series : moved) {
+    index_->AddSeries(series, into_.series.size());
+    into_.series.push_back(std::move(series));
+  }
+  return added;
+}
+
+void Joiner::Append(model::Run from, std::int64_t after) {
+  KeepNewFacts(from);
+  PlaceResumes(into_, from);
+  const std::uint32_t offset = MoveRest(from);
+  const std::size_t before = into_.series.size();
   for (model::Series& series : from.series) {
     series.source += offset;
-    const auto at = index.Find(series);
+    const auto at = index_->Find(series);
     if (!at) {
-      into.series.push_back(std::move(series));
+      into_.series.push_back(std::move(series));
       continue;
     }
-    model::Series& mine = into.series[*at];
+    model::Series& mine = into_.series[*at];
     for (std::size_t i = 0; i < series.size(); ++i) {
       // A line is one of the series' first source: those of other files are not kept.
       if (series.steps[i] > after) mine.Append(series.steps[i], series.values[i], TimeAt(series, i));
     }
   }
+  for (std::size_t i = before; i < into_.series.size(); ++i) index_->AddSeries(into_.series[i], i);
 }
 
-bool MergeRun(model::Run& into, model::Run from) {
-  KeepNewFacts(into, from);
+bool Joiner::Merge(model::Run from) {
+  KeepNewFacts(from);
   const bool told_more = !from.facts.empty() || !from.artifacts.empty() || !from.batches.steps.empty() ||
                          std::any_of(from.events.begin(), from.events.end(), [](const model::Event& event) {
                            return event.kind != model::EventKind::kCheckpoint;
                          });
-  const std::string like = into.sources.front().path;
-  const std::uint32_t offset = MoveRest(into, from);
-  const bool added = UniteSeries(into, from, offset) || told_more;
+  const std::string like = into_.sources.front().path;
+  const std::uint32_t offset = MoveRest(from);
+  const bool added = UniteSeries(from, offset) || told_more;
   if (added) return true;
-  for (std::size_t i = offset; i < into.sources.size(); ++i) {
-    model::Source& source = into.sources[i];
+  for (std::size_t i = offset; i < into_.sources.size(); ++i) {
+    model::Source& source = into_.sources[i];
     source.state = model::SourceState::kDuplicate;
     source.note += (source.note.empty() ? "" : "; ") + ("holds nothing that is not in " + like);
   }
   return false;
 }
+
+void AppendRun(model::Run& into, model::Run from, std::int64_t after) { Joiner(into).Append(std::move(from), after); }
+bool MergeRun(model::Run& into, model::Run from) { return Joiner(into).Merge(std::move(from)); }
 
 bool HoldsAlready(const model::Run& run, const model::Series& series) {
   return std::any_of(run.series.begin(), run.series.end(), [&](const model::Series& known) {

@@ -47,6 +47,20 @@ void AbsorbByMerging(Unit& into, Unit& from) {
   from.gone = true;
 }
 
+void AbsorbAll(Unit& into, std::span<Unit* const> others) {
+  Joiner joiner(into.run);
+  bool added = false;
+  for (Unit* const other : others) {
+    added |= joiner.Merge(std::move(other->run));
+    into.formats.merge(other->formats);
+    into.order = std::min(into.order, other->order);
+    into.has_points |= other->has_points;
+    other->gone = true;
+    other->curves.clear();
+  }
+  if (added) into.curves = TellingCurves(into.run);
+}
+
 std::string FactOf(const Unit& unit, std::string_view key) {
   const model::Fact* const fact = unit.run.FindFact(key);
   return fact == nullptr ? std::string() : fact->value;

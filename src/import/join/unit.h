@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -43,6 +44,8 @@ Unit MakeUnit(model::Run part, const std::string& writer_folder, std::size_t ord
 void Absorb(Unit& into, Unit& from);
 // Both tell the same training.
 void AbsorbByMerging(Unit& into, Unit& from);
+// All of them do.
+void AbsorbAll(Unit& into, std::span<Unit* const> others);
 
 // The value of a fact, empty when it is not stated.
 std::string FactOf(const Unit& unit, std::string_view key);

@@ -128,11 +128,28 @@ class JsonLinesReader : public Reader {
   std::uint32_t first_long_line_ = 0;
 };
 
+constexpr int kByName = 10;
+
+bool IsNamedAsLines(std::string_view path) {
+  const std::string lower = ToLower(path);
+  return lower.ends_with(".jsonl") || lower.ends_with(".ndjson");
+}
+
+bool IsBroken(std::string_view line) {
+  codec::JsonScanner scanner(line);
+  JsonToken token = scanner.Next();
+  while (token < JsonToken::kNeedMore) token = scanner.Next();
+  return token == JsonToken::kBroken;
+}
+
 }  // namespace
 
 int RecogniseJsonLines(const Probe& probe) {
   const std::string_view text = FromFirstCharacter(probe.head);
-  return text.starts_with('{') ? SureOfRowsInLines(text) : 0;
+  if (!text.starts_with('{')) return 0;
+  const int sureness = SureOfRowsInLines(text);
+  // A first line that is broken is damage: what stands behind it may be rows.
+  return sureness == 0 && IsNamedAsLines(probe.path) && IsBroken(text.substr(0, text.find('\n'))) ? kByName : sureness;
 }
 
 std::unique_ptr<Reader> OpenJsonLines(PartBuilder& builder) { return std::make_unique<JsonLinesReader>(builder); }

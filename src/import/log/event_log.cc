@@ -22,8 +22,74 @@ std::string Quote(std::string_view text) { return Printable(Trim(text).substr(0,
 
 }  // namespace
 
-bool EventLog::IsFull(std::string_view name) {
-  return builder_.part().events.size() >= kMostEvents || ++counts_[std::string(name)] > kMostOfAName;
+// A loop that catches its errors repeats them; the one that ends the run comes last.
+void EventLog::MakeRoomFor(std::string_view name) {
+  if (builder_.part().events.size() - dropped_.size() >= kMostEvents) Thin();
+  std::vector<std::size_t>& kept = kept_[std::string(name)];
+  if (kept.size() >= kMostOfAName) DropOneOf(kept);
+  if (dropped_.size() >= kMostEvents) RemoveDropped();
+  kept_[std::string(name)].push_back(builder_.part().events.size());
+}
+
+// What the run overcame says least; the first one stays. Where all of them stand, the latest makes room for the next.
+void EventLog::DropOneOf(std::vector<std::size_t>& kept) {
+  const auto victim = std::find_if(kept.begin() + 1, kept.end() - 1, [&](std::size_t index) { return MayGo(index); });
+  Drop(*victim);
+  kept.erase(victim);
+}
+
+bool EventLog::MayGo(std::size_t index) const {
+  const model::Event& event = builder_.part().events[index];
+  return event.run_went_on || event.kind == model::EventKind::kCheckpoint || event.kind == model::EventKind::kResume;
+}
+
+// Too many of all names together: every second one of those that say little, or of all, but never the last of a name.
+void EventLog::Thin() {
+  for (const bool all : {false, true}) {
+    bool second = false;
+    for (auto& [name, kept] : kept_) {
+      const std::size_t last = kept.back();
+      std::erase_if(kept, [&](std::size_t index) {
+        if (index == last || (!all && !MayGo(index))) return false;
+        second = !second;
+        if (second) Drop(index);
+        return second;
+      });
+    }
+    if (builder_.part().events.size() - dropped_.size() < kMostEvents / 8 * 7) return;
+  }
+  // Nothing but names of their own: the earlier half of them goes.
+  std::erase_if(kept_, [&](const auto& entry) {
+    const bool early = entry.second.back() < builder_.part().events.size() / 2;
+    if (early) std::for_each(entry.second.begin(), entry.second.end(), [&](std::size_t index) { Drop(index); });
+    return early;
+  });
+}
+
+void EventLog::Drop(std::size_t index) {
+  dropped_.insert(index);
+  ++left_out_;
+  std::erase_if(watches_, [&](const Watch& watch) { return watch.event == index; });
+  std::erase_if(last_exception_, [&](const auto& entry) { return entry.second == index; });
+}
+
+void EventLog::RemoveDropped() {
+  std::vector<model::Event>& events = builder_.part().events;
+  std::vector<std::size_t> places(events.size());  // where each one is afterwards
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < events.size(); ++i) {
+    places[i] = count;
+    if (dropped_.contains(i)) continue;
+    if (count != i) events[count] = std::move(events[i]);
+    ++count;
+  }
+  events.resize(count);
+  dropped_.clear();
+  for (auto& [name, kept] : kept_) {
+    for (std::size_t& index : kept) index = places[index];
+  }
+  for (auto& [rank, index] : last_exception_) index = places[index];
+  for (Watch& watch : watches_) watch.event = places[watch.event];
 }
 
 model::Event& EventLog::Add(model::EventKind kind, std::string_view name, std::string_view text,
@@ -50,7 +116,7 @@ void EventLog::WatchFrom(const Position& position, bool ends_process) {
 
 void EventLog::AddSignature(std::string_view id, std::string_view text, const Exception* exception,
                             const Position& position) {
-  if (IsFull(id)) return;
+  MakeRoomFor(id);
   model::Event& event = Add(model::EventKind::kSignature, id, text, position);
   if (exception != nullptr) event.detail = exception->frame;
   WatchFrom(position, exception != nullptr && exception->ends_process);
@@ -63,14 +129,14 @@ void EventLog::AddException(const Exception& exception, const Position& position
     if (told.size() < 2 * kLongestText) told += fmt::format(" (then {})", Quote(text));
     return;
   }
-  if (IsFull(exception.type)) return;
+  MakeRoomFor(exception.type);
   Add(model::EventKind::kException, exception.type, text, position).detail = exception.frame;
   last_exception_[position.rank] = builder_.part().events.size() - 1;
   WatchFrom(position, exception.ends_process);
 }
 
 void EventLog::AddFailure(const ProcessFailure& failure, const Position& position) {
-  if (IsFull("exit")) return;
+  MakeRoomFor("exit");
   const std::string_view signal = SignalName(-failure.exit_code);
   const std::string text = fmt::format("{}{} ended with exit code {}{}{}{}",
                                        failure.rank < 0 ? "a process" : fmt::format("rank {}", failure.rank),
@@ -82,7 +148,8 @@ void EventLog::AddFailure(const ProcessFailure& failure, const Position& positio
 
 void EventLog::AddNotice(model::EventKind kind, std::string_view name, std::string_view text,
                          const Position& position) {
-  if (builder_.part().events.size() < kMostEvents) Add(kind, name, text, position);
+  MakeRoomFor(fmt::format("{} {}", static_cast<int>(kind), name));
+  Add(kind, name, text, position);
 }
 
 void EventLog::ObserveStep(std::int64_t step, std::uint64_t offset) {
@@ -118,6 +185,11 @@ void EventLog::Finish(std::int64_t last_step) {
     model::Event& event = builder_.part().events[watch.event];
     if (watch.ends_process && watch.steps_below == 0) event.step = std::max(event.step, last_step);
   }
+  RemoveDropped();
+  if (left_out_ == 0) return;
+  builder_.AddNote(fmt::format("{} events left out: {} of a kind are kept, the last among them", FormatCount(left_out_),
+                               kMostOfAName));
+  left_out_ = 0;
 }
 
 }  // namespace vigil::import::log

@@ -1,11 +1,13 @@
-// The events of a log, bounded in number, and whether the run went on after them: the text of a memory error in a run
-// that trains on is a different matter from the same text at its end.
+// The events of a log, bounded in number (the last of a kind is never the one that is left out), and whether the run
+// went on after them: the text of a memory error in a run that trains on is a different matter from the same text at
+// its end.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "import/import.h"
@@ -37,7 +39,8 @@ class EventLog {
   // A metric line or bar told that `step` was made.
   void ObserveStep(std::int64_t step, std::uint64_t offset);
   void ObserveBar(std::int64_t count);
-  // Nothing more comes. Events at the end of the process that buffered metric lines followed get the last step.
+  // Nothing more comes. Events at the end of the process that buffered metric lines followed get the last step. Those
+  // left out are noted.
   void Finish(std::int64_t last_step);
 
  private:
@@ -51,11 +54,18 @@ class EventLog {
     int steps_beyond = 0;  // told behind these, past the one of the failure
   };
   model::Event& Add(model::EventKind kind, std::string_view name, std::string_view text, const Position& position);
-  bool IsFull(std::string_view name);
+  void MakeRoomFor(std::string_view name);
+  void DropOneOf(std::vector<std::size_t>& kept);
+  void Thin();
+  bool MayGo(std::size_t index) const;
+  void Drop(std::size_t index);
+  void RemoveDropped();
   void WatchFrom(const Position& position, bool ends_process);
 
   PartBuilder& builder_;
-  std::unordered_map<std::string, std::size_t> counts_;
+  std::unordered_map<std::string, std::vector<std::size_t>> kept_;  // of each name, in order
+  std::unordered_set<std::size_t> dropped_;                         // still in the list, until it is tidied up
+  std::uint64_t left_out_ = 0;
   std::unordered_map<std::int32_t, std::size_t> last_exception_;  // of each rank
   std::vector<Watch> watches_;
 };

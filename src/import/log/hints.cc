@@ -60,10 +60,10 @@ constexpr std::array kWords = {
     Word{"nan_to_num", kHintNotice},
     Word{"nan_inf_filter", kHintNotice},
     Word{"exception ignored in", kHintNotice},
-    Word{"training complete", kHintNotice},
-    Word{"training finished", kHintNotice},
-    Word{"finished training", kHintNotice},
-    Word{"training done", kHintNotice},
+    Word{kEndWords[0], kHintNotice},
+    Word{kEndWords[1], kHintNotice},
+    Word{kEndWords[2], kHintNotice},
+    Word{kEndWords[3], kHintNotice},
 };
 
 // Words that many signatures share and lines of healthy loops rarely hold. They only say that a line is worth the

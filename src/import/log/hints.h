@@ -2,6 +2,7 @@
 // error messages. What has no hint near it is never looked at, which is what makes a log of gigabytes cheap.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string_view>
 #include <vector>
@@ -9,6 +10,10 @@
 #include "import/log/literals.h"
 
 namespace vigil::import::log {
+
+// What trainers write when they are through, in small letters.
+inline constexpr std::array<std::string_view, 4> kEndWords = {"training complete", "training finished",
+                                                              "finished training", "training done"};
 
 // What a line may be, as bits.
 enum HintBits : std::uint32_t {

@@ -438,9 +438,7 @@ void LogReader::HandleNanHider(const CleanLine& line) {
 
 bool LogReader::TellsTheEnd(std::string_view text) {
   constexpr std::size_t kLongest = 80;  // a sentence of its own, not one about it
-  constexpr std::array<std::string_view, 4> kWords = {"training complete", "training finished", "finished training",
-                                                      "training done"};
-  return text.size() <= kLongest && std::any_of(kWords.begin(), kWords.end(), [&](std::string_view word) {
+  return text.size() <= kLongest && std::any_of(kEndWords.begin(), kEndWords.end(), [&](std::string_view word) {
            return ContainsIgnoringCase(text, word);
          });
 }

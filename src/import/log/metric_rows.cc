@@ -503,10 +503,7 @@ void MetricRows::Finish(const TrainingBar& bar) {
   if (dict_rows_.size() != 0) ResolveDictRows();
   table_.Settle();
   if (plain_numbers_.is_believed()) NamePlainLoss();
-  if (table_.stride() > 1) {
-    builder_.AddNote(fmt::format("too many points to keep: every {}th of each metric, and those that stand out",
-                                 FormatCount(table_.stride())));
-  }
+  if (table_.stride() > 1) builder_.AddNote(ThinnedNote(table_.stride()));
   if (lost_rows_ != 0) builder_.AddNote(fmt::format("{} rows more without a step left out", FormatCount(lost_rows_)));
   const std::int64_t stated = std::llround(part.FactNumber("max_steps").value_or(0));
   if (dict_rows_.size() != 0 && bar.total() > 0) {

@@ -2,6 +2,7 @@
 #include <array>
 
 #include "base/base.h"
+#include "catalogue/catalogue.h"
 #include "import/log/encoding.h"
 #include "import/log/log.h"
 #include "import/log/log_reader.h"
@@ -13,9 +14,13 @@ namespace {
 constexpr int kMetrics = 60;
 constexpr int kEvents = 45;
 constexpr int kNamedAsLog = 30;
+constexpr int kNamedOtherwise = 15;
+// So many points of a known metric are no quotation.
+constexpr std::size_t kManyPoints = 16;
 constexpr std::size_t kHeadBytes = std::size_t{64} << 10U;
 
-// Programs, documents and settings quote metric lines and errors without having had them.
+// Programs, documents and settings quote metric lines and errors without having had them: they must hold more of them,
+// and any other reader that knows the content comes first.
 bool IsNamedAsSomethingElse(std::string_view path) {
   constexpr std::array<std::string_view, 28> kEndings = {
       ".jsonl", ".ndjson", ".py",  ".md",  ".rst", ".ipynb", ".yaml", ".yml", ".toml", ".json",
@@ -84,16 +89,23 @@ bool IsNothingButJson(std::string_view head) {
   return true;
 }
 
+bool HoldsTraining(const model::Run& part) {
+  return std::any_of(part.series.begin(), part.series.end(), [](const model::Series& series) {
+    return series.size() >= kManyPoints && series.segment_starts.size() == 1 && catalogue::Interpret(series.raw);
+  });
+}
+
 }  // namespace
 
 int RecogniseLogText(const Probe& probe) {
   const std::string_view head = probe.head.substr(0, kHeadBytes);
-  if (!LooksLikeText(head) || IsNamedAsSomethingElse(probe.path)) return 0;
+  if (!LooksLikeText(head)) return 0;
   if (!IsNamedAsLog(probe.path) && IsNothingButJson(head)) return 0;
   PartBuilder builder(std::string(probe.path), "log-text");
   log::LogReader reader(builder);
   reader.Consume(head, true);
   const model::Run& part = builder.part();
+  if (IsNamedAsSomethingElse(probe.path)) return HoldsTraining(part) ? kNamedOtherwise : 0;
   const bool is_named = IsNamedAsLog(probe.path);
   // Rows of nothing but numbers are a log only where the name says so.
   const bool has_names = std::any_of(part.series.begin(), part.series.end(),

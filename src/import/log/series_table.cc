@@ -1,15 +1,19 @@
 #include "import/log/series_table.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <cmath>
 
 #include "catalogue/catalogue.h"
+#include "import/thinning.h"
 
 namespace vigil::import::log {
 namespace {
 
 // Trainers log some hundred names; a file that makes up thousands is no metric log.
 constexpr std::size_t kMostNames = 4096;
+// Of all ranks together: a thousand ranks with a hundred names each. A series costs half a kilobyte beside its points.
+constexpr std::size_t kMostEntries = 100'000;
 
 // Keeps the series of different kinds of lines apart until they are settled.
 constexpr std::string_view kOriginLabel = "origin";
@@ -19,34 +23,6 @@ std::string KeyOf(std::string_view name, std::int32_t rank, Origin origin) {
   key += static_cast<char>(static_cast<int>(origin) + 1);
   key += name;
   return key;
-}
-
-// Whether a value is on another level than the one kept before it: not finite, or three times away.
-bool LeavesLevel(double value, double before) {
-  if (!std::isfinite(value) || !std::isfinite(before)) return std::isfinite(value) != std::isfinite(before);
-  constexpr double kFar = 3;
-  return std::max(std::abs(value), std::abs(before)) > kFar * std::min(std::abs(value), std::abs(before));
-}
-
-// Keeps every second point, and with `spikes` those that leave the level of the one kept before.
-void KeepEverySecond(model::Series& series, bool spikes) {
-  std::size_t kept = 0;
-  for (std::size_t i = 0; i < series.size(); ++i) {
-    const bool spike = spikes && kept > 0 && LeavesLevel(series.values[i], series.values[kept - 1]);
-    if (i % 2 != 0 && !spike) continue;
-    series.steps[kept] = series.steps[i];
-    series.values[kept] = series.values[i];
-    series.lines[kept] = series.lines[i];
-    ++kept;
-  }
-  series.steps.resize(kept);
-  series.values.resize(kept);
-  series.lines.resize(kept);
-  series.segment_starts.clear();
-  for (std::size_t i = 0; i < kept; ++i) {
-    if (i == 0 || series.steps[i] <= series.steps[i - 1])
-      series.segment_starts.push_back(static_cast<std::uint32_t>(i));
-  }
 }
 
 }  // namespace
@@ -75,7 +51,14 @@ std::uint32_t SeriesTable::FindSlowly(std::string_view name, std::int32_t rank, 
   auto meaning = catalogue::Interpret(name);
   const bool is_guess = !meaning && EqualsIgnoringCase(name, "cost");
   if (is_guess) meaning = catalogue::Interpret("loss");
-  if ((!meaning && !keep_unknown) || entries_.size() > kMostNames) return 0;
+  if (!meaning && !keep_unknown) return 0;
+  std::string name_of_all = KeyOf(name, -1, origin);
+  const bool is_new = !names_.contains(name_of_all);
+  if ((is_new && names_.size() >= kMostNames) || entries_.size() > kMostEntries) {
+    left_out_ = true;
+    return 0;
+  }
+  if (is_new) names_.insert(std::move(name_of_all));
   Entry entry;
   entry.name = std::string(name);
   entry.rank = rank;
@@ -140,7 +123,15 @@ void SeriesTable::Thin(bool with_spikes) {
   }
 }
 
+void SeriesTable::NoteLeftOut() {
+  if (!left_out_) return;
+  builder_.AddNote(fmt::format("more metrics than are read: at most {} names, and {} of all ranks together",
+                               FormatCount(kMostNames), FormatCount(kMostEntries)));
+  left_out_ = false;
+}
+
 void SeriesTable::Settle() {
+  NoteLeftOut();
   std::unordered_map<std::string, const Entry*> best;
   const auto size = [&](const Entry& entry) { return builder_.series(entry.series).size(); };
   const bool placed = std::any_of(entries_.begin(), entries_.end(), [](const Entry& entry) {

@@ -6,9 +6,11 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "import/import.h"
+#include "import/thinning.h"
 
 namespace vigil::import::log {
 
@@ -17,7 +19,7 @@ enum class Origin : std::uint8_t { kLine, kBar, kDictRow, kDictWithStep, kSummar
 
 class SeriesTable {
  public:
-  static constexpr std::uint64_t kMostPoints = 5'000'000;
+  static constexpr std::uint64_t kMostPoints = import::kMostPoints;
   explicit SeriesTable(PartBuilder& builder, std::uint64_t most_points = kMostPoints);
 
   // A name as a rank's lines use it. `known`: the vocabulary has it.
@@ -42,7 +44,8 @@ class SeriesTable {
   };
 
   // The place of that name in the table, 0 when it has none. A name that the vocabulary does not know gets one only
-  // when `keep_unknown` says that the line is worth it, and never more than some thousand do.
+  // when `keep_unknown` says that the line is worth it. Some thousand names have room, and as many ranks as use them;
+  // what has none is noted.
   std::uint32_t Find(std::string_view name, std::int32_t rank, Origin origin, bool keep_unknown);
   // The place of a loss that is the sum of those the name lists.
   std::uint32_t FindSum(std::string_view name, std::int32_t rank, Origin origin, bool evaluation);
@@ -60,11 +63,14 @@ class SeriesTable {
  private:
   bool Keeps(Entry& entry, double value) const;
   void Thin(bool with_spikes);
+  void NoteLeftOut();
   std::uint32_t FindSlowly(std::string_view name, std::int32_t rank, Origin origin, bool keep_unknown);
 
   PartBuilder& builder_;
   std::vector<Entry> entries_;  // the first one is nobody's: the beginning of the chain
   std::unordered_map<std::string, std::uint32_t> index_;
+  std::unordered_set<std::string> names_;  // of the entries, whatever their rank
+  bool left_out_ = false;                  // there was no room for another
   std::uint32_t previous_ = 0;
   std::int64_t latest_step_ = -1;
   std::uint32_t start_ = 0;  // how often steps went back

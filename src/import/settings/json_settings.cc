@@ -107,8 +107,9 @@ class Walk {
 
 std::vector<Setting> JsonSettings(std::string_view text, std::string* problem) { return Walk(text).Run(problem); }
 
-void AddJsonSettings(std::string_view text, PartBuilder& builder) {
-  for (const Setting& setting : JsonSettings(text)) {
+void AddJsonSettings(std::string_view text, PartBuilder& builder, std::string_view above) {
+  for (Setting& setting : JsonSettings(text)) {
+    if (!above.empty()) setting.path = fmt::format("{}.{}", Printable(above.substr(0, kLongestKey)), setting.path);
     const std::string_view known = KeyOfSetting(setting.path);
     builder.AddFact(setting.path, setting.value, setting.line);
     if (!known.empty()) builder.part().facts.back().key = std::string(known);

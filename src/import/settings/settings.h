@@ -39,7 +39,7 @@ std::size_t CountKnown(const std::vector<Setting>& settings);
 // States those that are known as facts of the part, and what they say of the framework. A value that is left to the
 // framework ("auto") says nothing.
 void StateSettings(const std::vector<Setting>& settings, PartBuilder& builder);
-// States all of them: for a tracker's own record of a run's configuration.
-void AddJsonSettings(std::string_view text, PartBuilder& builder);
+// States all of them, below the key `above`: for a tracker's own record of a run's configuration.
+void AddJsonSettings(std::string_view text, PartBuilder& builder, std::string_view above = {});
 
 }  // namespace vigil::import

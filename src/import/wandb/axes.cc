@@ -22,6 +22,8 @@ bool IsTrainersStep(std::string_view key) {
   return std::find(kKeys.begin(), kKeys.end(), key) != kKeys.end();
 }
 
+bool IsStepNumber(double value) { return value >= 0 && value < kHighestStep; }
+
 }  // namespace
 
 std::size_t Axes::AxisOf(std::string_view key) {
@@ -58,8 +60,12 @@ void Axes::BeginRow(std::int64_t row_step) {
   own_step_.reset();
 }
 
+void Axes::TakeRowStep(double value) {
+  if (IsStepNumber(value)) row_step_ = static_cast<std::int64_t>(value);
+}
+
 void Axes::TakeStep(std::string_view key, double value) {
-  if (!(value >= 0) || value >= kHighestStep) return;
+  if (!IsStepNumber(value)) return;
   const auto step = static_cast<std::int64_t>(value);
   if (IsTrainersStep(key)) own_step_ = step;
   for (Axis& axis : axes_) {

@@ -21,6 +21,8 @@ class Axes {
   // A row begins; then the steps in it, by key.
   void BeginRow(std::int64_t row_step);
   void SetRowStep(std::int64_t row_step) { row_step_ = row_step; }
+  // The number of the row, where it is one.
+  void TakeRowStep(double value);
   void TakeStep(std::string_view key, double value);
   // The axis that a metric was declared to be counted against, kNone without such a declaration.
   std::size_t AxisFor(std::string_view key) const;

@@ -153,7 +153,7 @@ class WandbReader : public Reader {
 
   void TakeNumber(double value, double& time) {
     Column& column = ColumnOf(item_.key);
-    if (column.role == Role::kRowStep) axes_.SetRowStep(static_cast<std::int64_t>(value));
+    if (column.role == Role::kRowStep) axes_.TakeRowStep(value);
     if (column.role == Role::kTime) time = value;
     if (column.role == Role::kStep) axes_.TakeStep(item_.key, value);
     if (column.role != Role::kValue) return;
@@ -248,7 +248,7 @@ class WandbReader : public Reader {
       const Item& item = item_;
       const bool internal = item.key.empty() || item.key.starts_with("_wandb");
       if (!internal && item.json.starts_with('{') && item.json.size() < kLongestTree) {
-        AddJsonSettings(fmt::format("{{\"{}\": {}}}", item.key, item.json), builder_);
+        AddJsonSettings(item.json, builder_, item.key);
         continue;
       }
       const std::string_view value = Unquoted(item.json);

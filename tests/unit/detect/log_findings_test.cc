@@ -75,6 +75,23 @@ TEST(LogFindings, AreNoMoreThanInfoForAnExceptionThatTheRunSurvived) {
   EXPECT_EQ(findings[0].severity, Severity::kInfo);
 }
 
+TEST(LogFindings, TellTheErrorThatEndsARunBehindManyThatWereCaught) {
+  std::string text;
+  for (int step = 0; step < 503; ++step) {
+    text += "step: " + std::to_string(step) + " loss: 2.5 grad_norm: 1.0\n";
+    if (step % 5 == 4)
+      text += "Traceback (most recent call last):\n  File \"data.py\", line 3, in load\n    x()\nMyError: bad sample\n";
+  }
+  text += "Traceback (most recent call last):\n  File \"train.py\", line 3, in <module>\n    x()\nMyError: too many\n";
+  const auto findings = FindingsOf(text);
+  const auto worst = std::max_element(findings.begin(), findings.end(),
+                                      [](const Finding& a, const Finding& b) { return a.severity < b.severity; });
+  ASSERT_NE(worst, findings.end());
+  EXPECT_GE(worst->severity, Severity::kError);
+  EXPECT_THAT(worst->message, HasSubstr("too many"));
+  EXPECT_LT(findings.size(), 20U) << "and those that were caught are not all listed";
+}
+
 TEST(LogFindings, FallBackToTheFirstExceptionThatNothingExplains) {
   const auto findings = FindingsOf(
       "Traceback (most recent call last):\n  File \"a.py\", line 3, in <module>\n    x()\nZeroDivisionError: division "

@@ -29,6 +29,22 @@ TEST(JsonLines, OfDataSetsAndTranscriptsAreNotMetrics) {
   EXPECT_EQ(Recognised("not json\nat all\n"), "none");
 }
 
+TEST(JsonLines, WithABrokenFirstLineAreReadBehindIt) {
+  std::string deep;
+  for (int i = 0; i < 100'000; ++i) deep += "{\"a\":";
+  std::string text = deep + "1" + std::string(100'000, '}') + "\n";
+  for (int step = 0; step < 48; ++step) text += fmt::format("{{\"step\": {}, \"loss\": 2.5}}\n", step);
+  const std::string_view head = std::string_view(text).substr(0, std::size_t{64} << 10U);
+  const Format* const format = Recognise({"deep.jsonl", head, text.size()});
+  ASSERT_NE(format, nullptr);
+  EXPECT_EQ(format->id, "jsonl");
+  const auto part = ReadBytes("deep.jsonl", text, *format);
+  ASSERT_TRUE(part) << part.error().message;
+  EXPECT_EQ(SeriesOf(*part, "loss").size(), 48U);
+  EXPECT_EQ(part->sources.front().state, model::SourceState::kPartial);
+  EXPECT_THAT(part->sources.front().note, HasSubstr("line 1"));
+}
+
 TEST(JsonLines, GiveASeriesForEachKeyWithStepAndLine) {
   const model::Run part =
       Read("jsonl", "{\"step\": 1, \"loss\": 2.5}\n\n{\"step\": 2, \"loss\": 2.25, \"lr\": 0.1}\r\n");

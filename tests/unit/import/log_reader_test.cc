@@ -175,6 +175,20 @@ TEST(RecogniseLog, RefusesBinariesAndSources) {
   EXPECT_EQ(Sureness("README.md", "step 1 loss 2.5\n"), 0);
 }
 
+// A name is no content: a log that was called something else is still one, when nothing else it could be fits.
+TEST(RecogniseLog, ReadsALogUnderAnyName) {
+  std::string log;
+  for (int step = 0; step < 40; ++step) log += "step " + std::to_string(step) + " | loss 2.5 | grad_norm 1.25\n";
+  for (const char* name : {"a.json", "a.yaml", "a.toml", "a.md", "a.tsv", "a.sh", "a.cfg", "a.jsonl"}) {
+    EXPECT_GT(Sureness(name, log), 0) << name;
+    EXPECT_LT(Sureness(name, log), Sureness("a.txt", log)) << name;
+    const Format* const format = Recognise({name, log, log.size()});
+    ASSERT_NE(format, nullptr) << name;
+    EXPECT_EQ(format->id, "log-text") << name;
+    EXPECT_EQ(Sureness(name, log.substr(0, 100)), 0) << "a few lines may be quoted: " << name;
+  }
+}
+
 TEST(RecogniseLog, RefusesAListingThatQuotesErrors) {
   constexpr std::string_view kListing =
       "snapshot\ta.pickle\tmemory/oom\tCUDA out of memory. Tried to allocate 2.00 GiB\n"

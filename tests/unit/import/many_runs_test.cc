@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <ctime>
 #include <random>
 
 #include "import/import.h"
@@ -40,6 +41,37 @@ TEST(CandidateIndex, FindsTheRoundedAndSparserTwinAmongMany) {
     const auto found = index.Find(TellingCurves(Part("b", "log-text", wanted, 10, 3)));
     EXPECT_THAT(found, Contains(static_cast<std::uint32_t>(wanted)));
     EXPECT_LT(found.size(), 100U);
+  }
+}
+
+// A tracker that writes a file for each metric, in a folder of one run.
+std::vector<model::Run> OneMetricEach(int count, const std::string& format) {
+  std::vector<model::Run> parts;
+  for (int i = 0; i < count; ++i) {
+    model::Run part = Part(fmt::format("run/{}/metrics/m{}", std::string(32, 'a'), i), format, i, 20, 8);
+    part.series.front().signal = part.series.front().raw = fmt::format("m{}", i);
+    part.facts.push_back({fmt::format("k{}", i), "1", fmt::format("k{}", i), {}});
+    parts.push_back(std::move(part));
+  }
+  return parts;
+}
+
+double JoinSeconds(std::vector<model::Run> parts, std::size_t series) {
+  timespec before{};
+  timespec after{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &before);
+  const std::vector<model::Run> runs = JoinParts(std::move(parts));
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &after);
+  EXPECT_EQ(runs.size(), 1U);
+  EXPECT_EQ(runs.front().series.size(), series);
+  return static_cast<double>(after.tv_sec - before.tv_sec) + 1e-9 * static_cast<double>(after.tv_nsec - before.tv_nsec);
+}
+
+TEST(JoinParts, CostsWhatThePartsCostAndNotTheirSquare) {
+  for (const char* format : {"mlflow-files", "csv"}) {
+    const double few = JoinSeconds(OneMetricEach(500, format), 500);
+    const double many = JoinSeconds(OneMetricEach(4000, format), 4000);
+    EXPECT_LT(many, 30 * few) << format << ": eight times as many; the square would be 64 times";
   }
 }
 

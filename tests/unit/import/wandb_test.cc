@@ -57,6 +57,28 @@ TEST(Wandb, ReadsNestedKeysAndQuotedNonFiniteValues) {
   EXPECT_EQ(loss->values.front(), INFINITY);
 }
 
+TEST(Wandb, ANumberThatIsNoStepIsNotTakenForOne) {
+  LogFile file;
+  int row = 0;
+  for (const char* step : {"0", "NaN", "1e300", "-5", "4"})
+    file.Add(History({{"loss", std::to_string(row++) + ".5"}, {"_step", step}}));
+  const auto run = Read(file.bytes());
+  ASSERT_TRUE(run) << run.error().message;
+  const model::Series* loss = run->Find("loss");
+  ASSERT_NE(loss, nullptr);
+  EXPECT_THAT(loss->steps, ElementsAre(0, 1, 2, 3, 4)) << "the number of the row stands for it";
+}
+
+TEST(Wandb, KeysOfSettingsMayHoldAnything) {
+  LogFile file = SmallRun();
+  file.Add(Config({{R"(a"b\)", R"({"learning_rate_x": 0.5})"}, {"optimizer", R"({"lr": 0.25})"}}));
+  const auto run = Read(file.bytes());
+  ASSERT_TRUE(run) << run.error().message;
+  std::vector<std::string> keys;
+  for (const model::Fact& fact : run->facts) keys.push_back(fact.raw_key);
+  EXPECT_THAT(keys, testing::IsSupersetOf({R"(a"b\.learning_rate_x)", "optimizer.lr"}));
+}
+
 TEST(Wandb, RecordsLongerThanABlockAreJoined) {
   LogFile file;
   Items many = {{"_step", "3"}};

@@ -91,6 +91,42 @@ TEST(OpenMetrics, EndsAndNamesEachSampleOnce) {
   }
 }
 
+// NaN is a value there: it never stands for one that is missing.
+TEST(OpenMetrics, LeavesOutWhatIsNotKnown) {
+  model::Report report;
+  report.runs.push_back(samples::DivergedRun());
+  model::RunReport& run = report.runs.front();
+  model::Finding finding = run.findings.front();
+  finding.id = "made/up";
+  finding.first_step = model::kNoStep;
+  run.findings.push_back(finding);
+  model::Series hidden;
+  hidden.signal = hidden.raw = "hidden";
+  hidden.Append(1, model::kNoValue);
+  run.run.series.push_back(hidden);
+  const std::string text = RenderOpenMetrics(report);
+  for (const std::string_view line : Split(text, '\n')) {
+    const bool made_up = line.find("made/up") != std::string_view::npos;
+    EXPECT_TRUE(!made_up || line.starts_with("vigil_finding_severity{")) << line;
+  }
+  EXPECT_THAT(text, HasSubstr("id=\"made/up\""));
+  EXPECT_THAT(text, testing::Not(HasSubstr("signal=\"hidden\"")));
+}
+
+TEST(OpenMetrics, NamesEachSeriesOfASignal) {
+  model::Report report;
+  report.runs.push_back(samples::DivergedRun());
+  for (const char* raw : {"grad_norm", "grad_norm_after_clip"}) {
+    model::Series series;
+    series.signal = "grad_norm";
+    series.raw = raw;
+    series.Append(1, raw[9] == '_' ? 1.0 : 40.0);
+    report.runs.front().run.series.push_back(series);
+  }
+  const std::string text = RenderOpenMetrics(report);
+  EXPECT_THAT(text, HasSubstr("signal=\"grad_norm\",raw=\"grad_norm_after_clip\"} 1\n"));
+}
+
 TEST(Events, AreReadBackByTheReaderOfEventFiles) {
   const model::RunReport run = samples::DivergedRun();
   const std::string bytes = RenderEvents(run, 1.7e9);
