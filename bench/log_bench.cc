@@ -1,5 +1,5 @@
 // Reading of log text, against finding its newlines: metric lines of a plain loop, dictionaries between progress bars,
-// and rank logs in which nothing but error messages is looked for.
+// and logs in which nothing but error messages is looked for, without and with the words that those are made of.
 #include <random>
 
 #include "import/import.h"
@@ -84,6 +84,20 @@ std::string RankLogs() {
   return text;
 }
 
+// Lines of a healthy cluster, every one with words that error messages are made of.
+std::string Warnings() {
+  std::string text;
+  for (int i = 0; text.size() < kBytes; ++i) {
+    text += fmt::format("WARNING: request {} failed, connection to worker {} had error {}, timeout in {} s\n", i,
+                        i % 64, i % 17, i % 30);
+    text += fmt::format("[W{:04d} socket.cpp:663] peer {} is not ready: invalid state, should exit after signal {}\n",
+                        i % 1231, i % 64, i % 31);
+    text += fmt::format("error {} of shard {}\n", i % 1000, i % 256);
+    if (i % 20000 == 19999) text += "RuntimeError: NCCL communicator was aborted on rank 3.\n";
+  }
+  return text;
+}
+
 std::size_t CountNewlines(std::string_view text) {
   std::size_t count = 0;
   const char* at = text.data();
@@ -130,5 +144,6 @@ int main() {
   Measure("torchtitan, coloured lines of four ranks", Torchtitan());
   Measure("HF Trainer, dictionaries between bars", HfTrainer());
   Measure("rank logs without metrics", RankLogs());
+  Measure("warnings of error messages' words", Warnings());
   return 0;
 }

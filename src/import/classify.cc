@@ -65,11 +65,13 @@ std::string FrameworkOf(const model::Run& run) {
 
 // ---- regime
 
+// What says so decides; a rank alone, which dumps hold also where no adapter is used, only hints at one.
 bool UsesAdapter(const model::Run& run) {
   const model::Fact* const adapter = run.FindFact("adapter");
-  if (adapter == nullptr) return false;
+  if (adapter == nullptr) return run.FactNumber("lora_rank").value_or(0) > 0;
   const std::string value = ToLower(adapter->value);
-  return !value.empty() && value != "none" && value != "null" && value != "false" && value != "0" && value != "full";
+  return !value.empty() && value != "none" && value != "null" && value != "false" && value != "0" && value != "full" &&
+         value != "freeze";
 }
 
 double FirstFinite(const model::Series* series) {
@@ -133,7 +135,7 @@ model::Regime RegimeOf(const model::Run& run) {
   if (model::Regime asked = AskedFor(run); asked.confidence > 0) return asked;
   // Rewards of games and robots: the limits for language models do not hold.
   if (Has(run, "reward")) return {};
-  if (UsesAdapter(run)) return {"lora", 0.9};
+  if (UsesAdapter(run)) return {"lora", run.FindFact("adapter") == nullptr ? 0.7 : 0.9};
   if (run.framework == "trl" && (HasRaw(run, "mean_token_accuracy") || HasRaw(run, "train/mean_token_accuracy")))
     return {"sft", 0.85};
   model::Regime pretraining = PretrainingBySigns(run);

@@ -43,33 +43,13 @@ bool IsOfAnyModel(std::string_view path) {
   return path == "vocab_size" || path == "transformers_version" || path == "architectures";
 }
 
-// "--learning_rate 1e-4 --bf16=True": the arguments as settings.
-std::vector<Setting> FromArguments(const Setting& arguments) {
-  std::vector<Setting> settings;
-  for (std::size_t i = 0; i < arguments.items.size(); ++i) {
-    const std::string_view word = arguments.items[i];
-    if (!word.starts_with("--") || word.size() < 3) continue;
-    const std::size_t equals = word.find('=');
-    Setting setting{
-        std::string(word.substr(2, equals == std::string_view::npos ? equals : equals - 2)), {}, arguments.line};
-    if (equals != std::string_view::npos) {
-      setting.value = word.substr(equals + 1);
-    } else {
-      const bool has_value = i + 1 < arguments.items.size() && !arguments.items[i + 1].starts_with("--");
-      setting.value = has_value ? arguments.items[i + 1] : "true";
-    }
-    settings.push_back(std::move(setting));
-  }
-  return settings;
-}
-
 std::vector<Setting> Wanted(std::vector<Setting> settings) {
   const Kind kind = KindOf(settings);
   if (kind.is_training || kind.is_adapter) return settings;
   if (kind.is_launch) {
     const auto arguments =
         std::find_if(settings.begin(), settings.end(), [](const Setting& setting) { return setting.path == "args"; });
-    return FromArguments(*arguments);
+    return CommandSettings(arguments->items, arguments->line);
   }
   std::erase_if(settings, [](const Setting& setting) { return !IsOfAnyModel(setting.path); });
   return settings;

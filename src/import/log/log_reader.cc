@@ -470,10 +470,10 @@ void LogReader::HandleFailureTable(const CleanLine& line) {
 }
 
 void LogReader::HandleSignature(const CleanLine& line, const Exception* exception) {
-  if ((hints_ & kHintSignature) == 0 || LooksLikeSource(line.text)) return;
+  if ((hints_ & kHintSignature) == 0) return;
   if (!signatures_) signatures_.emplace();
   const SignatureMatch match = use_hints_ ? signatures_->Find(line.text) : SignatureMatcher::Shared().Match(line.text);
-  if (match.row == nullptr) return;
+  if (match.row == nullptr || LooksLikeSource(line.text)) return;
   const bool is_told = match.row->severity == model::Severity::kInfo || exception != nullptr ||
                        !(IsPythonWarning(line.text) || IsOnlyMentioned(line.text, match.begin, match.end));
   if (!is_told) return;

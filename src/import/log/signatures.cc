@@ -136,24 +136,39 @@ SignatureMatch SignatureMatcher::Match(std::string_view text) const {
   return Match(text, candidates);
 }
 
-// The literals of all patterns, each once, with the patterns that have it.
+// The plain parts of all patterns, each once. A pattern is tried where its longest part and all its others are.
 struct SignatureSearch::Engine {
-  std::vector<std::string_view> texts;
-  std::vector<std::vector<SignatureMatcher::PatternId>> patterns;
+  struct Trigger {
+    SignatureMatcher::PatternId pattern;
+    std::vector<std::uint32_t> others;  // parts that a match holds too
+  };
+  std::map<std::string, std::uint32_t> parts;
+  std::vector<std::vector<Trigger>> triggers;  // by part
   std::unique_ptr<LiteralSet> set;
 
   Engine() {
     const SignatureMatcher& matcher = SignatureMatcher::Shared();
-    std::map<std::string_view, std::vector<SignatureMatcher::PatternId>> by_text;
-    for (std::size_t i = 0; i < matcher.pattern_count(); ++i) {
-      const auto pattern = static_cast<SignatureMatcher::PatternId>(i);
-      by_text[matcher.LiteralOf(pattern)].push_back(pattern);
-    }
-    for (auto& [text, ids] : by_text) {
-      texts.push_back(text);
-      patterns.push_back(std::move(ids));
-    }
+    for (std::size_t i = 0; i < matcher.pattern_count(); ++i) Add(matcher, static_cast<SignatureMatcher::PatternId>(i));
+    std::vector<std::string_view> texts(parts.size());
+    for (const auto& [text, part] : parts) texts[part] = text;
     set = std::make_unique<LiteralSet>(texts, LiteralSet::Report::kOncePerText);
+  }
+
+ private:
+  std::uint32_t PartOf(std::string text) {
+    const auto [at, is_new] = parts.emplace(std::move(text), static_cast<std::uint32_t>(parts.size()));
+    if (is_new) triggers.emplace_back();
+    return at->second;
+  }
+
+  void Add(const SignatureMatcher& matcher, SignatureMatcher::PatternId pattern) {
+    const std::uint32_t longest = PartOf(std::string(matcher.LiteralOf(pattern)));
+    Trigger trigger{pattern, {}};
+    for (std::string& run : LiteralRuns(matcher.ExpressionOf(pattern))) {
+      const std::uint32_t part = PartOf(std::move(run));
+      if (part != longest) trigger.others.push_back(part);
+    }
+    triggers[longest].push_back(std::move(trigger));
   }
 };
 
@@ -162,18 +177,23 @@ const SignatureSearch::Engine& SignatureSearch::SharedEngine() {
   return engine;
 }
 
-SignatureSearch::SignatureSearch() : scanner_(*SharedEngine().set) {}
+SignatureSearch::SignatureSearch() : scanner_(*SharedEngine().set), is_found_(SharedEngine().parts.size()) {}
 
 SignatureMatch SignatureSearch::Find(std::string_view text) {
   const SignatureMatcher& matcher = SignatureMatcher::Shared();
   if (!scanner_.works()) return matcher.Match(text);
   scanner_.Scan(text, found_);
   if (found_.empty()) return {};
+  for (const Hint& hint : found_) is_found_[hint.literal] = 1;
   candidates_.clear();
   for (const Hint& hint : found_) {
-    const auto& patterns = SharedEngine().patterns[hint.literal];
-    candidates_.insert(candidates_.end(), patterns.begin(), patterns.end());
+    for (const Engine::Trigger& trigger : SharedEngine().triggers[hint.literal]) {
+      if (std::all_of(trigger.others.begin(), trigger.others.end(), [&](auto part) { return is_found_[part] != 0; }))
+        candidates_.push_back(trigger.pattern);
+    }
   }
+  for (const Hint& hint : found_) is_found_[hint.literal] = 0;
+  if (candidates_.empty()) return {};
   std::sort(candidates_.begin(), candidates_.end());
   return matcher.Match(text, candidates_);
 }

@@ -76,6 +76,7 @@ class SignatureSearch {
 
   LiteralScanner scanner_;
   std::vector<Hint> found_;
+  std::vector<char> is_found_;  // by part, while a text is looked at
   std::vector<SignatureMatcher::PatternId> candidates_;
 };
 

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/base.h"
 #include "catalogue/catalogue.h"
 #include "import/settings/settings.h"
 
@@ -45,9 +46,56 @@ std::string_view FrameworkOf(const std::vector<Setting>& settings) {
   return {};
 }
 
+// Lightning gives the model and the data the arguments of their classes.
+void PassClassArguments(std::string_view& path) {
+  constexpr std::array<std::string_view, 2> kSections = {"model.init_args.", "data.init_args."};
+  for (const std::string_view section : kSections) {
+    if (!path.starts_with(section)) continue;
+    return path.remove_prefix(section.size());
+  }
+}
+
+// Names that mean one thing to one program and another to the next: who wrote them tells.
+class Context {
+ public:
+  explicit Context(const std::vector<Setting>& settings)
+      : is_deepspeed_(Has(settings, "train_micro_batch_size_per_gpu") || HasSection(settings, "zero_optimization")),
+        is_trainer_(Has(settings, "per_device_train_batch_size") || Has(settings, "gradient_accumulation_steps")) {}
+
+  std::string_view KeyOf(const Setting& setting) const {
+    // Of all processes together in DeepSpeed, of one process elsewhere.
+    if (is_deepspeed_ && setting.path == "train_batch_size") return "global_batch_size";
+    // The samples of TRL's trainers; in a model's own configuration that of its generations, by default 20.
+    constexpr double kOfGenerations = 20;
+    if (is_trainer_ && setting.path == "max_length" && ParseNumber(setting.value).value_or(0) > kOfGenerations)
+      return "sequence_length";
+    return KeyOfSetting(setting.path);
+  }
+
+ private:
+  bool is_deepspeed_;
+  bool is_trainer_;
+};
+
+const Setting* Find(const std::vector<Setting>& settings, std::string_view path) {
+  const auto at = std::find_if(settings.begin(), settings.end(), [&](const Setting& s) { return s.path == path; });
+  return at == settings.end() ? nullptr : &*at;
+}
+
+// Lightning's devices and nodes.
+void StateRanks(const std::vector<Setting>& settings, PartBuilder& builder) {
+  const Setting* const devices = Find(settings, "trainer.devices");
+  if (devices == nullptr || Has(settings, "world_size")) return;
+  const Setting* const nodes = Find(settings, "trainer.num_nodes");
+  const double ranks =
+      ParseNumber(devices->value).value_or(0) * (nodes == nullptr ? 1 : ParseNumber(nodes->value).value_or(0));
+  if (ranks >= 1) builder.AddFact("world_size", FormatExact(ranks), devices->line);
+}
+
 }  // namespace
 
 std::string_view KeyOfSetting(std::string_view path) {
+  PassClassArguments(path);
   for (;;) {
     if (const std::string_view key = catalogue::InterpretFact(path); !key.empty()) return key;
     const std::size_t dot = path.find('.');
@@ -63,13 +111,15 @@ std::size_t CountKnown(const std::vector<Setting>& settings) {
 }
 
 void StateSettings(const std::vector<Setting>& settings, PartBuilder& builder) {
+  const Context context(settings);
   for (const Setting& setting : settings) {
-    const std::string_view key = KeyOfSetting(setting.path);
+    const std::string_view key = context.KeyOf(setting);
     if (key.empty() || SaysNothing(setting.value)) continue;
     builder.AddFact(setting.path, setting.value, setting.line);
     // A name below a section is known by the section alone.
     builder.part().facts.back().key = std::string(key);
   }
+  StateRanks(settings, builder);
   if (builder.part().framework.empty()) builder.part().framework = std::string(FrameworkOf(settings));
 }
 

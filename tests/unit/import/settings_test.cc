@@ -361,5 +361,50 @@ TEST(Settings, OfTomlWithListsAndLongStringsAreRead) {
   EXPECT_FALSE(settings.empty());
 }
 
+TEST(Settings, TellAnAdapterFromTheRankThatItWouldHave) {
+  auto run = ReadAs("train.yaml",
+                    "model_name_or_path: meta/x\nstage: sft\nlora_rank: 8\nfinetuning_type: full\n"
+                    "per_device_train_batch_size: 1\nlearning_rate: 1.0e-5\nbf16: true\n");
+  EXPECT_EQ(FactOf(run, "adapter"), "full");
+  EXPECT_EQ(FactOf(run, "lora_rank"), "8");
+  ASSERT_TRUE(run);
+  Classify(*run);
+  EXPECT_EQ(run->regime.name, "sft");
+}
+
+TEST(Settings, OfDeepSpeedGiveTheBatchOfAllProcesses) {
+  const auto run = ReadAs("ds_config.json",
+                          R"({"train_batch_size": 512, "train_micro_batch_size_per_gpu": 4,
+                              "gradient_accumulation_steps": 8, "zero_optimization": {"stage": 3}})");
+  EXPECT_EQ(FactOf(run, "global_batch_size"), "512");
+  EXPECT_EQ(FactOf(run, "batch_size"), "4");
+}
+
+TEST(Settings, OfLightningAreThoseOfTrainerModelAndData) {
+  const auto run = ReadAs("config.yaml",
+                          "seed_everything: 42\ntrainer:\n  max_steps: 1000\n  precision: bf16-mixed\n"
+                          "  gradient_clip_val: 1.0\n  accumulate_grad_batches: 4\n  devices: 8\n  num_nodes: 2\n"
+                          "model:\n  class_path: M\n  init_args:\n    learning_rate: 0.001\n    weight_decay: 0.01\n"
+                          "data:\n  init_args:\n    batch_size: 32\n");
+  EXPECT_EQ(FactOf(run, "lr"), "0.001");
+  EXPECT_EQ(FactOf(run, "weight_decay"), "0.01");
+  EXPECT_EQ(FactOf(run, "batch_size"), "32");
+  EXPECT_EQ(FactOf(run, "world_size"), "16");
+  EXPECT_EQ(FactOf(run, "max_grad_norm"), "1.0");
+}
+
+TEST(Settings, OfTrlCallTheLengthOfSamplesTheirMaximum) {
+  EXPECT_EQ(FactOf(ReadAs("sft.yaml",
+                          "learning_rate: 1e-5\nper_device_train_batch_size: 4\nmax_length: 4096\n"
+                          "max_steps: 100\n"),
+                   "sequence_length"),
+            "4096");
+  EXPECT_EQ(FactOf(ReadAs("sft.yaml",
+                          "learning_rate: 1e-5\nper_device_train_batch_size: 4\nmax_length: 20\n"
+                          "max_steps: 100\n"),
+                   "sequence_length"),
+            "none");
+}
+
 }  // namespace
 }  // namespace vigil::import
