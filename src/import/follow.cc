@@ -35,6 +35,7 @@ struct Place {
   std::vector<model::Run> whole;  // as it was read last, where it is read anew each time
 
   bool grows() const { return file != nullptr && file->grows(); }
+  bool holds_something() const { return file != nullptr || !whole.empty(); }
   std::vector<model::Run> Parts() const { return grows() ? std::vector<model::Run>{file->Snapshot()} : whole; }
 };
 
@@ -101,9 +102,8 @@ class Follower::Files {
   }
 
   std::size_t file_count() const {
-    return static_cast<std::size_t>(std::count_if(places_.begin(), places_.end(), [](const auto& entry) {
-      return entry.second.file != nullptr || !entry.second.whole.empty();
-    }));
+    return static_cast<std::size_t>(std::count_if(places_.begin(), places_.end(),
+                                                  [](const auto& entry) { return entry.second.holds_something(); }));
   }
 
  private:
@@ -142,8 +142,9 @@ class Follower::Files {
     if (!HasChanged(place.last, *now) && !HasChanged(place.companion, companion)) return false;
     if (!Update(path, place, *now)) return false;
     place.last = *now;
+    // What is nothing of ours is no news: the index that a database keeps in shared memory changes all the time.
     place.companion = std::move(companion);  // as it was before the reading: what came meanwhile is seen next time
-    return true;
+    return place.holds_something();
   }
 
   // False when the file is about to be another one: the next look tells.

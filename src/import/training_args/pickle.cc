@@ -279,7 +279,8 @@ class Machine {
   }
 
   void Step(unsigned char op) {
-    if (!StepText(op) && !StepPlain(op) && !StepGroup(op) && !StepObject(op) && !StepMemo(op))
+    if (!StepText(op) && !StepPlain(op) && !StepGroup(op) && !StepName(op) && !StepObject(op) && !StepOutside(op) &&
+        !StepMemo(op))
       Break(fmt::format("opcode {:#x} is none of a pickle", op));
   }
 
@@ -384,7 +385,8 @@ class Machine {
 
   void ExtendTop(const std::vector<Index>& items) { Extend(Top(), items); }
 
-  bool StepObject(unsigned char op) {
+  // What names a class or a function.
+  bool StepName(unsigned char op) {
     switch (op) {
       case kGlobal: {
         const std::string_view module = TakeLine();
@@ -403,6 +405,14 @@ class Machine {
         PushGroup(Kind::kList, PopToMark());
         return PushObject(callee, Pop()), true;
       }
+      default:
+        return false;
+    }
+  }
+
+  // What would make an object of it.
+  bool StepObject(unsigned char op) {
+    switch (op) {
       case kReduce:
       case kNewObj: {
         const Index arguments = Pop();
@@ -426,6 +436,14 @@ class Machine {
         document_.values[Top()].state = state;
         return true;
       }
+      default:
+        return false;
+    }
+  }
+
+  // What stands for something outside, and the end.
+  bool StepOutside(unsigned char op) {
+    switch (op) {
       case kPersId:
         return TakeLine(), PushNothing(), true;
       case kBinPersId:

@@ -246,6 +246,15 @@ TEST_F(FollowChangeTest, WhatADatabaseKeepsInItsLogIsSeen) {
   EXPECT_EQ(Told(follower.Runs()), Told(ImportPaths({Folder()}).runs));
 }
 
+TEST_F(FollowChangeTest, AFileThatIsNothingOfOursIsNoNews) {
+  Write("metrics.jsonl", JsonLines(0, 10));
+  Write("project.db-shm", std::string(100, '\0'));
+  Follower follower({Folder()});
+  EXPECT_TRUE(follower.Poll());
+  Append("project.db-shm", std::string(100, '\0'));
+  EXPECT_FALSE(follower.Poll());
+}
+
 // Each kind of file that grows, far beyond the size where its reader is kept, in pieces that end anywhere.
 TEST_F(FollowChangeTest, BigFilesGiveWhatTheFinishedOnesGive) {
   const std::pair<std::string, std::string> files[] = {
