@@ -142,8 +142,8 @@ class Follower::Files {
     if (!HasChanged(place.last, *now) && !HasChanged(place.companion, companion)) return false;
     if (!Update(path, place, *now)) return false;
     place.last = *now;
-    // What is nothing of ours is no news: the index that a database keeps in shared memory changes all the time.
     place.companion = std::move(companion);  // as it was before the reading: what came meanwhile is seen next time
+    // What is nothing of ours is no news: the index that a database keeps in shared memory changes all the time.
     return place.holds_something();
   }
 
