@@ -176,6 +176,17 @@ bool LogsNormBeforeClipping(std::string_view framework) {
   return std::find(kOnes.begin(), kOnes.end(), framework) != kOnes.end();
 }
 
+// Where the name itself says whether the norm was taken before or after clipping.
+model::Clipping ClippingByName(std::string_view raw) {
+  constexpr std::array<std::string_view, 5> kBefore = {"before_clip", "pre_clip", "preclip", "unclipped",
+                                                       "before clip"};
+  constexpr std::array<std::string_view, 5> kAfter = {"after_clip", "post_clip", "postclip", "clipped", "after clip"};
+  const std::string name = ToLower(raw);
+  const auto holds = [&](std::string_view part) { return name.find(part) != std::string::npos; };
+  if (std::any_of(kBefore.begin(), kBefore.end(), holds)) return model::Clipping::kBefore;
+  return std::any_of(kAfter.begin(), kAfter.end(), holds) ? model::Clipping::kAfter : model::Clipping::kUnknown;
+}
+
 bool IsBuiltOnHfTrainer(std::string_view framework) {
   constexpr std::array<std::string_view, 5> kOnes = {"hf-trainer", "trl", "axolotl", "llama-factory", "ms-swift"};
   return std::find(kOnes.begin(), kOnes.end(), framework) != kOnes.end();
@@ -186,6 +197,10 @@ bool IsBuiltOnHfTrainer(std::string_view framework) {
 void Classify(model::Run& run) {
   run.framework = FrameworkOf(run);
   if (run.regime.confidence == 0) run.regime = RegimeOf(run);
+  for (model::Series& series : run.series) {
+    if (series.signal == "grad_norm" && series.clipping == model::Clipping::kUnknown)
+      series.clipping = ClippingByName(series.raw);
+  }
   if (IsBuiltOnHfTrainer(run.framework)) SetHfConventions(run);
   if (LogsNormBeforeClipping(run.framework)) {
     for (model::Series& series : run.series) {

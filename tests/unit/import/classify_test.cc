@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "catalogue/catalogue.h"
 #include "import/import.h"
 
 namespace vigil::import {
@@ -110,6 +111,37 @@ TEST(Classify, TakesPlannedStepsFromTheSettings) {
   EXPECT_EQ(Classified(WithFact(RunWith({"loss"}), "max_steps", "500")).planned_steps, 500);
   EXPECT_EQ(Classified(WithFact(RunWith({"loss"}), "max_steps", "-1")).planned_steps, 0);
   EXPECT_EQ(Classified(WithFact(RunWith({"loss"}), "max_steps", "many")).planned_steps, 0);
+}
+
+TEST(Classify, TellsNormsBeforeAndAfterClippingApartByTheirNames) {
+  const model::Run run = Classified(RunWith({"loss", "grad_norm_before_clip", "grad_norm_after_clip",
+                                             "clipped_grad_norm", "unclipped_grad_norm", "grad_norm"},
+                                            "jsonl"));
+  const auto clipping = [&](std::string_view raw) {
+    for (const model::Series& series : run.series) {
+      if (series.raw == raw) return series.clipping;
+    }
+    return Clipping::kUnknown;
+  };
+  EXPECT_EQ(clipping("grad_norm_before_clip"), Clipping::kBefore);
+  EXPECT_EQ(clipping("unclipped_grad_norm"), Clipping::kBefore);
+  EXPECT_EQ(clipping("grad_norm_after_clip"), Clipping::kAfter);
+  EXPECT_EQ(clipping("clipped_grad_norm"), Clipping::kAfter);
+}
+
+TEST(Vocabulary, GivesUnitsAndMeaningsAsTheirProgramsMeanThem) {
+  const auto flops = catalogue::Interpret("throughput/device/flops_per_sec");
+  ASSERT_TRUE(flops);
+  EXPECT_EQ(flops->signal, "tflops");
+  EXPECT_DOUBLE_EQ(flops->scale * 4.1e14, 410);
+  EXPECT_EQ(catalogue::Interpret("MaxMemAllocated")->signal, "mem_allocated");
+  EXPECT_FALSE(catalogue::Interpret("perf/total_num_tokens")) << "of one step, not of all";
+  EXPECT_EQ(catalogue::Interpret("rewards/accuracy_reward")->signal, "reward_of");
+  EXPECT_EQ(catalogue::Interpret("rewards/accuracy_reward/mean")->signal, "reward_of");
+  EXPECT_EQ(catalogue::Interpret("rewards/accuracy_reward/std")->signal, "reward_std_of");
+  EXPECT_EQ(catalogue::Interpret("eval_rewards/accuracy_reward/mean")->signal, "eval_reward_of");
+  EXPECT_NE(catalogue::Interpret("rewards/margins")->signal, "reward_of");
+  EXPECT_FALSE(catalogue::Interpret("rewards/chosen") && catalogue::Interpret("rewards/chosen")->signal == "reward_of");
 }
 
 }  // namespace
