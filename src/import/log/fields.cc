@@ -42,6 +42,32 @@ double SecondsOf(std::string_view unit) {
   return at == kUnits.end() ? 0 : at->seconds;
 }
 
+// A unit of memory in gibibytes, 0 for every other unit. A lone letter has scaled the number already.
+double GibibytesOf(std::string_view unit) {
+  struct Unit {
+    std::string_view name;
+    double gibibytes;
+  };
+  constexpr double kMebi = 1.0 / 1024;
+  constexpr double kKibi = kMebi / 1024;
+  constexpr std::array<Unit, 14> kUnits = {{{"GiB", 1},
+                                            {"GB", 1},
+                                            {"MiB", kMebi},
+                                            {"MB", kMebi},
+                                            {"KiB", kKibi},
+                                            {"KB", kKibi},
+                                            {"kB", kKibi},
+                                            {"TiB", 1024},
+                                            {"TB", 1024},
+                                            {"G", 1e-9},
+                                            {"M", kMebi * 1e-6},
+                                            {"K", kKibi * 1e-3},
+                                            {"k", kKibi * 1e-3},
+                                            {"T", 1024 * 1e-12}}};
+  const auto at = std::find_if(kUnits.begin(), kUnits.end(), [&](const Unit& known) { return known.name == unit; });
+  return at == kUnits.end() ? 0 : at->gibibytes;
+}
+
 // "INFO:tensorflow:" before a message: level and name as Python's logging writes them unless told otherwise.
 std::size_t LoggerLength(std::string_view text) {
   constexpr std::array<std::string_view, 4> kLevels = {"INFO:", "WARNING:", "DEBUG:", "ERROR:"};
@@ -220,6 +246,20 @@ std::size_t FieldReader::ReadUnit(std::size_t end, double& scale) const {
   return At(at) == '%' ? at + 1 : at;
 }
 
+// A unit after one space: "250 ms", "512 MiB". Words that may begin the next name are none.
+std::size_t FieldReader::ReadUnitApart(std::size_t end, Field& field) const {
+  constexpr std::array<std::string_view, 8> kUnits = {"ms", "us", "GiB", "MiB", "KiB", "GB", "MB", "TiB"};
+  if (At(end) != ' ' || !IsLetter(At(end + 1))) return end;
+  std::size_t at = end + 1;
+  while (at < text_.size() && IsLetter(text_[at])) ++at;
+  const std::string_view unit = text_.substr(end + 1, at - end - 1);
+  const bool closed = at == text_.size() || ClassOf(text_[at]) == kDelimiter || text_[at] == ' ' || text_[at] == ')';
+  if (!closed || std::find(kUnits.begin(), kUnits.end(), unit) == kUnits.end()) return end;
+  field.seconds = SecondsOf(unit);
+  field.gibibytes = GibibytesOf(unit);
+  return at;
+}
+
 // An aside right behind the value, or after one space when it holds a number: "9.46GiB(64.99%)", "2.3 (+0.12z)".
 std::size_t FieldReader::SkipAside(std::size_t end) const {
   std::size_t open = end;
@@ -305,10 +345,15 @@ bool FieldReader::ReadField(Field& field) {
   }
   if (field.before == '(' && (field.total == 0 || At(end) != ')')) return false;
   const std::size_t unit_end = ReadUnit(end, field.unit_scale);
-  field.seconds = unit_end == end ? 0 : SecondsOf(text_.substr(end, unit_end - end));
+  if (unit_end != end) {
+    field.seconds = SecondsOf(text_.substr(end, unit_end - end));
+    field.gibibytes = GibibytesOf(text_.substr(end, unit_end - end));
+  }
   field.value *= field.unit_scale;
   if (unit_end != end && IsPartOfWord(unit_end)) return false;
-  end = SkipAside(unit_end);
+  end = SkipAside(unit_end == end && !NameIn(text_.substr(name_start_, begin - name_start_)).empty()
+                      ? ReadUnitApart(end, field)
+                      : unit_end);
   if (field.before == '[' && At(end) == ',') end = ReadList(end, field);
   const std::string_view between = text_.substr(name_start_, begin - name_start_);
   field.name = NameIn(between);

@@ -19,6 +19,7 @@ struct Field {
   std::uint32_t at = 0;
   double unit_scale = 1;
   double seconds = 0;
+  double gibibytes = 0;
   bool in_brackets = false;  // "[  50/1251": a bracket opens before it
   std::int64_t second = -1;  // "[1,  2000]" at the front of the text: 2000
   std::uint32_t second_at = 0;
@@ -43,6 +44,7 @@ class FieldReader {
   std::size_t ReadThousands(std::size_t begin, std::size_t end, double& value) const;
   std::size_t ReadTotal(std::size_t end, std::int64_t& total) const;
   std::size_t ReadUnit(std::size_t end, double& scale) const;
+  std::size_t ReadUnitApart(std::size_t end, Field& field) const;
   std::size_t SkipAside(std::size_t end) const;
   bool IsPartOfWord(std::size_t end) const;
   std::size_t ReadList(std::size_t end, Field& field) const;

@@ -85,6 +85,7 @@ bool SpeaksOfEvaluation(std::string_view before) {
 NamedNumber NumberOf(const Field& field) {
   NamedNumber number = {field.name, field.value, field.trailing, field.thousands, field.at, field.unit_scale};
   number.seconds = field.seconds;
+  number.gibibytes = field.gibibytes;
   const std::size_t open = field.name.ends_with(')') ? field.name.rfind('(') : std::string_view::npos;
   if (open == std::string_view::npos || open == 0) return number;
   const auto scale = ParseNumber(field.name.substr(open + 1, field.name.size() - open - 2));

@@ -104,12 +104,15 @@ bool MetricRows::FindNames(const NamedNumbers& numbers, const Place& place) {
   return first_metric != 0 && !twice;
 }
 
-// "dt: 123.45ms" under a name whose unit is the second.
-void MetricRows::BringToSeconds(NamedNumbers& numbers) const {
+// "dt: 123.45ms" under a name whose unit is the second, "mem 512MiB" under one whose unit is the gibibyte.
+void MetricRows::BringToUnits(NamedNumbers& numbers) const {
   for (std::size_t i = 0; i < numbers.size(); ++i) {
-    if (numbers[i].seconds == 0 || found_[i] == 0 || !table_.entry(found_[i]).in_seconds) continue;
-    numbers[i].value *= numbers[i].seconds;
-    numbers[i].name_scale *= numbers[i].seconds;
+    if (found_[i] == 0) continue;
+    const auto& entry = table_.entry(found_[i]);
+    const double factor = entry.in_seconds ? numbers[i].seconds : entry.in_gibibytes ? numbers[i].gibibytes : 0;
+    if (factor == 0) continue;
+    numbers[i].value *= factor;
+    numbers[i].name_scale *= factor;
   }
 }
 
@@ -321,7 +324,7 @@ bool MetricRows::TakeLine(const CleanLine& line, bool cut, std::uint32_t line_nu
     return OpenBlock(line.text);
   }
   PlaceLine(metric_line_, place);
-  BringToSeconds(metric_line_.numbers);
+  BringToUnits(metric_line_.numbers);
   running_mean_ = IsKerasBar(metric_line_, line.text);
   AddPoints(metric_line_.numbers, place);
   running_mean_ = false;

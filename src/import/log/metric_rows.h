@@ -79,7 +79,7 @@ class MetricRows {
   };
   // Looks the names up; true when one of them is a metric that the vocabulary knows.
   bool FindNames(const NamedNumbers& numbers, const Place& place);
-  void BringToSeconds(NamedNumbers& numbers) const;
+  void BringToUnits(NamedNumbers& numbers) const;
   // Appends the numbers whose names were looked up last.
   void AddPoints(const NamedNumbers& numbers, const Place& place);
   bool TakeLineByShape(const CleanLine& line, std::uint32_t line_number);

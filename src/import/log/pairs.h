@@ -18,6 +18,7 @@ struct NamedNumber {
   double unit_scale = 1;   // 5k: 1000
   double name_scale = 1;   // lr(1e-4): 1e-4
   double seconds = 0;      // 12.3ms: 1e-3; 0 where the value has no unit of time
+  double gibibytes = 0;    // 512MiB: 1/1024; 0 where the value has no unit of memory
   bool missing = false;    // null or None: perhaps a NaN that the writer's format cannot spell
 };
 

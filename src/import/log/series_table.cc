@@ -69,6 +69,7 @@ std::uint32_t SeriesTable::FindSlowly(std::string_view name, std::int32_t rank, 
   entry.is_loss = meaning && meaning->signal == "loss";
   entry.is_grad_norm = meaning && meaning->signal == "grad_norm";
   entry.in_seconds = meaning && meaning->unit == "s" && meaning->scale == 1;
+  entry.in_gibibytes = meaning && meaning->unit == "GiB" && meaning->scale == 1;
   const auto index = static_cast<std::uint32_t>(entries_.size());
   entries_.push_back(std::move(entry));
   index_.emplace(std::move(key), index);

@@ -34,6 +34,7 @@ class SeriesTable {
     bool is_guess = false;   // "cost" is the loss where nothing else is
     bool is_grad_norm = false;
     bool in_seconds = false;
+    bool in_gibibytes = false;
     bool is_open = false;
     PartBuilder::SeriesId series = 0;
     std::int64_t last_step = -1;
