@@ -25,7 +25,7 @@ TIMED_SIZES = {"width": 64, "context": 64, "threads": 1}
 # Strengths beside the default; where times of all ranks or memory matter, the metrics are kept too.
 STRENGTHS = {
     "lr-too-high": (100, 300, 1000),
-    "no-warmup": (100, 300),
+    "no-warmup": (13, 14),
     "no-clipping": (1, 1.5),
     "non-finite-input": (1,),
     "token-out-of-range": (1,),
@@ -50,6 +50,7 @@ HEALTHY = {
     "healthy-accumulate": "--accumulate 2",
     "healthy-large": "--batch 32",
     "healthy-ranks": "--ranks 2",
+    "healthy-post-norm": "--post-norm --lr 0.04",
 }
 
 

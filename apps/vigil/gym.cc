@@ -17,7 +17,7 @@ constexpr int kInterruptedCode = 130;  // as shells say it of a program that SIG
 constexpr std::string_view kExamples = R"(
 examples:
   vigil gym                                           a sound run of 300 steps, in gym-runs/healthy-s1
-  vigil gym --fault lr-too-high --out bad-run         the same with a learning rate 300 times too high
+  vigil gym --fault lr-too-high --out bad-run         the same with a learning rate 100 times as high
   vigil diagnose bad-run                              what vigil says about it
   vigil gym --fault slow-data --onset 100 --strength 3
   vigil gym --ranks 2 --fault dead-rank               ranks are processes
@@ -35,6 +35,12 @@ struct GymOptions {
   bool quiet = false;
 };
 
+// The true cause first.
+std::string CausesOf(const gym::Fault& fault) {
+  const bool both = !fault.cause.empty() && !fault.alike.empty();
+  return fmt::format("{}{}{}", fault.cause, both ? "," : "", fault.alike);
+}
+
 std::string JsonList(std::string_view words) {
   std::vector<std::string> quoted;
   for (const std::string_view word : Split(words, ',')) quoted.push_back(fmt::format("\"{}\"", word));
@@ -47,8 +53,8 @@ std::string FaultsAsJson() {
     rows.push_back(
         fmt::format("  {{\"name\": \"{}\", \"what\": \"{}\", \"findings\": {}, \"cause\": \"{}\", \"causes\": {}, "
                     "\"strength\": {}, \"unit\": \"{}\", \"ranks\": {}, \"from_start\": {}}}",
-                    fault.name, fault.what, JsonList(fault.findings), Split(fault.causes, ',').front(),
-                    JsonList(fault.causes), FormatExact(fault.strength), fault.unit, fault.ranks, fault.from_start));
+                    fault.name, fault.what, JsonList(fault.findings), fault.cause, JsonList(CausesOf(fault)),
+                    FormatExact(fault.strength), fault.unit, fault.ranks, fault.from_start));
   }
   return "[\n" + Join(rows, ",\n") + "\n]\n";
 }
@@ -59,7 +65,7 @@ std::string FaultsAsText() {
     text += fmt::format("{}\n    {}\n    --strength {} {}{}\n    findings: {}\n    causes: {}\n", fault.name,
                         fault.what, FormatNumber(fault.strength), fault.unit,
                         fault.ranks > 1 ? fmt::format(", --ranks {} or more", fault.ranks) : "", fault.findings,
-                        fault.causes);
+                        CausesOf(fault));
   }
   return text;
 }
@@ -145,6 +151,7 @@ void AddModelOptions(CLI::App& command, gym::Options& run) {
   command.add_option("--width", run.shape.width, "numbers a token is (64)")->type_name("N");
   command.add_option("--heads", run.shape.heads, "attention heads (4)")->type_name("N");
   command.add_option("--context", run.shape.context, "tokens of a sample (64)")->type_name("N");
+  command.add_flag("--post-norm", run.shape.post_norm, "norms behind the sums, as in the first Transformers");
   command.add_option("--batch", run.batch, "samples a rank takes at once (8)")->type_name("N");
   command.add_option("--accumulate", run.accumulate, "batches before a step (1)")->type_name("N");
   command.add_option("--lr", run.lr, "peak learning rate (0.003)")->type_name("X");

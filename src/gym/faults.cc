@@ -15,48 +15,44 @@ namespace {
 constexpr Fault kFaults[] = {
     {"lr-too-high", "the learning rate is a multiple of what the model bears",
      "loss/divergence,grad/explosion,loss/non-finite,grad/non-finite,loss/not-decreasing,loss/plateau", "lr-too-high",
-     100, "times the learning rate", true, 1},
-    {"no-warmup", "no warm-up, at a peak rate that the same run bears after one",
+     "", 100, "times the learning rate", true, 1},
+    {"no-warmup", "no warm-up, with norms behind the sums, at a rate that the same run bears after a warm-up",
      "loss/divergence,grad/explosion,loss/non-finite,grad/non-finite,loss/not-decreasing,loss/plateau,lr/no-warmup",
-     "no-warmup,lr-too-high", 100, "times the learning rate", true, 1},
+     "no-warmup", "lr-too-high", 4, "times the learning rate (with 2 layers 13)", true, 1},
     {"no-clipping", "no clipping, with sample weights whose tail is heavy",
-     "loss/divergence,grad/explosion,loss/non-finite,grad/non-finite,loss/not-decreasing,grad/spike,grad/unstable,loss/"
-     "spike",
-     "no-clipping,lr-too-high,bad-sample", 1, "exponent of the tail (1: weights of 1/u)", true, 1},
-    {"non-finite-input", "one batch has samples whose weight is NaN", "loss/non-finite,grad/non-finite,data/non-finite",
-     "bad-sample,layer-numerics", 1, "samples", false, 1},
+     "loss/divergence,grad/explosion,loss/non-finite,grad/non-finite,loss/not-decreasing,grad/spike,loss/spike",
+     "no-clipping", "lr-too-high,bad-sample", 1, "exponent of the tail (1: weights of 1/u)", true, 1},
+    {"non-finite-input", "one batch has samples whose weight is NaN", "loss/non-finite,grad/non-finite", "bad-sample",
+     "layer-numerics", 1, "samples", false, 1},
     {"token-out-of-range", "one batch has token ids beyond the vocabulary",
-     "data/token-out-of-range,log/index-out-of-range", "bad-config,bad-sample", 1, "tokens", false, 1},
+     "data/token-out-of-range,log/index-out-of-range", "bad-config", "bad-sample", 1, "tokens", false, 1},
     {"layer-log-zero", "a layer takes the logarithm of a coefficient that anneals to 0",
-     "loss/non-finite,grad/non-finite,numerics/first-bad-op", "layer-numerics,bad-sample", 0.1,
-     "factor on the logarithm", false, 1},
-    {"labels-shuffled", "targets belong to other positions", "loss/not-decreasing,loss/plateau",
-     "wrong-targets,frozen-params,objective-mismatch", 1, "share of the targets", true, 1},
-    {"frozen-params", "the optimizer holds the last norm only", "loss/not-decreasing,loss/plateau,probe/frozen-params",
-     "frozen-params,wrong-targets,lr-too-low", 1, "(none)", true, 1},
-    {"host-memory-leak", "every step keeps a block of memory", "memory/leak,memory/growth", "memory-leak-host-ref", 4,
-     "MiB a step", false, 1},
+     "loss/non-finite,grad/non-finite", "layer-numerics", "bad-sample", 0.1, "factor on the logarithm", false, 1},
+    {"labels-shuffled", "targets belong to other positions", "loss/not-decreasing,loss/plateau", "wrong-targets",
+     "frozen-params", 1, "share of the targets", true, 1},
+    {"frozen-params", "the optimizer holds the last norm only", "loss/not-decreasing,loss/plateau", "frozen-params",
+     "wrong-targets,lr-too-low", 1, "(none)", true, 1},
+    {"host-memory-leak", "every step keeps a block of memory", "memory/leak,memory/growth", "memory-leak-host-ref", "",
+     4, "MiB a step", false, 1},
     {"slow-data", "the loader makes every step wait", "throughput/data-starved,throughput/regression", "input-pipeline",
-     1, "times the usual step", false, 1},
+     "", 1, "times the usual step", false, 1},
     {"slow-step", "every step makes passes whose result nobody uses", "throughput/regression",
-     "recompute-or-kernel-change,framework-overhead", 2, "times the work", false, 1},
+     "recompute-or-kernel-change", "", 2, "times the work", false, 1},
     {"straggler-rank", "the last rank makes passes whose result nobody uses",
-     "throughput/straggler,throughput/regression", "recompute-or-kernel-change,thermal-throttle,neighbour-load", 2,
-     "times the work", false, 2},
-    {"dead-rank", "the last rank is killed", "hang/dead-rank,memory/host-oom,log/killed-signal",
-     "rank-died,out-of-host-memory", 9, "signal number", false, 2},
+     "throughput/straggler,throughput/regression", "recompute-or-kernel-change", "neighbour-load", 2, "times the work",
+     false, 2},
+    {"dead-rank", "the last rank is killed", "hang/dead-rank,memory/host-oom,log/killed-signal", "rank-died",
+     "out-of-host-memory", 9, "signal number", false, 2},
     {"hang-rank", "the last rank never comes to the all-reduce",
-     "hang/stalled,hang/missing-rank,hang/dead-rank,log/collective-timeout", "code-path-divergence,rank-died", 1,
+     "hang/stalled,hang/missing-rank,hang/dead-rank,log/collective-timeout", "code-path-divergence", "rank-died", 1,
      "(none)", false, 2},
     {"bit-flip", "one bit of one weight changes",
-     "loss/spike,loss/divergence,loss/non-finite,grad/spike,grad/explosion,grad/non-finite,numerics/rank-desync,"
-     "numerics/silent-corruption",
-     "hardware-corruption,bad-sample,layer-numerics", 30, "number of the bit (23 to 30: exponent)", false, 1},
+     "loss/spike,loss/divergence,loss/non-finite,grad/spike,grad/explosion,grad/non-finite", "",
+     "bad-sample,layer-numerics", 30, "number of the bit (23 to 30: exponent)", false, 1},
     {"resume-without-optimizer", "the checkpoint that is resumed from has weights only",
-     "resume/optimizer-reset,resume/schedule-restart,lr/schedule-break,loss/resume-jump,resume/incomplete-checkpoint",
-     "optimizer-not-saved,scheduler-not-saved", 1, "(none)", false, 1},
+     "lr/schedule-break,loss/resume-jump", "optimizer-not-saved", "scheduler-not-saved", 1, "(none)", false, 1},
     {"resume-data-restart", "the resumed run begins the data anew", "resume/data-restart,data/repeated",
-     "sampler-not-saved", 1, "(none)", false, 1},
+     "sampler-not-saved", "", 1, "(none)", false, 1},
 };
 
 }  // namespace
@@ -82,7 +78,10 @@ bool Sabotage::IsResume(const Options& options) {
 
 Options Sabotage::ChangedSettings(Options options) {
   if (options.fault == "lr-too-high" || options.fault == "no-warmup") options.lr *= options.strength;
-  if (options.fault == "no-warmup") options.warmup = 0;
+  if (options.fault == "no-warmup") {
+    options.warmup = 0;
+    options.shape.post_norm = true;
+  }
   if (options.fault == "no-clipping") options.clip = 0;
   return options;
 }

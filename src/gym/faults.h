@@ -32,7 +32,7 @@ class Sabotage {
   // What is kept after the step and never given back.
   void Leak(std::int64_t step);
 
-  // The run stops a while after `onset` as if killed, and goes on from the checkpoint of that step.
+  // The run is killed a while after `onset`, and goes on from the checkpoint of that step.
   static bool IsResume(const Options& options);
   static bool SavesOptimizer(const Options& options) { return options.fault != "resume-without-optimizer"; }
   static bool RestoresData(const Options& options) { return options.fault != "resume-data-restart"; }

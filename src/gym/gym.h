@@ -24,6 +24,7 @@ struct ModelShape {
   int heads = 4;
   int context = 64;
   int vocabulary = 0;
+  bool post_norm = false;  // norms behind the sums, as in the first Transformers: those need their warm-up
 };
 
 struct Options {
@@ -59,7 +60,8 @@ struct Fault {
   std::string_view name;
   std::string_view what;      // the mechanism
   std::string_view findings;  // by comma: any one is right
-  std::string_view causes;    // by comma: the true one first, then those that the files cannot tell from it
+  std::string_view cause;     // the true one; empty: vigil has no name for it
+  std::string_view alike;     // by comma: causes that the files cannot tell from it
   double strength;            // default
   std::string_view unit;      // what the strength is
   bool from_start;            // acts from the first step: the onset means nothing
@@ -122,7 +124,8 @@ struct Summary {
 //   config.json         the settings
 //   checkpoint-<step>/  weights and optimizer state (safetensors), enough to go on bit for bit
 // `progress` is called by rank 0, in its process, after each step. Fails for settings that cannot be; a run that its
-// fault kills is no failure. Forks when there are several ranks: call it from a process without threads.
+// fault kills is no failure. Forks when there are several ranks or the fault kills: call it from a process without
+// threads.
 Result<Summary> Train(const Options& asked, const std::function<void(const Progress&)>& progress);
 
 // The options of the run that a checkpoint belongs to (folder of the checkpoint or of the run): everything but where

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <csignal>
 
 #include "gym/options.h"
 
@@ -43,7 +44,7 @@ Loop::Loop(const Options& options, const Corpus& corpus, Group& group,
       group_(group),
       progress_(progress),
       pool_(static_cast<int>(options.threads)),
-      model_(options.shape, static_cast<std::size_t>(options.batch), static_cast<std::uint64_t>(options.seed), pool_),
+      model_(tuned_.shape, static_cast<std::size_t>(options.batch), static_cast<std::uint64_t>(options.seed), pool_),
       adam_(model_, options.decay),
       loader_(corpus, options),
       sabotage_(options, group.rank()) {}
@@ -172,7 +173,11 @@ Status Loop::MakeStep(std::int64_t step) {
   measured.grad_norm = std::sqrt(SumOfSquares(model_.gradients()));
   const auto verdict = Ask(step, measured);
   if (!verdict) return Fail(verdict.error().message);
-  if (verdict->action == guard::Action::kGo) Update(measured);
+  if (verdict->action == guard::Action::kGo) {
+    Update(measured);
+  } else {
+    adam_.Rest();
+  }
   place_.loader = loader_.state();
   sabotage_.Leak(step);
   measured.step_s = whole.Lap();
@@ -268,7 +273,8 @@ Status Loop::Run(const Stretch& stretch) {
       group_.board().interrupted.store(true);
       return Say(fmt::format("interrupted in step {}", step));
     }
-    if (step == stretch.stop_after) return {};
+    // Nothing is closed and nobody is told: what stands in files and in shared memory is all that there is.
+    if (step == stretch.killed_after) platform::EndThisProcess(SIGKILL);
   }
   return Say(fmt::format("done after {} steps", options_.steps));
 }

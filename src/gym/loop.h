@@ -15,11 +15,11 @@ namespace vigil::gym {
 
 // From one start of the processes to their end.
 struct Stretch {
-  std::string resume;           // checkpoint to begin from; empty: from new weights
-  bool restore_data = true;     // the place in the data too
-  std::int64_t save_at = 0;     // a checkpoint more
-  bool save_optimizer = true;   // in that one
-  std::int64_t stop_after = 0;  // ends there without a word, as a killed process does; 0: goes on to the last step
+  std::string resume;             // checkpoint to begin from; empty: from new weights
+  bool restore_data = true;       // the place in the data too
+  std::int64_t save_at = 0;       // a checkpoint more
+  bool save_optimizer = true;     // in that one
+  std::int64_t killed_after = 0;  // the processes kill themselves after this step; 0: they go on to the last
 };
 
 class Loop {

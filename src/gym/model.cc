@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
 #include "gym/random.h"
 
@@ -136,8 +137,8 @@ void Model::EmbedBackward(const Batch& batch) {
   }
 }
 
-void Model::Linear(const std::vector<float>& in, const Tensor& weight, float* out, bool add) {
-  Multiply(pool_, rows_, weight.columns, weight.rows, {in.data(), weight.rows, 1}, WeightsOf(weight), out, add);
+void Model::Linear(const float* in, const Tensor& weight, float* out, bool add) {
+  Multiply(pool_, rows_, weight.columns, weight.rows, {in, weight.rows, 1}, WeightsOf(weight), out, add);
 }
 
 void Model::LinearBackward(const std::vector<float>& in, const Tensor& weight, const float* d_out,
@@ -156,14 +157,37 @@ void Model::BackwardNorm(Norm& norm, const Tensor& gain, const float* d_out) {
   NormBackward(pool_, rows_, gain.columns, d_out, WeightsOf(gain), norm.kept(), d_stream_.data(), GradientsOf(gain));
 }
 
+const float* Model::ReadStream(Norm& norm, const Tensor& gain, const std::vector<float>& stream) {
+  if (shape_.post_norm) return stream.data();
+  ForwardNorm(norm, gain, stream);
+  return norm.out.data();
+}
+
+void Model::CloseSum(Norm& norm, const Tensor& gain, std::vector<float>& stream) {
+  if (!shape_.post_norm) return;
+  ForwardNorm(norm, gain, stream);
+  stream = norm.out;
+}
+
+void Model::ReadStreamBackward(Norm& norm, const Tensor& gain) {
+  if (!shape_.post_norm) return BackwardNorm(norm, gain, d_narrow_.data());
+  std::transform(d_stream_.begin(), d_stream_.end(), d_narrow_.begin(), d_stream_.begin(), std::plus<>());
+}
+
+void Model::CloseSumBackward(Norm& norm, const Tensor& gain) {
+  if (!shape_.post_norm) return;
+  d_narrow_ = d_stream_;
+  std::fill(d_stream_.begin(), d_stream_.end(), 0.0F);
+  BackwardNorm(norm, gain, d_narrow_.data());
+}
+
 void Model::ForwardBlock(Block& block, const std::vector<float>& in, float gate) {
-  ForwardNorm(block.norm1, *block.gain1, in);
-  Linear(block.norm1.out, *block.to_qkv, block.qkv.data(), false);
+  Linear(ReadStream(block.norm1, *block.gain1, in), *block.to_qkv, block.qkv.data(), false);
   AttentionForward(pool_, attention_, block.qkv.data(), block.shares.data(), block.attended.data());
   block.middle = in;
-  Linear(block.attended, *block.from_heads, block.middle.data(), true);
-  ForwardNorm(block.norm2, *block.gain2, block.middle);
-  Linear(block.norm2.out, *block.up, block.hidden.data(), false);
+  Linear(block.attended.data(), *block.from_heads, block.middle.data(), true);
+  CloseSum(block.norm1, *block.gain1, block.middle);
+  Linear(ReadStream(block.norm2, *block.gain2, block.middle), *block.up, block.hidden.data(), false);
   const std::size_t wide = block.hidden.size() / rows_;
   ForRows(pool_, rows_, kRowsOfPiece, [&](std::size_t first, std::size_t last) {
     float* const to = block.active.data() + first * wide;
@@ -172,10 +196,12 @@ void Model::ForwardBlock(Block& block, const std::vector<float>& in, float gate)
     if (gate != 1.0F) std::transform(to, to + count, to, [&](float value) { return value * gate; });
   });
   block.out = block.middle;
-  Linear(block.active, *block.down, block.out.data(), true);
+  Linear(block.active.data(), *block.down, block.out.data(), true);
+  CloseSum(block.norm2, *block.gain2, block.out);
 }
 
-void Model::BackwardBlock(Block& block, float gate) {
+void Model::BackwardBlock(Block& block, const std::vector<float>& in, float gate) {
+  CloseSumBackward(block.norm2, *block.gain2);
   LinearBackward(block.active, *block.down, d_stream_.data(), d_wide_);
   const std::size_t wide = block.hidden.size() / rows_;
   ForRows(pool_, rows_, kRowsOfPiece, [&](std::size_t first, std::size_t last) {
@@ -184,12 +210,13 @@ void Model::BackwardBlock(Block& block, float gate) {
     if (gate != 1.0F) std::transform(d, d + count, d, [&](float value) { return value * gate; });
     GeluBackward(block.hidden.data() + first * wide, d, count);
   });
-  LinearBackward(block.norm2.out, *block.up, d_wide_.data(), d_narrow_);
-  BackwardNorm(block.norm2, *block.gain2, d_narrow_.data());
+  LinearBackward(shape_.post_norm ? block.middle : block.norm2.out, *block.up, d_wide_.data(), d_narrow_);
+  ReadStreamBackward(block.norm2, *block.gain2);
+  CloseSumBackward(block.norm1, *block.gain1);
   LinearBackward(block.attended, *block.from_heads, d_stream_.data(), d_narrow_);
   AttentionBackward(pool_, attention_, block.qkv.data(), block.shares.data(), d_narrow_.data(), d_qkv_.data());
-  LinearBackward(block.norm1.out, *block.to_qkv, d_qkv_.data(), d_narrow_);
-  BackwardNorm(block.norm1, *block.gain1, d_narrow_.data());
+  LinearBackward(shape_.post_norm ? in : block.norm1.out, *block.to_qkv, d_qkv_.data(), d_narrow_);
+  ReadStreamBackward(block.norm1, *block.gain1);
 }
 
 double Model::Forward(const Batch& batch) {
@@ -200,7 +227,7 @@ double Model::Forward(const Batch& batch) {
     stream = &blocks_[i].out;
   }
   ForwardNorm(final_, *final_gain_, *stream);
-  Linear(final_.out, *head_, probabilities_.data(), false);
+  Linear(final_.out.data(), *head_, probabilities_.data(), false);
   CrossEntropy(pool_, rows_, Size(shape_.vocabulary), batch.targets, probabilities_.data(), losses_.data());
   double loss = 0;
   for (std::size_t r = 0; r < rows_; ++r) {
@@ -222,7 +249,9 @@ void Model::Backward(const Batch& batch, float scale) {
   LinearBackward(final_.out, *head_, probabilities_.data(), d_narrow_);
   std::fill(d_stream_.begin(), d_stream_.end(), 0.0F);
   BackwardNorm(final_, *final_gain_, d_narrow_.data());
-  for (std::size_t i = blocks_.size(); i-- > 0;) BackwardBlock(blocks_[i], GateOf(i));
+  for (std::size_t i = blocks_.size(); i-- > 0;) {
+    BackwardBlock(blocks_[i], i == 0 ? embedded_ : blocks_[i - 1].out, GateOf(i));
+  }
   EmbedBackward(batch);
 }
 

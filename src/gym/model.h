@@ -1,4 +1,4 @@
-// The GPT: token and position embeddings, pre-norm blocks of attention and MLP, a norm and a head of its own.
+// The GPT: token and position embeddings, blocks of attention and MLP, a norm and a head of its own.
 #pragma once
 
 #include <cstdint>
@@ -73,11 +73,17 @@ class Model {
   void Embed(const Batch& batch);
   void EmbedBackward(const Batch& batch);
   void ForwardBlock(Block& block, const std::vector<float>& in, float gate);
-  void BackwardBlock(Block& block, float gate);
+  void BackwardBlock(Block& block, const std::vector<float>& in, float gate);
+  // Norms stand before the branches, or behind the sums: what a branch reads, what the stream is after it, and the way
+  // back through both (d_narrow_ is the gradient of what the branch read).
+  const float* ReadStream(Norm& norm, const Tensor& gain, const std::vector<float>& stream);
+  void CloseSum(Norm& norm, const Tensor& gain, std::vector<float>& stream);
+  void ReadStreamBackward(Norm& norm, const Tensor& gain);
+  void CloseSumBackward(Norm& norm, const Tensor& gain);
   void ForwardNorm(Norm& norm, const Tensor& gain, const std::vector<float>& in);
   void BackwardNorm(Norm& norm, const Tensor& gain, const float* d_out);
   // out (= or +=) in W, and the way back: gradients of W and of `in`.
-  void Linear(const std::vector<float>& in, const Tensor& weight, float* out, bool add);
+  void Linear(const float* in, const Tensor& weight, float* out, bool add);
   void LinearBackward(const std::vector<float>& in, const Tensor& weight, const float* d_out, std::vector<float>& d_in);
   float GateOf(std::size_t layer) const { return layer == blocks_.size() / 2 ? gate_ : 1.0F; }
   float* WeightsOf(const Tensor& tensor) { return weights_.data() + tensor.offset; }

@@ -1,6 +1,7 @@
 // AdamW and the learning-rate schedule.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -19,6 +20,8 @@ class AdamW {
   // Moves the weights by the model's gradients, which are multiplied by `scale` first. UpdateNorms() tells how far each
   // tensor went.
   void Step(Model& model, ThreadPool& pool, double rate, double scale);
+  // A step that is left out: no tensor went anywhere.
+  void Rest() { std::fill(update_norms_.begin(), update_norms_.end(), 0.0); }
   std::span<const double> UpdateNorms() const { return update_norms_; }
 
   // Leaves a tensor where it is from now on.

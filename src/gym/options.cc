@@ -21,6 +21,7 @@ void ForEachOption(SomeOptions& options, const Visit& visit) {
   visit("width", options.shape.width);
   visit("heads", options.shape.heads);
   visit("context", options.shape.context);
+  visit("post_norm", options.shape.post_norm);
   visit("steps", options.steps);
   visit("seed", options.seed);
   visit("batch", options.batch);
@@ -146,23 +147,26 @@ Result<Options> FromText(const std::map<std::string, std::string>& text, const s
 
 std::vector<std::pair<std::string, std::string>> SettingsOf(const Options& options) {
   const auto whole = [](std::int64_t value) { return std::to_string(value); };
-  return {{"learning_rate", FormatExact(options.lr)},
-          {"lr_scheduler_type", "cosine"},
-          {"warmup_steps", whole(options.warmup)},
-          {"max_grad_norm", FormatExact(options.clip)},
-          {"weight_decay", FormatExact(options.decay)},
-          {"max_steps", whole(options.steps)},
-          {"batch_size", whole(options.batch)},
-          {"gradient_accumulation_steps", whole(options.accumulate)},
-          {"world_size", whole(options.ranks)},
-          {"seed", whole(options.seed)},
-          {"logging_steps", "1"},
-          {"num_layers", whole(options.shape.layers)},
-          {"hidden_size", whole(options.shape.width)},
-          {"num_heads", whole(options.shape.heads)},
-          {"seq_length", whole(options.shape.context)},
-          {"vocab_size", whole(options.shape.vocabulary)},
-          {"precision", "fp32"}};
+  std::vector<std::pair<std::string, std::string>> settings = {
+      {"learning_rate", FormatExact(options.lr)},
+      {"lr_scheduler_type", "cosine"},
+      {"warmup_steps", whole(options.warmup)},
+      {"max_grad_norm", FormatExact(options.clip)},
+      {"weight_decay", FormatExact(options.decay)},
+      {"max_steps", whole(options.steps)},
+      {"batch_size", whole(options.batch)},
+      {"gradient_accumulation_steps", whole(options.accumulate)},
+      {"world_size", whole(options.ranks)},
+      {"seed", whole(options.seed)},
+      {"logging_steps", "1"},
+      {"num_layers", whole(options.shape.layers)},
+      {"hidden_size", whole(options.shape.width)},
+      {"num_heads", whole(options.shape.heads)},
+      {"seq_length", whole(options.shape.context)},
+      {"vocab_size", whole(options.shape.vocabulary)},
+      {"precision", "fp32"}};
+  if (options.shape.post_norm) settings.emplace_back("norm_position", "post");
+  return settings;
 }
 
 std::string ConfigJson(const Options& options) {

@@ -18,7 +18,7 @@ struct Job {
 };
 
 std::vector<Stretch> StretchesOf(const Options& options) {
-  if (!Sabotage::IsResume(options) || !options.resume.empty()) {
+  if (!Sabotage::IsResume(options) || !options.resume.empty() || options.onset >= options.steps) {
     Stretch whole;
     whole.resume = options.resume;
     return {whole};
@@ -26,7 +26,7 @@ std::vector<Stretch> StretchesOf(const Options& options) {
   Stretch before;
   before.save_at = options.onset;
   before.save_optimizer = Sabotage::SavesOptimizer(options);
-  before.stop_after = std::min(options.steps, options.onset + std::max<std::int64_t>(1, options.steps / 20));
+  before.killed_after = std::min(options.steps, options.onset + std::max<std::int64_t>(1, options.steps / 20));
   Stretch after;
   after.resume = fmt::format("{}/checkpoint-{}", options.out, options.onset);
   after.restore_data = Sabotage::RestoresData(options);
@@ -44,12 +44,14 @@ int RunRank(const Job& job, Group& group, int rank, const Stretch& stretch) {
   return 1;
 }
 
-// Starts the ranks, waits for them, and ends those that are left when one has died.
+// Starts the ranks, waits for them, and ends those that are left when one has died. Of processes that the stretch kills
+// it says nothing: whoever kills a job kills its launcher too.
 class Launcher {
  public:
   Launcher(const Job& job, Group& group) : job_(job), group_(group) {}
 
   Status Run(const Stretch& stretch) {
+    killed_after_ = stretch.killed_after;
     for (int rank = 0; rank < group_.ranks(); ++rank) {
       const auto process = platform::ForkChild([&] { return RunRank(job_, group_, rank, stretch); });
       if (!process) {
@@ -82,9 +84,10 @@ class Launcher {
   }
 
   void NoteEnd(int rank, const platform::ChildEnd& end) {
-    if (end.code == 0 && end.signal == 0) return;
-    if (died_at_ == 0) died_at_ = platform::MonotonicNs();
     const Board::Seat& seat = group_.board().seats[rank];
+    const bool as_planned = end.signal == SIGKILL && seat.step.load() == killed_after_;
+    if (as_planned || (end.code == 0 && end.signal == 0)) return;
+    if (died_at_ == 0) died_at_ = platform::MonotonicNs();
     const std::string how = end.signal != 0      ? fmt::format("was killed by signal {}", end.signal)
                             : seat.failed.load() ? fmt::format("failed: {}", seat.message)
                                                  : fmt::format("ended with exit code {}", end.code);
@@ -110,12 +113,13 @@ class Launcher {
   Group& group_;
   std::map<int, int> rank_of_;  // by process
   std::uint64_t died_at_ = 0;   // first death
+  std::int64_t killed_after_ = 0;
   bool ended_others_ = false;
   std::string death_;
 };
 
 Result<std::string> RunStretch(const Job& job, Group& group, const Stretch& stretch) {
-  if (group.ranks() == 1)
+  if (group.ranks() == 1 && stretch.killed_after == 0)
     return RunRank(job, group, 0, stretch) == 0 ? "" : std::string(group.board().seats[0].message);
   Launcher launcher(job, group);
   if (const Status ran = launcher.Run(stretch); !ran) return Fail(ran.error().message);

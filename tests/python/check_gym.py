@@ -1,8 +1,8 @@
 """Computes what the gym's model and optimizer compute, with PyTorch, and compares loss, gradients and AdamW.
 
 usage: check_gym.py DUMP
-DUMP is the program tests/python/dump_gym.cc. Exits 77 ("not run") where torch is absent; VIGIL_PYTHON names an
-interpreter that has it, the gym's own is tried too.
+DUMP is the program tests/python/dump_gym.cc. Exits 77 ("not run") where torch is absent: `bench/peers/install.sh torch`
+makes build/torch, which is looked for, as is the environment of the trainers in gym; VIGIL_PYTHON names another.
 """
 
 import json
@@ -14,7 +14,8 @@ import tempfile
 from pathlib import Path
 
 NOT_RUN = 77
-GYM = Path(__file__).resolve().parents[2] / "gym" / ".venv" / "bin" / "python"
+ROOT = Path(__file__).resolve().parents[2]
+INTERPRETERS = (ROOT / "build" / "torch" / "bin" / "python", ROOT / "gym" / ".venv" / "bin" / "python")
 
 
 def read(path, torch):
@@ -40,15 +41,24 @@ def loss_of(weights, metadata, torch):
     def norm(x, name):
         return functional.layer_norm(x, (width,), weight=weights[name], eps=1e-5)
 
+    post = metadata["post_norm"] == "1"
+
+    def read(x, name):
+        return x if post else norm(x, name)
+
+    def close(x, name):
+        return norm(x, name) if post else x
+
     x = weights["embed.tokens"][inputs] + weights["embed.positions"]
     for layer in range(int(metadata["layers"])):
         block = f"blocks.{layer}."
-        qkv = norm(x, block + "norm1") @ weights[block + "attn.qkv"]
+        qkv = read(x, block + "norm1") @ weights[block + "attn.qkv"]
         q, k, v = (p.reshape(samples, context, heads, -1).transpose(1, 2) for p in qkv.split(width, dim=-1))
         attended = functional.scaled_dot_product_attention(q, k, v, is_causal=True)
-        x = x + attended.transpose(1, 2).reshape(samples, context, width) @ weights[block + "attn.out"]
-        hidden = functional.gelu(norm(x, block + "norm2") @ weights[block + "mlp.up"], approximate="tanh")
-        x = x + hidden @ weights[block + "mlp.down"]
+        heads_out = attended.transpose(1, 2).reshape(samples, context, width)
+        x = close(x + heads_out @ weights[block + "attn.out"], block + "norm1")
+        hidden = functional.gelu(read(x, block + "norm2") @ weights[block + "mlp.up"], approximate="tanh")
+        x = close(x + hidden @ weights[block + "mlp.down"], block + "norm2")
     logits = norm(x, "norm") @ weights["head"]
     losses = functional.cross_entropy(logits.reshape(-1, logits.shape[-1]), targets, reduction="none")
     factors = torch.tensor([float(w) for w in metadata["weights"].split()], dtype=logits.dtype)
@@ -83,12 +93,12 @@ def compare(what, ours, theirs, tolerance):
     assert worst < tolerance, f"{what}: {worst} is not below {tolerance}"
 
 
-def check(dump):
+def check(dump, *form):
     import torch
 
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "gym.safetensors")
-        subprocess.run([dump, path], check=True)
+        subprocess.run([dump, path, *form], check=True)
         metadata, tensors = read(path, torch)
     before, gradients, after = (part(tensors, prefix) for prefix in ("w0.", "g.", "w2."))
     weights = {name: t.double().requires_grad_() for name, t in before.items()}
@@ -104,13 +114,15 @@ def main():
     try:
         import torch  # noqa: F401
     except ImportError:
-        other = os.environ.get("VIGIL_PYTHON") or str(GYM)
+        there = [str(path) for path in INTERPRETERS if path.exists()]
+        other = os.environ.get("VIGIL_PYTHON") or (there[0] if there else "")
         if sys.executable == other or not os.path.exists(other):
-            print("not run: torch is absent (VIGIL_PYTHON names an interpreter that has it)")
+            print("not run: torch is absent (bench/peers/install.sh torch)")
             sys.exit(NOT_RUN)
         os.environ["VIGIL_PYTHON"] = other
         os.execv(other, [other, *sys.argv])
     check(sys.argv[1])
+    check(sys.argv[1], "post")
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
 // Writes what the gym's model and optimizer compute on one random batch, for another implementation to compare with.
 //
-// usage: dump_gym FILE   a safetensors file: w0.* weights, g.* gradients, w2.* weights after two steps of AdamW;
-// tokens,
-//                        targets, sample weights and the loss stand in the metadata
+// usage: dump_gym FILE [post]   a safetensors file: w0.* weights, g.* gradients, w2.* weights after two steps of AdamW;
+//                               tokens, targets, sample weights and the loss stand in the metadata. With `post` the
+//                               norms stand behind the sums.
 #include <fmt/format.h>
 
 #include <cstdio>
@@ -20,6 +20,7 @@ constexpr std::size_t kSamples = 3;
 template <class Values>
 std::string Words(const Values& values) {
   std::vector<std::string> words;
+  words.reserve(values.size());
   for (const auto value : values) words.push_back(fmt::format("{}", value));
   return Join(words, " ");
 }
@@ -43,9 +44,11 @@ void Add(const Model& model, const std::string& prefix, const std::vector<float>
   }
 }
 
-int Dump(const char* path) {
+int Dump(const char* path, bool post_norm) {
   platform::ThreadPool pool(1);
-  Model model(kShape, kSamples, 3, pool);
+  ModelShape shape = kShape;
+  shape.post_norm = post_norm;
+  Model model(shape, kSamples, 3, pool);
   AdamW adam(model, 0.1);
   Random random(9);
   // Far enough from the start that every part matters.
@@ -67,6 +70,7 @@ int Dump(const char* path) {
                                                        {"weights", Words(batch.weights)},
                                                        {"loss", FormatExact(loss)},
                                                        {"layers", "3"},
+                                                       {"post_norm", post_norm ? "1" : "0"},
                                                        {"heads", "2"},
                                                        {"context", "32"}};
   const std::string content = WriteSafetensors(metadata, tensors);
@@ -76,4 +80,7 @@ int Dump(const char* path) {
 }  // namespace
 }  // namespace vigil::gym
 
-int main(int count, char** arguments) { return count == 2 ? vigil::gym::Dump(arguments[1]) : 2; }
+int main(int count, char** arguments) {
+  const bool post_norm = count == 3 && std::string_view(arguments[2]) == "post";
+  return count == 2 || post_norm ? vigil::gym::Dump(arguments[1], post_norm) : 2;
+}

@@ -39,6 +39,22 @@ TEST(GymGuard, ANanThatKillsTheRunIsLeftOut) {
   EXPECT_THAT(ReadText(folder / "saved/train.log"), HasSubstr("guard: step 20: the loss is nan; left out"));
 }
 
+// What the step before did to the weights is not told of a step that was left out.
+TEST(GymGuard, AStepThatIsLeftOutMovesNoWeight) {
+  const Folder folder;
+  Options options = WithGuard("non-finite-input", "skip");
+  options.stats_every = 1;
+  TrainInto(folder / "run", options);
+  const std::string metrics = ReadText(folder / "run/metrics.jsonl");
+  const auto lines = Split(metrics, '\n');
+  const auto row = std::find_if(lines.begin(), lines.end(), [](auto line) {
+    return line.starts_with("{\"step\": 20,") && line.find("update_ratio") != std::string_view::npos;
+  });
+  ASSERT_NE(row, lines.end());
+  EXPECT_THAT(std::string(*row), HasSubstr("\"update_ratio/head\": 0,"));
+  EXPECT_THAT(std::string(row[1]), HasSubstr("\"update_ratio/head\": 0.0"));
+}
+
 TEST(GymGuard, AFlippedBitIsRolledBack) {
   const Folder folder;
   Options options = WithGuard("bit-flip", "rollback");

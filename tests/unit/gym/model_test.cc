@@ -95,9 +95,16 @@ void Stir(Model& model) {
   for (float& weight : model.weights()) weight += static_cast<float>(0.15 * random.Normal());
 }
 
-TEST(Model, GradientsAreTheSlopesOfTheLoss) {
+// Where the norms stand changes the way back.
+class Gradients : public testing::TestWithParam<bool> {};
+INSTANTIATE_TEST_SUITE_P(Norms, Gradients, testing::Bool(),
+                         [](const auto& post) { return post.param ? "behind" : "before"; });
+
+TEST_P(Gradients, AreTheSlopesOfTheLoss) {
   ThreadPool pool(2);
-  Model model(kShape, 2, 7, pool);
+  ModelShape shape = kShape;
+  shape.post_norm = GetParam();
+  Model model(shape, 2, 7, pool);
   Stir(model);
   Batch batch = RandomBatch(kShape, 2, 5);
   batch.weights = {0.5F, 2.0F};
