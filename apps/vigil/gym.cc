@@ -177,6 +177,8 @@ void AddRunOptions(CLI::App& command, gym::Options& run) {
       .add_option("--guard-control", run.guard_control, "file that changes the guard while it runs (DIR/guard.toml)")
       ->type_name("FILE");
   command.add_flag("--journal", run.journal, "record into journals (rank-<n>.vigil) instead of metrics.jsonl");
+  command.add_flag_callback(
+      "--no-metrics", [&run] { run.metrics = false; }, "train.log alone: neither journals nor metrics.jsonl");
   command.add_option("--save-every", run.save_every, "steps between checkpoints (only at the end)")->type_name("N");
   command.add_option("--eval-every", run.eval_every, "steps between evaluations, 0 for none (50)")->type_name("N");
   command.add_option("--stats-every", run.stats_every, "steps between per-layer statistics, 0 for none (10)")

@@ -86,7 +86,6 @@ std::size_t Loader::NextWindow() {
 
 Batch Loader::Empty() const {
   Batch batch;
-  batch.samples = samples_;
   batch.inputs.resize(samples_ * context_);
   batch.targets.resize(samples_ * context_);
   batch.weights.assign(samples_, 1.0F);

@@ -44,6 +44,7 @@ struct Options {
   std::int64_t stats_every = 10;  // per-layer statistics
   double timeout_s = 10;          // how long a rank waits for the others before it gives up
   bool journal = false;           // record into a journal instead of metrics.jsonl
+  bool metrics = true;            // false: nothing is measured and told but what train.log holds
   std::string guard;              // what the guard does about a bad step: a policy by name; empty: there is no guard
   std::string guard_control;      // file that changes the guard while it runs; empty: guard.toml in the run's folder
   std::string fault;              // name of a fault; empty: a sound run

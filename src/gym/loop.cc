@@ -55,13 +55,19 @@ double Loop::TokensPerSecond(double seconds) const {
   return static_cast<double>(options_.batch * options_.accumulate * options_.shape.context * options_.ranks) / seconds;
 }
 
-Status Loop::Open(const Stretch& stretch) {
+Status Loop::OpenRecorder() {
+  if (!options_.metrics) return {};
   const std::string rank = group_.ranks() == 1 ? "" : fmt::format("_rank{}", group_.rank());
   auto recorder = options_.journal ? RecordJournal(options_.out, group_.rank(), group_.ranks())
                                    : RecordJsonLines(fmt::format("{}/metrics{}.jsonl", options_.out, rank));
   if (!recorder) return Fail(recorder.error().message);
   recorder_ = std::move(*recorder);
   for (const auto& [key, value] : SettingsOf(tuned_)) recorder_->Setting(key, value);
+  return {};
+}
+
+Status Loop::Open(const Stretch& stretch) {
+  if (Status opened = OpenRecorder(); !opened) return opened;
   if (is_first()) {
     auto log = platform::LineFile::Append(options_.out + "/train.log");
     if (!log) return Fail(log.error().message);
@@ -80,7 +86,7 @@ Status Loop::Open(const Stretch& stretch) {
   if (!place) return Fail(place.error().message);
   place_ = *place;
   if (stretch.restore_data) loader_.Restore(place_.loader);
-  recorder_->Tell(place_.step, {Happening::kResume, "", model::Severity::kInfo, "resumed from " + stretch.resume});
+  Tell(place_.step, {Happening::kResume, "", model::Severity::kInfo, "resumed from " + stretch.resume});
   return Say(fmt::format("resumed from {} at step {}{}", stretch.resume, place_.step,
                          optimizer_found ? "" : ", weights only"));
 }
@@ -127,7 +133,7 @@ Result<Verdict> Loop::Ask(std::int64_t step, const Measured& measured) {
   auto verdict = overseer_->Judge(step, measured.loss, measured.grad_norm);
   if (!verdict) return verdict;
   for (const Note& note : verdict->notes) {
-    recorder_->Tell(step, note);
+    Tell(step, note);
     if (const Status said = Say("guard: " + note.text); !said) return Fail(said.error().message);
   }
   return verdict;
@@ -143,7 +149,7 @@ Status Loop::SetBack(std::int64_t step, std::int64_t to) {
   place_ = *place;
   sabotage_.MovePast(step);
   overseer_->NoteRollback(to);
-  recorder_->Tell(to, {Happening::kResume, "", model::Severity::kInfo, "resumed from " + folder});
+  Tell(to, {Happening::kResume, "", model::Severity::kInfo, "resumed from " + folder});
   return Say(fmt::format("resumed from {} at step {}", folder, to));
 }
 
@@ -184,7 +190,7 @@ Status Loop::MakeStep(std::int64_t step) {
   const double busy_s = measured.step_s - measured.data_s;
   usual_s_ = usual_s_ == 0 ? busy_s : 0.9 * usual_s_ + 0.1 * busy_s;
   const bool evaluates = options_.eval_every > 0 && step % options_.eval_every == 0;
-  const bool records_layers = options_.stats_every > 0 && step % options_.stats_every == 0;
+  const bool records_layers = recorder_ && options_.stats_every > 0 && step % options_.stats_every == 0;
   if (records_layers) RecordLayers(step);
   if (records_layers) RecordActivations(step);
   if (evaluates) measured.eval_loss = model_.Forward(loader_.HeldOut());
@@ -193,8 +199,7 @@ Status Loop::MakeStep(std::int64_t step) {
   return verdict->action == guard::Action::kRollback ? SetBack(step, verdict->rollback_to) : Status();
 }
 
-Status Loop::Report(std::int64_t step, const Measured& measured) {
-  const double tokens_per_s = TokensPerSecond(measured.step_s);
+void Loop::Record(std::int64_t step, const Measured& measured, double tokens_per_s) {
   const std::pair<const char*, double> scalars[] = {
       {"loss", measured.loss},
       {"lr", measured.rate},
@@ -210,6 +215,11 @@ Status Loop::Report(std::int64_t step, const Measured& measured) {
   if (measured.eval_loss >= 0) recorder_->Scalar("val_loss", step, measured.eval_loss);
   recorder_->Batch(step, measured.fingerprint);
   recorder_->StepDone(step);
+}
+
+Status Loop::Report(std::int64_t step, const Measured& measured) {
+  const double tokens_per_s = TokensPerSecond(measured.step_s);
+  if (recorder_) Record(step, measured, tokens_per_s);
   if (!is_first()) return {};
   Board& board = group_.board();
   if (board.last_step.exchange(step) == 0) board.first_loss.store(measured.loss);
@@ -249,7 +259,7 @@ Status Loop::Save(std::int64_t step, bool with_optimizer) {
   if (!is_first()) return {};
   const auto folder = SaveCheckpoint(options_.out, options_, place_, model_, adam_, with_optimizer);
   if (!folder) return Fail(folder.error().message);
-  recorder_->Tell(step, {Happening::kCheckpoint, *folder, model::Severity::kInfo, "saved " + *folder});
+  Tell(step, {Happening::kCheckpoint, *folder, model::Severity::kInfo, "saved " + *folder});
   if (overseer_ && with_optimizer) overseer_->NoteCheckpoint(step);
   return Say(fmt::format("saved {}", *folder));
 }
@@ -259,7 +269,7 @@ Status Loop::Run(const Stretch& stretch) {
   while (place_.step < options_.steps) {
     const std::int64_t step = place_.step + 1;
     if (Status made = MakeStep(step); !made) {
-      recorder_->Tell(step, {Happening::kFailure, "", model::Severity::kError, made.error().message});
+      Tell(step, {Happening::kFailure, "", model::Severity::kError, made.error().message});
       static_cast<void>(Say("error: " + made.error().message));
       return made;
     }

@@ -51,6 +51,11 @@ class Loop {
   void Update(const Measured& measured);
   Status SetBack(std::int64_t step, std::int64_t to);
   Status Report(std::int64_t step, const Measured& measured);
+  Status OpenRecorder();
+  void Record(std::int64_t step, const Measured& measured, double tokens_per_s);
+  void Tell(std::int64_t step, const Note& note) {
+    if (recorder_) recorder_->Tell(step, note);
+  }
   void RecordLayers(std::int64_t step);
   void RecordActivations(std::int64_t step);
   Status Save(std::int64_t step, bool with_optimizer);
@@ -68,7 +73,7 @@ class Loop {
   Loader loader_;
   Sabotage sabotage_;
   std::unique_ptr<platform::LineFile> log_;
-  std::unique_ptr<Recorder> recorder_;
+  std::unique_ptr<Recorder> recorder_;  // nullptr: nothing is recorded
   std::unique_ptr<Overseer> overseer_;
   Place place_;
   double usual_s_ = 0;  // of a step without waiting, over the last few

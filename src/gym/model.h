@@ -13,7 +13,6 @@ namespace vigil::gym {
 
 // What is trained on in one pass. Targets are the inputs moved by one; weights are those of the samples in the loss.
 struct Batch {
-  std::size_t samples = 0;
   std::vector<std::int32_t> inputs;  // samples x context
   std::vector<std::int32_t> targets;
   std::vector<float> weights;     // of each sample
@@ -50,7 +49,6 @@ class Model {
     return flat.subspan(tensor.offset, tensor.size());
   }
   const std::vector<Tensor>& tensors() const { return tensors_; }
-  const ModelShape& shape() const { return shape_; }
 
   // What leaves block `layer` in the last Forward.
   std::span<const float> OutputOf(int layer) const { return blocks_[static_cast<std::size_t>(layer)].out; }

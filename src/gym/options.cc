@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "guard/guard.h"
+#include "gym/json.h"
 #include "gym/kernels.h"
 #include "gym/ranks.h"
 #include "platform/platform.h"
@@ -172,8 +173,7 @@ std::vector<std::pair<std::string, std::string>> SettingsOf(const Options& optio
 std::string ConfigJson(const Options& options) {
   std::vector<std::string> lines;
   for (const auto& [key, value] : SettingsOf(options)) {
-    const std::string_view quote = ParseNumber(value) ? "" : "\"";
-    lines.push_back(fmt::format("  \"{}\": {}{}{}", key, quote, value, quote));
+    lines.push_back(fmt::format("  {}: {}", QuoteJson(key), ParseNumber(value) ? value : QuoteJson(value)));
   }
   return "{\n" + Join(lines, ",\n") + "\n}\n";
 }

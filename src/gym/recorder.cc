@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "gym/gym.h"
+#include "gym/json.h"
 #include "platform/platform.h"
 
 namespace vigil::gym {
@@ -19,15 +20,6 @@ std::string JsonNumber(double value) {
 std::string_view NameOf(Happening kind) {
   constexpr std::string_view kNames[] = {"resumed", "checkpoint", "failed", "decision"};
   return kNames[static_cast<std::size_t>(kind)];
-}
-
-std::string Escaped(std::string_view text) {
-  std::string escaped;
-  for (const char c : text) {
-    if (c == '"' || c == '\\') escaped += '\\';
-    escaped += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
-  }
-  return escaped;
 }
 
 // A recorder must never stop the training: what cannot be written is lost.
@@ -46,7 +38,7 @@ class JsonLines : public Recorder {
   void Tell(std::int64_t step, const Note& note) override {
     const std::string name = note.name.empty() ? std::string(NameOf(note.kind)) : note.name;
     static_cast<void>(file_.Write(
-        fmt::format("{{\"step\": {}, \"event\": \"{}\", \"text\": \"{}\"}}\n", step, name, Escaped(note.text))));
+        fmt::format("{{\"step\": {}, \"event\": \"{}\", \"text\": {}}}\n", step, name, QuoteJson(note.text))));
   }
 
   void Batch(std::int64_t step, std::uint64_t fingerprint) override {

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "codec/codec.h"
+#include "gym/json.h"
 
 namespace vigil::gym {
 namespace {
@@ -15,19 +16,6 @@ using codec::JsonToken;
 
 constexpr std::uint64_t kMostHeaderBytes = 16U << 20U;
 static_assert(std::endian::native == std::endian::little, "numbers are copied as they stand");
-
-std::string Quoted(std::string_view text) {
-  std::string quoted = "\"";
-  for (const char c : ValidUtf8(text)) {
-    if (c == '"' || c == '\\') quoted += '\\';
-    if (static_cast<unsigned char>(c) < 0x20) {
-      quoted += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
-    } else {
-      quoted += c;
-    }
-  }
-  return quoted + "\"";
-}
 
 // Walks the header: an object of objects, the metadata among them.
 class HeaderReader {
@@ -90,7 +78,7 @@ std::string WriteSafetensors(const std::map<std::string, std::string>& metadata,
   std::string header = "{\"__metadata__\":{";
   for (const auto& [key, value] : metadata) {
     if (header.back() != '{') header += ',';
-    header += Quoted(key) + ":" + Quoted(value);
+    header += QuoteJson(key) + ":" + QuoteJson(value);
   }
   header += "}";
   std::size_t offset = 0;
@@ -98,8 +86,8 @@ std::string WriteSafetensors(const std::map<std::string, std::string>& metadata,
     const std::string shape =
         tensor.rows == 1 ? fmt::format("[{}]", tensor.columns) : fmt::format("[{},{}]", tensor.rows, tensor.columns);
     const std::size_t end = offset + tensor.values.size_bytes();
-    header += fmt::format(",{}:{{\"dtype\":\"F32\",\"shape\":{},\"data_offsets\":[{},{}]}}", Quoted(tensor.name), shape,
-                          offset, end);
+    header += fmt::format(",{}:{{\"dtype\":\"F32\",\"shape\":{},\"data_offsets\":[{},{}]}}", QuoteJson(tensor.name),
+                          shape, offset, end);
     offset = end;
   }
   header += "}";

@@ -28,7 +28,7 @@ std::vector<Stretch> StretchesOf(const Options& options) {
   before.save_optimizer = Sabotage::SavesOptimizer(options);
   before.killed_after = std::min(options.steps, options.onset + std::max<std::int64_t>(1, options.steps / 20));
   Stretch after;
-  after.resume = fmt::format("{}/checkpoint-{}", options.out, options.onset);
+  after.resume = CheckpointFolder(options.out, options.onset);
   after.restore_data = Sabotage::RestoresData(options);
   return {before, after};
 }

@@ -28,7 +28,6 @@ std::string Words(const Values& values) {
 Batch MakeBatch() {
   Random random(5);
   Batch batch;
-  batch.samples = kSamples;
   for (std::size_t i = 0; i < kSamples * static_cast<std::size_t>(kShape.context); ++i) {
     batch.inputs.push_back(static_cast<std::int32_t>(random.Below(static_cast<std::uint64_t>(kShape.vocabulary))));
     batch.targets.push_back(static_cast<std::int32_t>(random.Below(static_cast<std::uint64_t>(kShape.vocabulary))));

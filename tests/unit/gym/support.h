@@ -63,7 +63,6 @@ inline std::string StateOf(const std::string& run, std::int64_t step) {
 inline Batch RandomBatch(const ModelShape& shape, std::size_t samples, std::uint64_t seed) {
   Random random(seed);
   Batch batch;
-  batch.samples = samples;
   for (std::size_t i = 0; i < samples * static_cast<std::size_t>(shape.context); ++i) {
     batch.inputs.push_back(static_cast<std::int32_t>(random.Below(static_cast<std::uint64_t>(shape.vocabulary))));
     batch.targets.push_back(static_cast<std::int32_t>(random.Below(static_cast<std::uint64_t>(shape.vocabulary))));

@@ -57,6 +57,19 @@ TEST(Train, WritesALineAStepAndWhatARecorderTakes) {
   EXPECT_THAT(ReadText(folder / "run/config.json"), HasSubstr("\"max_grad_norm\": 1"));
 }
 
+TEST(Train, WithoutMetricsThereIsTheLogAloneAndTheSameBits) {
+  const Folder folder;
+  TrainInto(folder / "told", SmallOptions());
+  Options options = SmallOptions();
+  options.metrics = false;
+  options.journal = true;
+  TrainInto(folder / "silent", options);
+  EXPECT_EQ(CountLines(ReadText(folder / "silent/train.log"), "step "), 12U);
+  EXPECT_FALSE(std::filesystem::exists(folder / "silent/metrics.jsonl"));
+  EXPECT_FALSE(std::filesystem::exists(folder / "silent/rank-0.vigil"));
+  EXPECT_EQ(StateOf(folder / "silent", 12), StateOf(folder / "told", 12));
+}
+
 // A recorder changes no bit of what it records; what it kept is read by another module's reader.
 TEST(Train, RecordsIntoAJournalOfEachRank) {
   const Folder folder;
