@@ -64,12 +64,14 @@ class ProgressBar {
   ProgressBar& operator=(const ProgressBar&) = delete;
   ProgressBar(ProgressBar&&) = delete;
   ProgressBar& operator=(ProgressBar&&) = delete;
+  // `total` 0: how many there are is still being found out, `done` so far.
   void Show(std::size_t done, std::size_t total);
 
  private:
   bool active_;
   bool drawn_ = false;
-  std::size_t percent_ = 0;
+  static constexpr std::size_t kNoPercent = 101;  // none was drawn yet
+  std::size_t percent_ = kNoPercent;
 };
 
 }  // namespace vigil::app

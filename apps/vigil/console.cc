@@ -90,7 +90,13 @@ ProgressBar::~ProgressBar() {
 
 void ProgressBar::Show(std::size_t done, std::size_t total) {
   constexpr std::size_t kCells = 24;
-  if (!active_ || total == 0) return;
+  if (!active_) return;
+  if (total == 0) {
+    const std::string line = fmt::format("\r\x1b[Klooking through folders: {} files", FormatCount(done));
+    drawn_ = platform::WriteText(kStderr, line).value_or(false) || drawn_;
+    percent_ = kNoPercent;
+    return;
+  }
   const std::size_t percent = std::min<std::size_t>(done, total) * 100 / total;
   if (drawn_ && percent == percent_) return;
   percent_ = percent;

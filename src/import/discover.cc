@@ -22,7 +22,7 @@ struct Candidate {
 // Finds the files to read: each once, in the order of the paths given and by name within a folder.
 class Search {
  public:
-  explicit Search(Imported& imported) : imported_(imported) {}
+  Search(Imported& imported, const Progress& progress) : imported_(imported), progress_(progress) {}
 
   void Add(const std::string& path) {
     ++root_;
@@ -42,7 +42,11 @@ class Search {
  private:
   void AddFolder(const std::string& path) {
     std::vector<std::pair<std::string, std::string>> unreadable;
-    const auto entries = platform::ListFiles(path, kMostFiles, unreadable);
+    const std::size_t before_it = walked_;
+    const auto entries = platform::ListFiles(path, kMostFiles, unreadable, [&](std::size_t found) {
+      if (progress_) progress_(before_it + found, 0);
+    });
+    walked_ += entries.size();
     const bool said = !unreadable.empty();
     for (auto& [where, reason] : unreadable) imported_.unread.push_back({where, reason});
     const std::size_t before = files_.size();
@@ -67,6 +71,8 @@ class Search {
   }
 
   Imported& imported_;
+  const Progress& progress_;
+  std::size_t walked_ = 0;  // files in the folders so far
   std::vector<Candidate> files_;
   std::size_t root_ = 0;
   std::set<std::string> seen_;
@@ -180,7 +186,7 @@ std::string_view WhyIgnored(std::string_view path) {
 
 Imported ImportPaths(const std::vector<std::string>& paths, const Progress& progress) {
   Imported imported;
-  Search search(imported);
+  Search search(imported, progress);
   for (const std::string& path : paths) search.Add(path);
   std::vector<model::Run> parts;
   std::vector<Looked> looked(paths.size());

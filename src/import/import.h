@@ -146,7 +146,8 @@ struct Imported {
   std::vector<model::Unread> ignored;  // recognised as nothing of ours (weights, source code): listed on request
 };
 
-// Called now and then while importing: files done, files in all.
+// Called now and then while importing: files done, files in all. While folders are still walked `total` is 0 and `done`
+// says how many files were found.
 using Progress = std::function<void(std::size_t done, std::size_t total)>;
 
 // The path that stands for standard input.

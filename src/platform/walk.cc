@@ -22,11 +22,14 @@ bool IsUninteresting(std::string_view folder) {
 using Place = std::pair<std::uint64_t, std::uint64_t>;
 Place PlaceOf(const Entry& entry) { return {entry.identity.device, entry.identity.inode}; }
 
+constexpr std::size_t kFilesBetweenCalls = 2048;  // some milliseconds
+
 // Walks real folders first and what links lead to afterwards, so that each file has its real path where it has one.
 class Walk {
  public:
-  Walk(std::string root, std::size_t limit, std::vector<std::pair<std::string, std::string>>& unreadable)
-      : root_(std::move(root)), limit_(limit), unreadable_(unreadable), folders_{root_} {
+  Walk(std::string root, std::size_t limit, std::vector<std::pair<std::string, std::string>>& unreadable,
+       const std::function<void(std::size_t)>& found)
+      : root_(std::move(root)), limit_(limit), unreadable_(unreadable), found_(found), folders_{root_} {
     if (const auto entry = Stat(root_)) entered_.insert(PlaceOf(*entry));
   }
 
@@ -64,6 +67,8 @@ class Walk {
     }
     if (entry->kind != EntryKind::kFolder) {
       (link ? linked_files_ : files_).push_back(std::move(*entry));
+      const std::size_t count = files_.size() + linked_files_.size();
+      if (found_ && count % kFilesBetweenCalls == 0) found_(count);
     } else if (!IsUninteresting(path.filename().string())) {
       if (link) {
         linked_folders_.push_back(std::move(*entry));
@@ -98,6 +103,7 @@ class Walk {
   std::string root_;
   std::size_t limit_;
   std::vector<std::pair<std::string, std::string>>& unreadable_;
+  const std::function<void(std::size_t)>& found_;
   std::vector<std::string> folders_;
   std::vector<Entry> files_;
   std::vector<Entry> linked_files_;
@@ -109,8 +115,9 @@ class Walk {
 }  // namespace
 
 std::vector<Entry> ListFiles(const std::string& folder, std::size_t limit,
-                             std::vector<std::pair<std::string, std::string>>& unreadable) {
-  return Walk(folder, limit, unreadable).Run();
+                             std::vector<std::pair<std::string, std::string>>& unreadable,
+                             const std::function<void(std::size_t)>& found) {
+  return Walk(folder, limit, unreadable, found).Run();
 }
 
 }  // namespace vigil::platform

@@ -2,11 +2,12 @@
 
 usage: check_exports.py VIGIL RUNS...
 VIGIL is the program, RUNS folders with sick and healthy runs. What each file says must be what `--json` says. Packages
-(junitparser, sarif-pydantic, prometheus-client) check the form where they are installed; the structure is checked in any
-case.
+(junitparser, sarif-pydantic, prometheus-client) check the form where they are installed, and jsonschema with the official
+schema that VIGIL_SARIF_SCHEMA names (gym/clients/setup.sh fetches it); the structure is checked in any case.
 """
 
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -73,7 +74,19 @@ def check_sarif(path, report):
     need(sorted(result["level"] for result in run["results"]) == levels, "levels of the results")
     if package := optional("sarif_pydantic"):
         package.Sarif.model_validate(text)
+    check_sarif_schema(text)
     return len(findings)
+
+
+def check_sarif_schema(text):
+    named = os.environ.get("VIGIL_SARIF_SCHEMA")
+    if named is None:
+        print("not run: SARIF against its schema: VIGIL_SARIF_SCHEMA names none")
+    elif package := optional("jsonschema"):
+        schema = json.loads(Path(named).read_text())
+        errors = package.validators.validator_for(schema)(schema).iter_errors(text)
+        first = next(errors, None)
+        need(first is None, f"SARIF against its schema: {first and first.message} at {first and list(first.path)}")
 
 
 def check_openmetrics(path, report):

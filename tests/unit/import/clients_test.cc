@@ -218,5 +218,25 @@ TEST(DeepSpeedClient, TheTablesOfItsMonitorBelongToTheRunAboveThem) {
   EXPECT_EQ(run.Find("lr")->steps.front(), 16) << "the batch";
 }
 
+TEST(TorchtitanClient, LogAndEventFileAreOneRun) {
+  const model::Run run = RunIn("clients/torchtitan");
+  EXPECT_THAT(run.sources, SizeIs(2));
+  EXPECT_EQ(run.framework, "torchtitan");
+  ASSERT_NE(run.Find("loss"), nullptr);
+  EXPECT_THAT(run.Find("loss")->values, SizeIs(24));
+  EXPECT_LT(run.Find("loss")->values.back(), 4);
+  ASSERT_NE(run.Find("eval_loss"), nullptr);
+  EXPECT_THAT(run.Find("eval_loss")->values, SizeIs(4));
+  EXPECT_THAT(run.Find("grad_norm")->values, SizeIs(24));
+}
+
+TEST(AxolotlClient, SettingsLogEventFileAndStateAreOneRun) {
+  const model::Run run = RunIn("clients/axolotl");
+  EXPECT_THAT(run.sources, SizeIs(4));
+  ASSERT_NE(run.Find("loss"), nullptr);
+  EXPECT_THAT(run.Find("loss")->values, SizeIs(16));
+  EXPECT_THAT(run.Find("eval_loss")->steps, SizeIs(2));
+}
+
 }  // namespace
 }  // namespace vigil::import

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 
@@ -46,6 +47,17 @@ class PlatformTest : public testing::Test {
   std::string folder_;
   std::vector<std::pair<std::string, std::string>> unreadable_;
 };
+
+TEST_F(PlatformTest, TellsHowManyFilesItHasFoundSoFar) {
+  constexpr std::size_t kFiles = 5000;
+  for (std::size_t i = 0; i < kFiles; ++i) std::ofstream(Path(std::to_string(i)));
+  std::vector<std::size_t> told;
+  EXPECT_EQ(ListFiles(folder_, 2 * kFiles, unreadable_, [&](std::size_t found) { told.push_back(found); }).size(),
+            kFiles);
+  ASSERT_FALSE(told.empty());
+  EXPECT_TRUE(std::is_sorted(told.begin(), told.end()));
+  EXPECT_LE(told.back(), kFiles);
+}
 
 TEST_F(PlatformTest, ReadsAFileToItsEnd) {
   auto file = File::Open(Write("log", "hello"));
