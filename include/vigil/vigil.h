@@ -124,7 +124,8 @@ typedef struct vigil_series_options {
 
 #define VIGIL_SERIES_OPTIONS_INIT {sizeof(vigil_series_options), 0, 0, 0, NULL, NULL, 0, 0}
 
-/* Opens a series, once: the same name and labels give the same handle. Allocates. `options` may be null. */
+/* Opens a series, once: the same name and labels give the same handle. Allocates. `options` may be null. Name, unit and
+ * labels together have at most 64 KiB. */
 VIGIL_API int vigil_series_open(vigil_run run, const char* name, const vigil_series_options* options,
                                 vigil_series* series);
 /* Records a value, any bits of it. */

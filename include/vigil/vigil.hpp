@@ -1,13 +1,14 @@
-// vigil for C++17: a thin face over vigil.h. Nothing throws; a run that could not be opened records nothing, and says
-// so when asked.
+// vigil for C++17: a thin face over vigil.h. Nothing in it throws or allocates (making the strings that it is given is
+// the caller's); a run that could not be opened records nothing, and says so when asked.
 #ifndef VIGIL_VIGIL_HPP
 #define VIGIL_VIGIL_HPP
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <initializer_list>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "vigil/vigil.h"
 
@@ -64,7 +65,11 @@ class Run {
     given.world_size = options.world_size;
     code_ = vigil_run_open(&given, &handle_);
   }
-  explicit Run(const std::string& folder) noexcept : Run(Folder(folder)) {}
+  explicit Run(const std::string& folder) noexcept {
+    vigil_run_options given = VIGIL_RUN_OPTIONS_INIT;
+    given.folder = folder.c_str();
+    code_ = vigil_run_open(&given, &handle_);
+  }
   Run(const Run&) = delete;
   Run& operator=(const Run&) = delete;
   Run(Run&& other) noexcept
@@ -86,18 +91,22 @@ class Run {
   int Flush(std::uint32_t timeout_ms = 1000) const noexcept { return vigil_run_flush(handle_, timeout_ms); }
 
   using Labels = std::initializer_list<std::pair<const char*, const char*>>;
-  vigil::Series Series(const std::string& name, Labels labels = {}, const char* unit = nullptr) const {
-    std::vector<vigil_label> given;
-    for (const auto& label : labels) given.push_back({label.first, label.second});
+  // With more than 32 labels it is none.
+  vigil::Series Series(const std::string& name, Labels labels = {}, const char* unit = nullptr) const noexcept {
+    constexpr std::size_t kMostLabels = 32;
+    std::array<vigil_label, kMostLabels> given = {};
+    std::size_t count = 0;
+    if (labels.size() > kMostLabels) return vigil::Series();
+    for (const auto& label : labels) given[count++] = {label.first, label.second};
     vigil_series_options options = VIGIL_SERIES_OPTIONS_INIT;
     options.unit = unit;
     options.labels = given.data();
-    options.label_count = static_cast<std::uint32_t>(given.size());
+    options.label_count = static_cast<std::uint32_t>(count);
     vigil_series handle = {0};
     vigil_series_open(handle_, name.c_str(), &options, &handle);
     return vigil::Series(handle);
   }
-  vigil::Tensor Tensor(const std::string& what, const std::string& layer) const {
+  vigil::Tensor Tensor(const std::string& what, const std::string& layer) const noexcept {
     vigil_tensor handle = {0};
     vigil_tensor_open(handle_, what.c_str(), layer.c_str(), &handle);
     return vigil::Tensor(handle);
@@ -122,11 +131,6 @@ class Run {
   }
 
  private:
-  static RunOptions Folder(const std::string& folder) {
-    RunOptions options;
-    options.folder = folder;
-    return options;
-  }
   vigil_run handle_ = {0};
   int code_ = VIGIL_INVALID;
 };

@@ -26,6 +26,14 @@ std::optional<BlockHeader> ParseHeader(std::string_view bytes) {
   return header;
 }
 
+bool HoldsBlock(std::string_view bytes) {
+  for (std::size_t at = bytes.find(kSync); at != std::string_view::npos; at = bytes.find(kSync, at + 1)) {
+    const auto header = ParseHeader(bytes.substr(at));
+    if (header && header->stored_bytes <= kMostStoredBytes) return true;
+  }
+  return false;
+}
+
 struct Decoder::State {
   State(Visitor& to, std::uint64_t at, std::uint32_t number) : visitor(to), offset(at), due(number) {}
 
@@ -33,6 +41,9 @@ struct Decoder::State {
   std::uint64_t offset;  // of the next byte
   std::uint32_t due;     // number of the next block
   std::uint64_t samples = 0;
+  std::uint64_t things = 0;     // seen so far: entries, labels, columns, keys
+  std::uint64_t raw_bytes = 0;  // unpacked so far
+  std::uint64_t wasted = 0;     // bytes looked through in blocks that were none
   bool refused = false;
   bool searching = false;
   std::uint64_t damaged_from = 0;
@@ -49,11 +60,18 @@ struct Decoder::State {
     Input input(bytes.substr(kMagic.size()));
     const auto major = input.Raw<std::uint16_t>();
     const auto minor = input.Raw<std::uint16_t>();
-    if (!bytes.starts_with(kMagic)) {
-      Refuse("does not begin like a journal");
-    } else if (major == 0 || major > kMajor) {
+    const auto checksum = input.Raw<std::uint32_t>();
+    const bool is_checked = checksum == HeaderChecksum(bytes.substr(0, kFileHeaderBytes));
+    const bool is_known = major >= 1 && major <= kMajor;
+    if (bytes.starts_with(kMagic) && is_checked && !is_known) {
       Refuse(fmt::format("journal of format {}.{}, this vigil reads up to {}.x: read it with a newer one", major, minor,
                          kMajor));
+    } else if (!bytes.starts_with(kMagic) || (!is_checked && checksum != 0) || !is_known) {
+      // Writers of format 1.0 left the checksum out: then the version can be nothing but 1.0.
+      constexpr std::size_t kEnough = std::size_t{64} << 10U;
+      if (!last && bytes.size() < kEnough && !HoldsBlock(bytes)) return 0;
+      if (!HoldsBlock(bytes)) Refuse("does not begin like a journal");
+      if (!refused) visitor.OnDamage(0, kFileHeaderBytes, 0, "a damaged beginning");
     }
     offset = kFileHeaderBytes;
     return kFileHeaderBytes;
@@ -77,20 +95,20 @@ struct Decoder::State {
     searching = false;
   }
 
-  // A block whose header is sound stands here. Numbers tell whether anything is missing before it.
+  // A sound block stands here. Numbers tell whether anything is missing before it. One that is due says that the bytes
+  // before were an unfinished write, made good by this block.
   void Place(std::uint32_t number) {
-    // A number that is due says that the bytes before were an unfinished write, made good by this block.
-    if (number == due) {
-      searching = false;
-      return;
-    }
-    const std::uint32_t missing = number - due;
-    constexpr std::uint32_t kBackwards = 1U << 31U;
+    if (number == due) return;
     if (!searching) {
       damaged_from = offset;
       reason = "blocks are missing";
     }
-    ReportDamage(offset, missing < kBackwards ? missing : 0);
+    ReportDamage(offset, number - due);
+  }
+
+  bool WasRead(std::uint32_t number) const {
+    constexpr std::uint32_t kBackwards = 1U << 31U;
+    return number - due >= kBackwards;
   }
 
   bool Unpack(const BlockHeader& header, std::string_view stored, std::string_view& payload) {
@@ -101,6 +119,8 @@ struct Decoder::State {
     if (header.storage != kStoredZstd || !zstd) return false;
     const unsigned long long size = ZSTD_getFrameContentSize(stored.data(), stored.size());
     if (size > kMostRawBytes) return false;  // also when it is unknown
+    raw_bytes += size;
+    if (raw_bytes > kSpareRawBytes + kMostRawPerByte * (offset + stored.size())) return false;
     raw.resize(static_cast<std::size_t>(size));
     const std::size_t made = ZSTD_decompressDCtx(zstd.get(), raw.data(), raw.size(), stored.data(), stored.size());
     if (ZSTD_isError(made) != 0 || made != size) return false;
@@ -111,11 +131,37 @@ struct Decoder::State {
   // Null when the block is fine, else what is wrong with it.
   const char* ReadBlock(const BlockHeader& header, std::string_view stored) {
     if (codec::Crc32c(stored) != header.payload_crc) return "wrong checksum of a block";
-    if (header.kind != kDataBlock) return nullptr;
     std::string_view payload;
-    if (!Unpack(header, stored, payload)) return "a block that cannot be unpacked";
-    const std::uint64_t most = kMostSamplesPerByte * (kBlockHeaderBytes + stored.size());
-    return ReadPayload(payload, most, column, samples, visitor) ? nullptr : "a block that makes no sense";
+    if (header.kind == kDataBlock && !Unpack(header, stored, payload)) return "a block that cannot be unpacked";
+    if (WasRead(header.number)) {
+      visitor.OnDamage(offset, offset + kBlockHeaderBytes + stored.size(), 0, "a block that was there before");
+      return nullptr;
+    }
+    Place(header.number);
+    due = header.number;
+    if (header.kind == kDataBlock) {
+      Allowance allowance;
+      allowance.samples = kMostSamplesPerByte * (kBlockHeaderBytes + stored.size());
+      const std::uint64_t most = kSpareThings + kMostThingsPerByte * (offset + kBlockHeaderBytes + stored.size());
+      allowance.things = most - std::min(most, things);
+      const std::uint64_t before = allowance.things;
+      const bool whole = ReadPayload(payload, allowance, column, samples, visitor);
+      things += before - allowance.things;
+      if (allowance.exceeded) return "a block that unfolds to too much";
+      if (!whole) return "a block that makes no sense";
+    }
+    ++due;
+    searching = false;
+    return nullptr;
+  }
+
+  // How far to go on behind the front of `rest`, where a block with a sound header is damaged. Headers that overlap
+  // could have the same bytes looked through over and over: from some point on their word is taken for their size.
+  std::size_t PassDamaged(std::string_view rest, std::size_t size, bool last) {
+    constexpr std::uint64_t kSpareWaste = std::uint64_t{16} << 20U;
+    wasted += size;
+    if (wasted > kSpareWaste + offset) return size;
+    return std::max<std::size_t>(1, SearchFrom(rest, 1, last));
   }
 
   // Bytes of `rest` that can be left behind while searching: up to the next place that may be a block.
@@ -146,14 +192,11 @@ struct Decoder::State {
       Damaged("cut");
       return std::max<std::size_t>(1, SearchFrom(rest, 1, last));
     }
-    Place(header->number);
     if (const char* wrong = ReadBlock(*header, rest.substr(kBlockHeaderBytes, header->stored_bytes))) {
       // The block is due still: when a killed process left half of it, it stands whole behind.
-      due = header->number;
       Damaged(wrong);
-      return std::max<std::size_t>(1, SearchFrom(rest, 1, last));
+      return PassDamaged(rest, size, last);
     }
-    due = header->number + 1;
     return size;
   }
 

@@ -29,6 +29,26 @@ void PutSection(std::string& out, Section section, std::string_view content) {
   PutText(out, content);
 }
 
+std::uint64_t LabelsIn(std::string_view definition) {
+  Input input(definition);
+  input.Varint();
+  input.Text();
+  input.Text();
+  input.Bytes(3);
+  return input.Varint();
+}
+
+// zstd passes over frames of this kind: a magic number, a size, bytes.
+void PadFrame(std::string& packed, std::size_t least) {
+  constexpr std::uint32_t kSkippable = 0x184d2a50;
+  constexpr std::size_t kHead = 8;
+  if (packed.size() >= least) return;
+  const std::size_t zeros = least - std::min(least, packed.size() + kHead);
+  PutRaw(packed, kSkippable);
+  PutRaw(packed, static_cast<std::uint32_t>(zeros));
+  packed.append(zeros, '\0');
+}
+
 std::string_view Shortened(std::string_view text) { return text.substr(0, kMostTextBytes); }
 
 }  // namespace
@@ -46,11 +66,16 @@ std::string EncodeHeader(const BlockHeader& header) {
   return out + fields;
 }
 
+std::uint32_t HeaderChecksum(std::string_view file_header) {
+  const std::uint32_t checksum = codec::Crc32c(file_header.substr(0, kFileHeaderBytes - sizeof(std::uint32_t)));
+  return checksum == 0 ? 1 : checksum;
+}
+
 std::string FileHeader() {
   std::string out(kMagic);
   PutRaw(out, kMajor);
   PutRaw(out, kMinor);
-  PutRaw(out, std::uint32_t{0});
+  PutRaw(out, HeaderChecksum(out));
   return out;
 }
 
@@ -124,6 +149,7 @@ struct BlockBuilder::State {
   std::vector<Column> columns;  // by series
   std::vector<std::uint32_t> touched;
   std::size_t samples = 0;
+  std::uint64_t things = 0;  // entries, labels, columns and keys
   std::array<Entries, kSections> entries;
   std::string begin;
   std::string clock;
@@ -145,6 +171,7 @@ struct BlockBuilder::State {
     Entries& into = entries[static_cast<std::size_t>(to)];
     ++into.count;
     PutText(into.bytes, entry);
+    things += 1 + (to == Section::kDefinitions ? LabelsIn(entry) : 0);
   }
 
   // Threads are emptied one after another: a series that several of them record is put in order of time.
@@ -194,18 +221,21 @@ struct BlockBuilder::State {
     if (!end.empty()) PutSection(payload, Section::kEnd, end);
   }
 
-  // The payload as it is stored: packed where that helps and the limit of samples per byte holds.
+  // The payload as it is stored: packed where that helps, and padded where it would unfold to too much.
   std::string_view Stored(std::uint8_t& storage) {
-    const std::size_t least = samples / kMostSamplesPerByte + 1;
+    const std::size_t least =
+        std::max({samples / kMostSamplesPerByte, (things + 2) / kMostThingsPerByte, payload.size() / kMostRawPerByte}) +
+        1;
     storage = kStoredAsIs;
     if (payload.size() >= kFirstPackedBytes && zstd) {
       packed.resize(ZSTD_compressBound(payload.size()));
       const std::size_t size =
           ZSTD_compressCCtx(zstd.get(), packed.data(), packed.size(), payload.data(), payload.size(), kZstdLevel);
-      const bool useful = ZSTD_isError(size) == 0 && size < payload.size() && size >= least;
-      if (useful) {
+      if (ZSTD_isError(size) == 0 && std::max(size, least) < payload.size()) {
         storage = kStoredZstd;
-        return std::string_view(packed).substr(0, size);
+        packed.resize(size);
+        PadFrame(packed, least);
+        return packed;
       }
     }
     if (payload.size() < least) payload.resize(least, '\0');
@@ -216,6 +246,7 @@ struct BlockBuilder::State {
     for (const std::uint32_t series : touched) columns[series].Clear();
     touched.clear();
     samples = 0;
+    things = 0;
     for (Entries& each : entries) {
       each.count = 0;
       each.bytes.clear();
@@ -236,6 +267,7 @@ void BlockBuilder::Add(std::uint32_t series, std::int64_t step, double value, st
   if (column.values.empty()) {
     column.series = series;
     state_->touched.push_back(series);
+    ++state_->things;
   }
   column.steps.push_back(step);
   column.times_ms.push_back(static_cast<std::int64_t>(time_ms));
@@ -245,7 +277,7 @@ void BlockBuilder::Add(std::uint32_t series, std::int64_t step, double value, st
 
 void BlockBuilder::AddEntry(Section section, std::string_view entry) {
   const bool known = std::find(kEntrySections.begin(), kEntrySections.end(), section) != kEntrySections.end();
-  if (known) state_->Put(section, entry);
+  if (known && entry.size() <= kMostEntryBytes) state_->Put(section, entry);
   if (section == Section::kEnd) state_->end = entry;
 }
 
@@ -266,6 +298,7 @@ void BlockBuilder::AddBegin(const Begin& begin) {
   std::string& out = state_->begin;
   out.clear();
   PutVarint(out, pairs.size());
+  state_->things += pairs.size();
   for (const auto& [key, value] : pairs) {
     PutText(out, Shortened(key));
     PutText(out, Shortened(value));
@@ -312,6 +345,7 @@ void BlockBuilder::Finish(std::uint32_t number, std::string& out) {
   state_->MakePayload();
   BlockHeader header;
   const std::string_view stored = state_->Stored(header.storage);
+  assert(stored.size() <= kMostStoredBytes);
   header.stored_bytes = static_cast<std::uint32_t>(stored.size());
   header.payload_crc = codec::Crc32c(stored);
   header.number = number;

@@ -106,9 +106,11 @@ struct End {
 
 inline constexpr std::string_view kMagic("\x89VIGIL\r\n", 8);
 inline constexpr std::uint16_t kMajor = 1;
-inline constexpr std::uint16_t kMinor = 0;
+inline constexpr std::uint16_t kMinor = 1;
 
 // ---- writing
+
+inline constexpr std::size_t kMostDefinitionBytes = std::size_t{64} << 10U;  // of one definition as an entry
 
 // The bytes of one entry of the sections that hold texts: what the ring carries and the file holds.
 std::string EncodeEntry(const Definition& definition);
@@ -155,6 +157,9 @@ std::string FileHeader();
 std::string FileName(std::int32_t rank, std::int32_t part);
 
 // ---- reading
+
+// Whether the sound header of a block stands somewhere in it.
+bool HoldsBlock(std::string_view bytes);
 
 // What a decoder finds, in the order of the file. Spans and views are valid during the call.
 class Visitor {

@@ -23,20 +23,20 @@ Enum ToEnum(std::uint8_t value, Enum last) {
 
 // Calls `read` with each entry; false when the content is not a list of entries, or an entry lacks a field.
 template <class Read>
-bool ForEntries(std::string_view content, Read&& read) {
+bool ForEntries(std::string_view content, Allowance& allowance, Read&& read) {
   Input input(content);
   const std::uint64_t count = input.Varint();
   for (std::uint64_t i = 0; i < count; ++i) {
     Input entry(input.Text());
-    if (!input.ok()) return false;
+    if (!input.ok() || !allowance.Take()) return false;
     read(entry);
-    if (!entry.ok()) return false;
+    if (!entry.ok() || allowance.exceeded) return false;
   }
   return input.ok();
 }
 
-bool ReadDefinitions(std::string_view content, Visitor& visitor) {
-  return ForEntries(content, [&](Input& entry) {
+bool ReadDefinitions(std::string_view content, Allowance& allowance, Visitor& visitor) {
+  return ForEntries(content, allowance, [&](Input& entry) {
     Definition it;
     const std::uint64_t id = entry.Varint();
     it.id = static_cast<std::uint32_t>(std::min<std::uint64_t>(id, std::numeric_limits<std::uint32_t>::max()));
@@ -47,6 +47,7 @@ bool ReadDefinitions(std::string_view content, Visitor& visitor) {
     it.clipping = ToEnum(entry.Raw<std::uint8_t>(), model::Clipping::kAfter);
     const std::uint64_t labels = entry.Varint();
     for (std::uint64_t i = 0; i < labels && entry.ok(); ++i) {
+      if (!allowance.Take()) return;
       std::string key(entry.Text());
       it.labels.emplace_back(std::move(key), std::string(entry.Text()));
     }
@@ -54,8 +55,8 @@ bool ReadDefinitions(std::string_view content, Visitor& visitor) {
   });
 }
 
-bool ReadEvents(std::string_view content, Visitor& visitor) {
-  return ForEntries(content, [&](Input& entry) {
+bool ReadEvents(std::string_view content, Allowance& allowance, Visitor& visitor) {
+  return ForEntries(content, allowance, [&](Input& entry) {
     Event it;
     it.time_ms = entry.Varint();
     it.step = entry.Zigzag();
@@ -68,8 +69,8 @@ bool ReadEvents(std::string_view content, Visitor& visitor) {
   });
 }
 
-bool ReadSettings(std::string_view content, Visitor& visitor) {
-  return ForEntries(content, [&](Input& entry) {
+bool ReadSettings(std::string_view content, Allowance& allowance, Visitor& visitor) {
+  return ForEntries(content, allowance, [&](Input& entry) {
     Setting it;
     it.time_ms = entry.Varint();
     it.key = entry.Text();
@@ -78,8 +79,8 @@ bool ReadSettings(std::string_view content, Visitor& visitor) {
   });
 }
 
-bool ReadBatches(std::string_view content, Visitor& visitor) {
-  return ForEntries(content, [&](Input& entry) {
+bool ReadBatches(std::string_view content, Allowance& allowance, Visitor& visitor) {
+  return ForEntries(content, allowance, [&](Input& entry) {
     Batch it;
     it.time_ms = entry.Varint();
     it.step = entry.Zigzag();
@@ -88,8 +89,8 @@ bool ReadBatches(std::string_view content, Visitor& visitor) {
   });
 }
 
-bool ReadArtifacts(std::string_view content, Visitor& visitor) {
-  return ForEntries(content, [&](Input& entry) {
+bool ReadArtifacts(std::string_view content, Allowance& allowance, Visitor& visitor) {
+  return ForEntries(content, allowance, [&](Input& entry) {
     Artifact it;
     it.time_ms = entry.Varint();
     it.step = entry.Zigzag();
@@ -99,8 +100,8 @@ bool ReadArtifacts(std::string_view content, Visitor& visitor) {
   });
 }
 
-bool ReadPositions(std::string_view content, Visitor& visitor) {
-  return ForEntries(content, [&](Input& entry) {
+bool ReadPositions(std::string_view content, Allowance& allowance, Visitor& visitor) {
+  return ForEntries(content, allowance, [&](Input& entry) {
     Position it;
     it.lane = static_cast<std::uint32_t>(entry.Varint());
     it.position = entry.Varint();
@@ -109,8 +110,8 @@ bool ReadPositions(std::string_view content, Visitor& visitor) {
   });
 }
 
-bool ReadLosses(std::string_view content, Visitor& visitor) {
-  return ForEntries(content, [&](Input& entry) {
+bool ReadLosses(std::string_view content, Allowance& allowance, Visitor& visitor) {
+  return ForEntries(content, allowance, [&](Input& entry) {
     Loss it;
     it.time_ms = entry.Varint();
     it.lane = static_cast<std::uint32_t>(entry.Varint());
@@ -119,15 +120,14 @@ bool ReadLosses(std::string_view content, Visitor& visitor) {
   });
 }
 
-bool ReadSamples(std::string_view content, std::uint64_t most, Column& column, std::uint64_t& samples,
+bool ReadSamples(std::string_view content, Allowance& allowance, Column& column, std::uint64_t& samples,
                  Visitor& visitor) {
   Input input(content);
   const std::uint64_t columns = input.Varint();
   column.Clear();
-  std::uint64_t left = most;
   for (std::uint64_t i = 0; i < columns; ++i) {
-    if (!input.ok() || !DecodeColumn(input, left, column)) return false;
-    left -= column.values.size();
+    if (!input.ok() || !allowance.Take() || !DecodeColumn(input, allowance.samples, column)) return false;
+    allowance.samples -= column.values.size();
     samples += column.values.size();
     const auto* const times = reinterpret_cast<const std::uint64_t*>(column.times_ms.data());
     visitor.OnSamples(column.series, column.steps, {times, column.times_ms.size()}, column.values);
@@ -135,14 +135,15 @@ bool ReadSamples(std::string_view content, std::uint64_t most, Column& column, s
   return input.ok();
 }
 
-bool ReadBegin(std::string_view content, Visitor& visitor) {
+bool ReadBegin(std::string_view content, Allowance& allowance, Visitor& visitor) {
   Begin begin;
-  if (!ParseBegin(content, begin)) return false;
+  if (!ParseBegin(content, allowance, begin)) return false;
   visitor.OnBegin(begin);
   return true;
 }
 
-bool ReadClock(std::string_view content, Visitor& visitor) {
+bool ReadClock(std::string_view content, Allowance& allowance, Visitor& visitor) {
+  if (!allowance.Take()) return false;
   Input input(content);
   ClockPair clock;
   clock.monotonic_ns = input.Varint();
@@ -151,7 +152,8 @@ bool ReadClock(std::string_view content, Visitor& visitor) {
   return input.ok();
 }
 
-bool ReadEnd(std::string_view content, Visitor& visitor) {
+bool ReadEnd(std::string_view content, Allowance& allowance, Visitor& visitor) {
+  if (!allowance.Take()) return false;
   Input input(content);
   End end;
   end.status = input.Zigzag();
@@ -160,7 +162,7 @@ bool ReadEnd(std::string_view content, Visitor& visitor) {
   return input.ok();
 }
 
-using ReadSection = bool (*)(std::string_view content, Visitor& visitor);
+using ReadSection = bool (*)(std::string_view content, Allowance& allowance, Visitor& visitor);
 
 ReadSection ReaderOf(Section section) {
   switch (section) {
@@ -218,34 +220,32 @@ bool SetKey(Begin& begin, std::string_view key, std::string_view value) {
 
 }  // namespace
 
-bool ParseBegin(std::string_view content, Begin& begin) {
+bool ParseBegin(std::string_view content, Allowance& allowance, Begin& begin) {
   Input input(content);
   const std::uint64_t count = input.Varint();
   for (std::uint64_t i = 0; i < count && input.ok(); ++i) {
     const std::string_view key = input.Text();
     const std::string_view value = input.Text();
+    if (!allowance.Take()) return false;
     if (input.ok() && !SetKey(begin, key, value)) begin.others.emplace_back(key, value);
   }
   return input.ok();
 }
 
-bool ReadPayload(std::string_view payload, std::uint64_t most, Column& scratch, std::uint64_t& samples,
+bool ReadPayload(std::string_view payload, Allowance& allowance, Column& scratch, std::uint64_t& samples,
                  Visitor& visitor) {
   Input input(payload);
-  std::uint64_t left = most;
   while (!input.empty()) {
     const auto section = static_cast<Section>(input.Raw<std::uint8_t>());
     if (section == Section::kPadding) return true;
     const std::string_view content = input.Text();
     if (!input.ok()) return false;
     if (section == Section::kSamples) {
-      const std::uint64_t before = samples;
-      if (!ReadSamples(content, left, scratch, samples, visitor)) return false;
-      left -= samples - before;
+      if (!ReadSamples(content, allowance, scratch, samples, visitor)) return false;
       continue;
     }
     const ReadSection read = ReaderOf(section);
-    if (read != nullptr && !read(content, visitor)) return false;
+    if (read != nullptr && !read(content, allowance, visitor)) return false;
   }
   return true;
 }

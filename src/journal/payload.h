@@ -9,11 +9,24 @@
 
 namespace vigil::journal {
 
-// False when the payload does not parse or holds more than `most` samples; what stands before that has been visited.
-bool ReadPayload(std::string_view payload, std::uint64_t most, Column& scratch, std::uint64_t& samples,
+// How much more may be read.
+struct Allowance {
+  std::uint64_t samples = 0;
+  std::uint64_t things = 0;  // entries, labels, columns and keys
+  bool exceeded = false;
+
+  bool Take(std::uint64_t count = 1) {
+    exceeded = exceeded || count > things;
+    if (!exceeded) things -= count;
+    return !exceeded;
+  }
+};
+
+// False when the payload does not parse or holds more than is allowed; what stands before that has been visited.
+bool ReadPayload(std::string_view payload, Allowance& allowance, Column& scratch, std::uint64_t& samples,
                  Visitor& visitor);
 
 // The content of a begin section.
-bool ParseBegin(std::string_view content, Begin& begin);
+bool ParseBegin(std::string_view content, Allowance& allowance, Begin& begin);
 
 }  // namespace vigil::journal

@@ -17,7 +17,14 @@ inline constexpr std::uint8_t kStoredAsIs = 0;
 inline constexpr std::uint8_t kStoredZstd = 1;
 inline constexpr std::uint32_t kMostStoredBytes = 1U << 20U;
 inline constexpr std::uint32_t kMostRawBytes = 4U << 20U;
+// What a stored byte may unfold to, so that a small file cannot become a large one. Things are entries, labels, columns
+// and keys. A writer keeps to it in every block; a reader over the file, with something to spare: older writers knew
+// the limit of samples alone.
 inline constexpr std::uint64_t kMostSamplesPerByte = 4;
+inline constexpr std::uint64_t kMostThingsPerByte = 1;
+inline constexpr std::uint64_t kMostRawPerByte = 100;
+inline constexpr std::uint64_t kSpareThings = 1U << 16U;
+inline constexpr std::uint64_t kSpareRawBytes = std::uint64_t{64} << 20U;
 inline constexpr std::size_t kMostTextBytes = std::size_t{64} << 10U;    // of one field of an entry
 inline constexpr std::size_t kMostEntryBytes = std::size_t{256} << 10U;  // three fields and some numbers
 
@@ -106,6 +113,9 @@ struct BlockHeader {
   std::uint32_t payload_crc = 0;
   std::uint32_t number = 0;
 };
+
+// Of the first bytes of a file's header; never 0.
+std::uint32_t HeaderChecksum(std::string_view file_header);
 
 std::string EncodeHeader(const BlockHeader& header);
 // The header at the front of `bytes` (at least kBlockHeaderBytes), nullopt when there is none or it is damaged.

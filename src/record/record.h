@@ -39,9 +39,10 @@ struct Options {
   std::string name;
   std::int32_t rank = 0;
   std::int32_t world = 1;
-  std::uint32_t flush_interval_ms = 250;  // at least 1
+  std::uint32_t flush_interval_ms = 250;               // at least 1
   std::uint64_t lane_bytes = std::uint64_t{2} << 20U;  // per recording thread
   bool shared_ring = true;
+  std::uint32_t close_timeout_ms = 5000;  // how long closing waits for the disk
 };
 
 // How a run ended when nobody said.

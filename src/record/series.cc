@@ -36,7 +36,9 @@ Code Define(Slot& slot, std::uint32_t key, const std::string& name, std::uint32_
   for (std::uint32_t i = 0; i < count; ++i) {
     journal::Definition definition = make(i);
     definition.id = first + i;
-    if (!session.ring->AddDefinition(EncodeEntry(definition))) return Code::kLimit;
+    const std::string entry = EncodeEntry(definition);
+    const bool fits = entry.size() <= journal::kMostDefinitionBytes;
+    if (!fits || !session.ring->AddDefinition(entry)) return Code::kLimit;
   }
   session.series_ids.emplace(name, first);
   slot.series_count.store(first + count, std::memory_order_release);

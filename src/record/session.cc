@@ -10,7 +10,6 @@ namespace vigil::record {
 namespace {
 
 constexpr std::uint32_t kStartTimeoutMs = 10'000;
-constexpr std::uint32_t kStopTimeoutMs = 5000;
 constexpr std::uint32_t kJoinTimeoutMs = 1000;
 constexpr std::uint32_t kDrainTimeoutMs = 200;
 constexpr std::string_view kWriter = "libvigil " VIGIL_VERSION;
@@ -205,7 +204,7 @@ Code EndSession(Session& session, std::int64_t status, bool is_quiet) {
     std::unique_lock lock(session.mutex);
     WantEnd(session, is_quiet, status);
     session.worker.Wake();
-    ended = session.changed.wait_for(lock, std::chrono::milliseconds(kStopTimeoutMs),
+    ended = session.changed.wait_for(lock, std::chrono::milliseconds(session.options.close_timeout_ms),
                                      [&] { return session.stage == Session::Stage::kEnded; });
     whole = session.whole;
   }

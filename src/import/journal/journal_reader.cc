@@ -261,7 +261,11 @@ class JournalReader : public Reader, private journal::Visitor {
 
 }  // namespace
 
-int RecogniseJournal(const Probe& probe) { return probe.head.starts_with(journal::kMagic) ? 100 : 0; }
+int RecogniseJournal(const Probe& probe) {
+  if (probe.head.starts_with(journal::kMagic)) return 100;
+  // A damaged beginning costs no more than itself.
+  return probe.path.ends_with(".vigil") && journal::HoldsBlock(probe.head) ? 90 : 0;
+}
 std::unique_ptr<Reader> OpenJournal(PartBuilder& builder) { return std::make_unique<JournalReader>(builder); }
 
 }  // namespace vigil::import

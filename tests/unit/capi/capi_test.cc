@@ -232,6 +232,32 @@ TEST_F(CApi, MisuseOfTheGuardIsACode) {
   for (std::size_t i = 0; i < 8; ++i) EXPECT_EQ(vigil_guard_close(guards[i]), VIGIL_OK);
 }
 
+TEST_F(CApi, TheFaceForCxxNeverThrows) {
+  static_assert(std::is_nothrow_constructible_v<vigil::Run, const std::string&>);
+  static_assert(noexcept(std::declval<const vigil::Run&>().Series(std::declval<const std::string&>())));
+  const std::string name = "loss";
+  vigil::Run run(folder_);
+  ASSERT_TRUE(run.ok());
+  EXPECT_EQ(run.Series(name, {{"layer", "w"}}).Add(1, 1), VIGIL_OK);
+  EXPECT_EQ(run.Finish(), VIGIL_OK);
+}
+
+// What an initialiser does not name is zero: the usual is meant.
+TEST_F(CApi, ZeroIsTheUsual) {
+  vigil_run_options options = {};
+  options.size = sizeof(options);
+  options.folder = folder_.c_str();
+  vigil_run run = {0};
+  ASSERT_EQ(vigil_run_open(&options, &run), VIGIL_OK);
+  vigil_series series = {0};
+  ASSERT_EQ(vigil_series_open(run, "loss", nullptr, &series), VIGIL_OK);
+  for (std::int64_t step = 0; step < 5000; ++step) EXPECT_EQ(vigil_series_add(series, step, 1), VIGIL_OK);
+  ASSERT_EQ(vigil_run_close(run, 0), VIGIL_OK);
+  const auto imported = vigil::import::ImportPaths({folder_});
+  ASSERT_EQ(imported.runs.size(), 1U);
+  EXPECT_EQ(imported.runs[0].Find("loss")->size(), 5000U) << "a lane of the smallest size would have overwritten some";
+}
+
 // Fingerprints are compared between runs and versions.
 TEST(CApiFingerprint, NeverChanges) {
   EXPECT_EQ(vigil_fingerprint("vigil", 5), 0xf2ddfd54fb22cecbU);

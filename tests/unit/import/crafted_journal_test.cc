@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 
@@ -51,6 +52,9 @@ TEST_F(CraftedJournal, AGigabyteOfZerosIsNoJournal) {
   const std::uint64_t before = platform::ResidentBytes();
   const Imported imported = ImportPaths({Path()});
   EXPECT_THAT(imported.runs, IsEmpty());
+  ASSERT_THAT(imported.unread, SizeIs(1));
+  EXPECT_EQ(imported.unread[0].path, Path());
+  EXPECT_THAT(imported.unread[0].reason, HasSubstr("nothing but zero bytes"));
   EXPECT_LT(platform::ResidentBytes(), before + (std::uint64_t{256} << 20U));
 }
 
@@ -74,7 +78,8 @@ TEST_F(CraftedJournal, TheSameBlockTwiceIsNotReadAsNews) {
   Write(journal::FileHeader() + Block(0) + Block(0) + Block(1));
   const Imported imported = ImportPaths({Path()});
   ASSERT_THAT(imported.runs, SizeIs(1));
-  EXPECT_LE(imported.runs[0].Find("loss")->size(), 30U);
+  EXPECT_EQ(imported.runs[0].Find("loss")->size(), 20U);
+  EXPECT_THAT(imported.runs[0].sources[0].note, HasSubstr("was there before"));
   EXPECT_EQ(imported.runs[0].Find("loss")->steps.back(), 19);
 }
 
@@ -90,13 +95,30 @@ TEST_F(CraftedJournal, AFolderOfThatNameIsLookedInto) {
   EXPECT_THAT(ImportPaths({folder_.string()}).runs, IsEmpty());
 }
 
+TEST_F(CraftedJournal, ADamagedBeginningIsToldAndTheBlocksAreRead) {
+  for (const std::size_t at : {0U, 5U, 8U, 13U}) {
+    std::string bytes = journal::FileHeader() + Block(0) + Block(1);
+    bytes[at] = static_cast<char>(bytes[at] ^ 0x81);
+    Write(bytes);
+    const Imported imported = ImportPaths({Path()});
+    ASSERT_THAT(imported.runs, SizeIs(1)) << at;
+    EXPECT_EQ(imported.runs[0].Find("loss")->size(), 20U);
+    EXPECT_THAT(imported.runs[0].sources[0].note, HasSubstr("byte 0: a damaged beginning"));
+  }
+}
+
+// Root may read everything: a child that is nobody may not.
 TEST_F(CraftedJournal, OneThatMayNotBeReadIsNamed) {
   Write(journal::FileHeader() + Block(0));
   ::chmod(Path().c_str(), 0);
-  if (::access(Path().c_str(), R_OK) == 0) GTEST_SKIP() << "root reads everything: an unreadable file was not tried";
-  const Imported imported = ImportPaths({Path()});
-  ASSERT_THAT(imported.unread, SizeIs(1));
-  EXPECT_THAT(imported.unread[0].reason, HasSubstr("Permission denied"));
+  constexpr uid_t kNobody = 65534;
+  const auto refuses = [&] {
+    if (::geteuid() == 0 && ::setresuid(kNobody, kNobody, kNobody) != 0) std::_Exit(3);
+    const Imported imported = ImportPaths({Path()});
+    const bool named = imported.unread.size() == 1 && imported.unread[0].path == Path();
+    std::_Exit(named && imported.unread[0].reason.find("Permission denied") != std::string::npos ? 0 : 4);
+  };
+  EXPECT_EXIT(refuses(), testing::ExitedWithCode(0), "");
 }
 
 }  // namespace

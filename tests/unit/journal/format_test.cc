@@ -3,6 +3,7 @@
 #include <zstd.h>
 
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <random>
 
@@ -193,14 +194,56 @@ TEST(JournalFormat, AnUnfinishedWriteThatWasMadeGoodIsNoDamage) {
   }
 }
 
+// The file as a writer of that version would have begun it.
+std::string WithVersion(std::string bytes, char major, char minor) {
+  bytes[8] = major;
+  bytes[10] = minor;
+  const std::uint32_t checksum = codec::Crc32c(std::string_view(bytes).substr(0, 12));
+  std::memcpy(bytes.data() + 12, &checksum, sizeof(checksum));
+  return bytes;
+}
+
+TEST(JournalFormat, AFlippedBitInTheFirstBytesCostsNothingElse) {
+  const Sample sample = MakeSample(3, 5);
+  std::string older = WithVersion(sample.bytes, 1, 0);
+  std::fill_n(older.begin() + 12, 4, '\0');
+  for (const std::string& whole : {sample.bytes, older}) {
+    EXPECT_THAT(Decode(whole).damages, IsEmpty());
+    for (std::size_t bit = 0; bit < 16 * 8; ++bit) {
+      std::string bytes = whole;
+      bytes[bit / 8] = static_cast<char>(bytes[bit / 8] ^ (1 << (bit % 8)));
+      for (const std::size_t piece : {0U, 7U}) {
+        const Kept kept = Decode(bytes, piece);
+        ASSERT_EQ(kept.size(), 45U) << bit;
+        ASSERT_EQ(kept.refused, "") << bit;
+        // A minor version of 1.0 that is another is nothing to a reader.
+        const bool is_minor = whole == older && bit / 8 >= 10 && bit / 8 < 12;
+        ASSERT_EQ(kept.damages.size(), is_minor ? 0U : 1U) << bit;
+        ASSERT_THAT(is_minor ? "0-16: " : kept.damages[0], HasSubstr("0-16: ")) << bit;
+      }
+    }
+  }
+  EXPECT_THAT(Decode(std::string(100'000, 'x')).refused, HasSubstr("does not begin like a journal"));
+  EXPECT_THAT(Decode(std::string(100'000, 'x'), 1000).refused, HasSubstr("does not begin like a journal"));
+}
+
+TEST(JournalFormat, ABlockThatStandsThereAgainIsToldAndNotReadAgain) {
+  const Sample sample = MakeSample(3, 5);
+  const std::string twice = sample.bytes + sample.bytes.substr(sample.starts[1]);
+  const Kept kept = Decode(twice);
+  EXPECT_EQ(kept.size(), 45U);
+  ASSERT_THAT(kept.damages, SizeIs(2));
+  EXPECT_THAT(kept.damages[0], HasSubstr(fmt::format("{}-", sample.bytes.size())));
+  EXPECT_THAT(kept.damages[0], HasSubstr("was there before"));
+  EXPECT_EQ(kept.missing, 0U);
+}
+
 TEST(JournalFormat, NewerFilesAreRefusedByNameAndNewerPartsPassedOver) {
-  Sample sample = MakeSample(1, 2);
-  std::string newer = sample.bytes;
-  newer[8] = 2;
-  EXPECT_THAT(Decode(newer).refused, HasSubstr("format 2.0"));
-  newer = sample.bytes;
-  newer[10] = 9;
-  EXPECT_EQ(Decode(newer).size(), 6U);
+  const Sample sample = MakeSample(1, 2);
+  EXPECT_THAT(Decode(WithVersion(sample.bytes, 2, 0)).refused, HasSubstr("format 2.0"));
+  const Kept minor = Decode(WithVersion(sample.bytes, 1, 9));
+  EXPECT_EQ(minor.size(), 6U);
+  EXPECT_THAT(minor.damages, IsEmpty());
 
   // A section, a kind of block and a field that this version does not know.
   const auto block = [](std::uint8_t kind, std::uint32_t number, const std::string& payload) {
@@ -266,6 +309,77 @@ TEST(JournalFormat, BombsAreNotUnpacked) {
   const Kept kept = Decode(FileHeader() + FramedBlock(1, packed, 0));
   ASSERT_THAT(kept.damages, SizeIs(1));
   EXPECT_THAT(kept.damages[0], HasSubstr("cannot be unpacked"));
+}
+
+std::string Packed(const std::string& raw) {
+  std::string packed(ZSTD_compressBound(raw.size()), '\0');
+  packed.resize(ZSTD_compress(packed.data(), packed.size(), raw.data(), raw.size(), 19));
+  return packed;
+}
+
+std::string Section4MiB(char tag, const std::string& entry) {
+  const std::string framed = Varint(entry.size()) + entry;
+  const std::size_t count = ((std::size_t{4} << 20U) - 64) / framed.size();
+  std::string content = Varint(count);
+  for (std::size_t i = 0; i < count; ++i) content += framed;
+  return tag + Varint(content.size()) + content;
+}
+
+// A few hundred bytes a block, four MiB unpacked: what it holds is counted over the file.
+TEST(JournalFormat, ManySmallBombsDoNotUnfoldEither) {
+  std::string labels = Varint(0) + Varint(1) + "x" + Varint(0) + std::string(3, '\0') + Varint(2'000'000);
+  labels.append(4'000'000, '\0');
+  const std::string bombs[] = {Section4MiB(4, EncodeEntry(Event())),
+                               Section4MiB(5, EncodeEntry(Setting{1, "", ""})),
+                               Section4MiB(7, EncodeEntry(Artifact())),
+                               '\2' + Varint(labels.size() + 5) + Varint(1) + Varint(labels.size()) + labels,
+                               '\1' + Varint(4'000'003) + Varint(2'000'000) + std::string(4'000'000, '\0'),
+                               '\4' + Varint(4'000'000) + Varint(1) + std::string(3'999'999, '\0')};
+  for (const std::string& bomb : bombs) {
+    const std::string packed = Packed(bomb);
+    std::string bytes = FileHeader();
+    for (std::uint32_t number = 0; number < 40; ++number) bytes += FramedBlock(1, packed, number);
+    ASSERT_LT(bytes.size(), 40'000U);
+    const Kept kept = Decode(bytes);
+    std::size_t things = kept.events.size() + kept.settings.size() + kept.artifacts.size();
+    for (const Begin& begin : kept.begins) things += begin.others.size();
+    for (const auto& [id, definition] : kept.definitions) things += definition.labels.size();
+    EXPECT_LE(things, 150'000U);
+    EXPECT_FALSE(kept.damages.empty());
+  }
+}
+
+// A writer keeps to the limits by itself, whatever it is given.
+TEST(JournalFormat, WhatPacksTooWellIsPaddedAndRead) {
+  BlockBuilder builder;
+  std::string bytes = FileHeader();
+  const std::string text(60'000, 'x');
+  std::size_t blocks = 0;
+  for (int i = 0; i < 300'000; ++i) {
+    builder.AddEntry(Section::kSettings, EncodeEntry(Setting{1, "k", i % 1000 == 0 ? text : "v"}));
+    if (!builder.IsFull()) continue;
+    const std::size_t before = bytes.size();
+    builder.Finish(static_cast<std::uint32_t>(blocks++), bytes);
+    EXPECT_LT(bytes.size() - before, 120'000U) << "stored as it is";
+  }
+  builder.Finish(static_cast<std::uint32_t>(blocks++), bytes);
+  const Kept kept = Decode(bytes);
+  EXPECT_THAT(kept.damages, IsEmpty());
+  EXPECT_THAT(kept.settings, SizeIs(300'000));
+  EXPECT_EQ(kept.settings[1000].value, text);
+}
+
+// Each of 300,000 headers is sound and claims a MiB behind it.
+TEST(JournalFormat, OverlappingHeadersCostNoMoreThanTheirBytes) {
+  std::string bytes = FileHeader();
+  std::string header = FramedBlock(0, std::string(1U << 20U, 'x'), 0).substr(0, 24);
+  while (bytes.size() < 8'000'000) bytes += header;
+  const Sample sample = MakeSample(2, 5);
+  const std::uint64_t begin = platform::MonotonicNs();
+  const Kept kept = Decode(bytes + sample.bytes.substr(sample.starts[1]), 1U << 20U);
+  EXPECT_LT(platform::MonotonicNs() - begin, 5'000'000'000U);
+  ASSERT_THAT(kept.damages, SizeIs(1));
+  EXPECT_THAT(kept.damages[0], testing::StartsWith("16-"));
 }
 
 TEST(JournalFormat, BlocksWithinBlocksAreReadOnce) {

@@ -1,6 +1,7 @@
 // The ring: what was recorded is collected once, a full lane keeps the newest, and the loss is counted.
 #include <gmock/gmock.h>
 
+#include <random>
 #include <thread>
 
 #include "support.h"
@@ -160,6 +161,28 @@ TEST(Ring, ManySeriesAreDefinedBeforeTheyAreUsedAndAgainLater) {
   const Kept kept = Decode(damaged);
   EXPECT_EQ(kept.definitions.size(), 20'000U);
   EXPECT_FALSE(kept.begins.empty());
+}
+
+// Names that take more than the interval at which they are repeated are not repeated with every block.
+TEST(Ring, NamesAreNotMostOfTheFile) {
+  Bench bench;
+  std::mt19937 random(11);
+  Definition definition;
+  for (std::uint32_t id = 0; id < 90'000; ++id) {
+    definition.id = id;
+    definition.name.resize(90);
+    for (char& letter : definition.name) letter = static_cast<char>('!' + random() % 90);
+    ASSERT_TRUE(bench.ring.AddDefinition(EncodeEntry(definition)));
+  }
+  ASSERT_TRUE(bench.mover->Move(true));
+  const std::uint64_t names = bench.mover->status().written_bytes;
+  ASSERT_GT(names, std::uint64_t{4} << 20U);
+  LaneWriter writer = bench.ring.Writer(1);
+  for (std::int64_t step = 0; step < 20; ++step) {
+    writer.AddScalar(0, step, 1.5, 1'000'000);
+    ASSERT_TRUE(bench.mover->Move(true));
+  }
+  EXPECT_LT(bench.mover->status().written_bytes - names, 10'000U);
 }
 
 }  // namespace

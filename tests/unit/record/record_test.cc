@@ -4,6 +4,7 @@
 #include <fstream>
 #include <thread>
 
+#include "record/slots.h"
 #include "support.h"
 
 namespace vigil::record {
@@ -193,6 +194,64 @@ TEST(Recorder, ClosingWhileOthersRecordIsSafe) {
     EXPECT_EQ(Close(run, 0), Code::kOk);
     for (std::thread& thread : threads) thread.join();
   }
+}
+
+// Whoever is in the lane of texts keeps others out for some time only; what was dropped is in the journal as a number.
+TEST(Recorder, WhatWasDroppedIsCountedInTheJournal) {
+  const Folder folder;
+  const RunHandle run = OpenIn(folder.path());
+  {
+    const Lease lease(SlotOf(run), run, Lease::ForText());
+    ASSERT_EQ(lease.code(), Code::kOk);
+    EXPECT_EQ(AddSetting(run, "key", "of the thread that is in there"), Code::kBusy);
+    std::thread([&] { EXPECT_EQ(AddSetting(run, "key", "of another"), Code::kBusy); }).join();
+  }
+  EXPECT_EQ(AddSetting(run, "key", "afterwards"), Code::kOk);
+  RunStatus status;
+  EXPECT_EQ(GetStatus(run, status), Code::kOk);
+  EXPECT_EQ(status.lost_records, 2U);
+  EXPECT_EQ(Close(run, 0), Code::kOk);
+  EXPECT_THAT(ReadRun(folder.path()).sources[0].note, HasSubstr("2 records were lost"));
+}
+
+TEST(Recorder, LongTextsOfManyThreadsAreAllTakenOrCounted) {
+  const Folder folder;
+  const RunHandle run = OpenIn(folder.path(), 250);
+  constexpr int kThreads = 32;
+  constexpr int kEach = 20;
+  std::atomic<int> dropped = 0;
+  std::vector<std::thread> threads;
+  for (int i = 0; i < kThreads; ++i) {
+    threads.emplace_back([&] {
+      for (int event = 0; event < kEach; ++event) {
+        journal::Event made;
+        made.text.assign(60'000, 'x');
+        dropped += AddEvent(run, made) == Code::kOk ? 0 : 1;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(dropped, 0);
+  EXPECT_EQ(Close(run, 0), Code::kOk);
+}
+
+TEST(Recorder, ADefinitionThatNoBlockHoldsIsRefused) {
+  const Folder folder;
+  const RunHandle run = OpenIn(folder.path());
+  journal::Definition definition;
+  definition.name = "loss";
+  for (int i = 0; i < 100; ++i) definition.labels.emplace_back("k" + std::to_string(i), std::string(60'000, 'v'));
+  SeriesHandle series = 1;
+  EXPECT_EQ(OpenSeries(run, definition, series), Code::kLimit);
+  EXPECT_EQ(series, 0U);
+  definition.labels.resize(1);
+  EXPECT_EQ(OpenSeries(run, definition, series), Code::kOk);
+  EXPECT_EQ(Add(series, 1, 1), Code::kOk);
+  TensorHandle tensor = 1;
+  EXPECT_EQ(OpenTensor(run, std::string(40'000, 'w'), std::string(40'000, 'l'), tensor), Code::kLimit);
+  EXPECT_EQ(tensor, 0U);
+  EXPECT_EQ(Close(run, 0), Code::kOk);
+  EXPECT_EQ(SeriesOf(ReadRun(folder.path()), "loss").size(), 1U);
 }
 
 std::string FirstLineOf(const std::filesystem::path& path, std::string_view prefix) {
