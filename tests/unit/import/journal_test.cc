@@ -6,9 +6,11 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 
+#include "codec/codec.h"
 #include "import/import.h"
 
 namespace vigil::import {
@@ -134,6 +136,9 @@ TEST(JournalReader, CutAtEveryByteItIsReadUpToTheCut) {
 TEST(JournalReader, RefusesNewerJournalsByName) {
   std::string bytes = MakeJournal({});
   bytes[8] = 7;
+  bytes[10] = 0;
+  const std::uint32_t checksum = codec::Crc32c(std::string_view(bytes).substr(0, 12));
+  std::memcpy(bytes.data() + 12, &checksum, sizeof(checksum));
   const auto run = ReadBytes("rank-0.vigil", bytes, JournalFormat());
   ASSERT_FALSE(run);
   EXPECT_THAT(run.error().message, HasSubstr("format 7.0"));
