@@ -144,8 +144,9 @@ class Worker {
   Worker& operator=(Worker&&) = delete;
   ~Worker() { Stop(1000); }
 
-  // False when the system gives no thread. `tick` returns the milliseconds to the next call.
-  bool Start(const char* name, std::function<std::uint32_t()> tick);
+  // False when the system gives no thread. `name` is a literal. `tick` returns the milliseconds to the next call.
+  // `ends_alone`: one whose last tick is over need not be stopped.
+  bool Start(const char* name, std::function<std::uint32_t()> tick, bool ends_alone = false);
   void Wake();
   // Ends the thread; true when it has ended within the time. The last tick may still run when not.
   bool Stop(std::uint32_t timeout_ms);

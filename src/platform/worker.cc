@@ -29,13 +29,18 @@ struct Worker::State {
   std::condition_variable changed;
   bool stop = false;
   bool woken = false;
+  const char* name = "";
   bool ended = false;
+  bool ends_alone = false;
+  bool detached = false;
   std::function<std::uint32_t()> tick;
   pthread_t thread = {};
 };
 
-bool Worker::Start(const char* name, std::function<std::uint32_t()> tick) {
+bool Worker::Start(const char* name, std::function<std::uint32_t()> tick, bool ends_alone) {
   auto state = std::make_shared<State>();
+  state->ends_alone = ends_alone;
+  state->name = name;
   state->tick = std::move(tick);
   auto argument = std::make_unique<std::shared_ptr<State>>(state);
   // Signals are the trainer's: a new thread inherits the mask of the one that makes it.
@@ -47,7 +52,6 @@ bool Worker::Start(const char* name, std::function<std::uint32_t()> tick) {
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
   if (!made) return false;
   [[maybe_unused]] const auto* const taken = argument.release();  // the thread owns it now
-  ::pthread_setname_np(state->thread, name);
   state_ = std::move(state);
   return true;
 }
@@ -55,6 +59,7 @@ bool Worker::Start(const char* name, std::function<std::uint32_t()> tick) {
 void* Worker::Run(void* argument) {
   const std::unique_ptr<std::shared_ptr<State>> owned(static_cast<std::shared_ptr<State>*>(argument));
   State& state = **owned;
+  ::pthread_setname_np(::pthread_self(), state.name);
   std::unique_lock lock(state.mutex);
   while (!state.stop) {
     state.woken = false;
@@ -64,6 +69,7 @@ void* Worker::Run(void* argument) {
     if (wait_ms == kDone) break;
     state.changed.wait_for(lock, std::chrono::milliseconds(wait_ms), [&] { return state.stop || state.woken; });
   }
+  if (state.ends_alone && !state.stop) state.detached = ::pthread_detach(::pthread_self()) == 0;
   state.ended = true;
   state.changed.notify_all();
   return nullptr;
@@ -79,17 +85,16 @@ void Worker::Wake() {
 bool Worker::Stop(std::uint32_t timeout_ms) {
   if (!state_) return true;
   bool ended = false;
+  bool detached = false;
   {
     std::unique_lock lock(state_->mutex);
     state_->stop = true;
     state_->changed.notify_all();
     ended = state_->changed.wait_for(lock, std::chrono::milliseconds(timeout_ms), [&] { return state_->ended; });
+    detached = state_->detached;
   }
-  if (ended) {
-    ::pthread_join(state_->thread, nullptr);
-  } else {
-    ::pthread_detach(state_->thread);
-  }
+  if (ended && !detached) ::pthread_join(state_->thread, nullptr);
+  if (!ended) ::pthread_detach(state_->thread);
   state_.reset();
   return ended;
 }

@@ -77,10 +77,11 @@ void StartDraining(Session& session) {
   journal::DrainOptions options;
   options.places = {platform::AbsolutePath(session.options.folder)};
   options.others_after_s = std::numeric_limits<double>::infinity();
-  session.drainer.Start("vigil-drain", [options] {
+  const auto drain = [options] {
     journal::DrainLeftovers(options);
     return platform::Worker::kDone;
-  });
+  };
+  session.drainer.Start("vigil-drain", drain, true);
 }
 
 void Enter(Session& session, Session::Stage stage) {

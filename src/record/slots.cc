@@ -119,7 +119,7 @@ void Lease::EnterShared(Slot& slot, std::uint32_t number, std::uint32_t key) {
   stay = &lane;
   // Who is in there copies a few bytes, but may have lost its processor to those who wait.
   constexpr int kSpins = 200;
-  constexpr std::uint64_t kMostNs = 100'000'000;
+  constexpr std::uint64_t kMostNs = 200'000'000;
   const std::uint64_t begin = platform::CoarseMonotonicNs();
   for (int i = 0; lane.busy.exchange(1) != 0; ++i) {
     if (i < kSpins) {
