@@ -270,6 +270,7 @@ TEST(Recorder, ItsThreadIsNamedAndTakesNoSignals) {
   const Folder folder;
   const RunHandle run = OpenIn(folder.path());
   EXPECT_EQ(Flush(run, 5000), Code::kOk);
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));  // the one that empties leftovers begins under this name
   int found = 0;
   for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
     if (FirstLineOf(task.path() / "comm", "") != "vigil-record") continue;
