@@ -93,9 +93,10 @@ TABLES = [
     Table("findings.toml", "finding", "FindingRow", [
         ("id", "text", REQUIRED), ("title", "text", REQUIRED), ("family", "family", REQUIRED), ("severity", "severity", REQUIRED),
         ("fires_when", "text", REQUIRED), ("why", "text", REQUIRED), ("detector", "text", ""), ("signals", "words", []),
-        ("thresholds", "thresholds", {})]),
+        ("also", "words", []), ("thresholds", "thresholds", {})]),
     Table("evidence.toml", "evidence", "EvidenceRow", [
-        ("id", "text", REQUIRED), ("test", "text", REQUIRED), ("says", "text", REQUIRED), ("needs", "text", REQUIRED)]),
+        ("id", "text", REQUIRED), ("test", "text", REQUIRED), ("says", "text", REQUIRED), ("needs", "text", REQUIRED),
+        ("from", "words", [])]),
     Table("causes.toml", "cause", "CauseRow", [
         ("id", "text", REQUIRED), ("title", "text", REQUIRED), ("family", "family", REQUIRED), ("explanation", "text", REQUIRED),
         ("prior", "number", 0.0), ("explains", "words", []), ("evidence", "weights", []), ("next", "text", ""),
@@ -153,8 +154,11 @@ def check_references(rows):
         demand(row, "explains", row.get("explains", []), symptoms)
         demand(row, "remedies", row.get("remedies", []), ids["RemedyRow"])
         demand(row, "evidence", [w["id"] for w in row.get("evidence", [])], ids["EvidenceRow"])
+    for row in rows["EvidenceRow"]:
+        demand(row, "from", row.get("from", []), ids["SignalRow"] | ids["FactRow"])
     for row in rows["FindingRow"]:
         demand(row, "signals", row.get("signals", []), ids["SignalRow"])
+        demand(row, "also", row.get("also", []), ids["SignalRow"] | {"*loss"})
     for row in rows["RemedyRow"]:
         demand(row, "fact", [row.get("fact", "")], ids["FactRow"])
     for row in rows["SignatureRow"]:

@@ -50,6 +50,14 @@ std::size_t DisplayWidth(std::string_view text);
 std::vector<std::string> NearestNames(std::string_view wanted, const std::vector<std::string>& candidates,
                                       std::size_t most = 3);
 
+struct LineFault {
+  std::size_t line = 0;  // from 1
+  std::string_view what;
+};
+// What no TOML has and what the parser that we use takes for granted not to meet (its assertions would end the
+// process). Text that passes can still be no TOML: the parser says so.
+std::optional<LineFault> FaultOfToml(std::string_view text);
+
 // ---- numbers
 
 // The whole of `text` (trimmed) as a number. Accepts what trainers print: 1e-5, 1,234.5 (thousands), nan, NaN, inf,

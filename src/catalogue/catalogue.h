@@ -62,8 +62,12 @@ struct FindingRow {
   std::string_view why;       // what it means for the person who trains
   std::string_view detector;  // name of the code, empty when it comes from a rule, a signature or another source
   Words signals;              // what the detector watches; the first is what it judges
+  Words also;                 // judged in the same way, alone, where the first gives no finding
   std::span<const ThresholdRow> thresholds;
 };
+
+// In FindingRow::also: every series that is called a loss and that no signal stands for.
+inline constexpr std::string_view kOtherLosses = "*loss";
 
 // A test that code can answer about a run and an incident.
 struct EvidenceRow {
@@ -71,6 +75,7 @@ struct EvidenceRow {
   std::string_view test;   // name of the code
   std::string_view says;   // the statement, when it holds
   std::string_view needs;  // what must be logged for it to be answered
+  Words from;              // the signals (at every step) and facts that this is; empty where no list says it
 };
 
 // How much a piece of evidence moves a cause, in natural-log odds.

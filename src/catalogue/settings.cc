@@ -62,6 +62,7 @@ void Append(std::string& mistakes, const Error& mistake) {
 }  // namespace
 
 Result<Settings> Settings::Parse(std::string_view toml, std::string_view origin) {
+  if (const auto fault = FaultOfToml(toml)) return Fail(fmt::format("{}:{}: {}", origin, fault->line, fault->what));
   toml::table content;
   try {
     content = toml::parse(toml, origin);

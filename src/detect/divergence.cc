@@ -130,11 +130,11 @@ class Divergence : public Detector {
     const std::int64_t step = first_up > 0 ? recent[first_up].step : FirstBucketAbove(quarter);
     model::Finding finding = MakeFinding(
         step, curve_.last_step(),
-        fmt::format("loss turned up at step {} and ends at {}, {}x its usual {}", step, FormatNumber(std::exp(end)),
+        fmt::format("loss turned up at step {} and ends near {}, {}x its usual {}", step, FormatNumber(std::exp(end)),
                     FormatNumber(std::exp(end - usual)), FormatNumber(std::exp(usual))));
     AddEvidence(finding, fmt::format("usual loss {} before the rise", FormatNumber(std::exp(usual))), step,
                 std::exp(usual));
-    AddEvidence(finding, fmt::format("loss {} at the end", FormatNumber(std::exp(end))), curve_.last_step(),
+    AddEvidence(finding, fmt::format("level {} at the end", FormatNumber(std::exp(end))), curve_.last_step(),
                 std::exp(end));
     AddMeasure(finding, "best", std::exp(smooth[best]));
     AddMeasure(finding, "end", std::exp(end));
@@ -170,7 +170,8 @@ class Divergence : public Detector {
     const double halfway = smooth[low] + 0.5 * height;
     const auto away = static_cast<std::size_t>(
         std::count_if(smooth.begin(), smooth.end(), [&](double value) { return value > halfway; }));
-    if (height < kManifold || low > smooth.size() / 4 || away < kRises || away * 10 < smooth.size()) return;
+    const bool stayed_away = height >= kManifold && away >= kRises && away * 10 >= smooth.size();
+    if (low > smooth.size() / 4 || (!stayed_away && !RoseAboveItsStart(smooth))) return;
     const std::int64_t first = curve_.At(low).last_step;
     const double level = std::exp(smooth[low]);
     const double top = std::exp(smooth[peak]);
@@ -188,6 +189,19 @@ class Divergence : public Detector {
     AddMeasure(finding, "start", std::exp(smooth.front()));
     AddMeasure(finding, "turn_step", static_cast<double>(first));
     out.push_back(std::move(finding));
+  }
+
+  // Where it begins a loss is that of knowing nothing, or of what was known before: to be above it for several points,
+  // by far more than the noise there, is to have lost even that.
+  bool RoseAboveItsStart(std::span<const double> smooth) const {
+    const std::vector<double> logs = curve_.Logs();
+    const double start = curve_.FirstLog();
+    const double over = *std::max_element(smooth.begin(), smooth.end()) - start;
+    const double bar = start + 0.5 * over;
+    const auto above = std::count_if(smooth.begin(), smooth.end(), [&](double value) { return value > bar; });
+    const double noise =
+        std::max({stats::NoiseSigma(logs), stats::NoiseSigma(Tail(logs, logs.size() / 2)), kSmallestNoise});
+    return over > kAboveStart && over > kBeyondNoise * noise && above >= static_cast<std::ptrdiff_t>(kRises);
   }
 
   bool EvaluationRose() const { return evals_.points() >= kEnoughEvals && LastEval() > kEvalRose * evals_.BestLevel(); }
@@ -216,7 +230,7 @@ class Divergence : public Detector {
     const double end_value = std::exp(end);
     model::Finding finding = MakeFinding(
         curve_.At(first_up).first_step, curve_.last_step(),
-        fmt::format("loss turned up at step {} and ends at {}, {}x its best of {} (step {})",
+        fmt::format("loss turned up at step {} and ends near {}, {}x its best level of {} (step {})",
                     curve_.At(first_up).first_step, FormatNumber(end_value), FormatNumber(end_value / best_value),
                     FormatNumber(best_value), curve_.At(best).last_step));
     if (logs.size() < kFewForAnError && rise < kManifold) finding.severity = model::Severity::kWarning;
@@ -231,9 +245,9 @@ class Divergence : public Detector {
       finding.message +=
           "; it stepped up at once and falls from there: did the data, the objective or a weight change?";
     }
-    AddEvidence(finding, fmt::format("best loss {} at step {}", FormatNumber(best_value), curve_.At(best).last_step),
+    AddEvidence(finding, fmt::format("best level {} up to step {}", FormatNumber(best_value), curve_.At(best).last_step),
                 curve_.At(best).last_step, best_value);
-    AddEvidence(finding, fmt::format("loss {} at the end", FormatNumber(end_value)), curve_.last_step(), end_value);
+    AddEvidence(finding, fmt::format("level {} at the end", FormatNumber(end_value)), curve_.last_step(), end_value);
     AddMeasure(finding, "best", best_value);
     AddMeasure(finding, "end", end_value);
     AddMeasure(finding, "start", std::exp(smooth.front()));
@@ -277,7 +291,9 @@ class Divergence : public Detector {
   static constexpr std::size_t kEnoughForBefore = 30;
   static constexpr double kPlainShare = 0.8;
   static constexpr std::size_t kRises = 5;
-  static constexpr double kManifold = 1.1;  // three times
+  static constexpr double kManifold = 1.1;    // three times
+  static constexpr double kAboveStart = 0.4;  // half as much again
+  static constexpr double kBeyondNoise = 5;
   static constexpr std::size_t kEnoughForRecent = 20;
   static constexpr std::size_t kLatePoints = 3;
   static constexpr std::uint64_t kEnoughEvals = 4;

@@ -124,6 +124,18 @@ class SeriesIndex {
     return known->second;
   }
 
+  // Series that are called a loss and that no signal of the vocabulary stands for, no more than kMostLeads.
+  std::vector<const model::Series*> OtherLosses() const {
+    std::vector<const model::Series*> losses;
+    for (const model::Series& series : run_.series) {
+      if (series.empty() || series.signal != series.raw || losses.size() == kMostLeads) continue;
+      const std::string name = ToLower(series.raw);
+      const bool is_evaluation = name.find("val") != std::string::npos || name.find("test") != std::string::npos;
+      if (name.find("loss") != std::string::npos && !is_evaluation) losses.push_back(&series);
+    }
+    return losses;
+  }
+
   // Of each labelled series of the signal one: of two names for one signal (a per-step and a per-epoch mean, say) the
   // denser. No more than kMostLeads, in the order of their labels.
   std::vector<const model::Series*> Leads(std::string_view signal) const {
@@ -261,37 +273,66 @@ void KeepTheFirst(std::vector<model::Finding>& findings) {
                 [&](const model::Finding& finding) { return ++seen[{finding.id, finding.severity}] > kMostOfAKind; });
 }
 
+// Not bad from one point on to the end, or of too few points to tell.
+bool IsPassing(const model::Finding& finding) {
+  constexpr double kEnough = 5;
+  const double count = finding.MeasureOr("count", 0);
+  const bool lasts = finding.MeasureOr("longest", 0) == count && finding.MeasureOr("good_since", 1) == 0;
+  return !lasts || count < kEnough || finding.MeasureOr("points", 0) - count < kEnough;
+}
+
+struct RunTraits {
+  bool ended = true;
+  bool reinforcement = false;
+  bool loss_scaler = false;
+};
+
+Context ContextOf(const model::Run& run, const catalogue::Settings& settings, const catalogue::FindingRow& row,
+                  const model::Series& lead, const RunTraits& traits) {
+  Context context;
+  context.run = &run;
+  context.settings = &settings;
+  context.row = &row;
+  context.primary = &lead;
+  context.logging_interval = std::max(1.0, lead.LoggingInterval());
+  context.ended = traits.ended;
+  context.reinforcement = traits.reinforcement;
+  context.loss_scaler = traits.loss_scaler;
+  return context;
+}
+
 }  // namespace
 
 std::vector<model::Finding> Detect(const model::Run& run, const catalogue::Settings& settings, bool ended) {
   std::vector<model::Finding> found;
   SeriesIndex index(run);
   const std::vector<std::int64_t> resumes = ResumesTold(run);
-  const bool reinforcement = IsReinforcementLearning(run);
-  const bool loss_scaler = UsesLossScaler(run);
+  const RunTraits traits = {ended, IsReinforcementLearning(run), UsesLossScaler(run)};
   for (const catalogue::FindingRow& row : catalogue::Findings()) {
     if (row.detector.empty() || !settings.Enabled(row.id)) continue;
+    const std::size_t before = found.size();
     std::size_t lead_role = 0;
     for (const model::Series* lead : FindLeads(index, row, lead_role)) {
       Watched watched(row.signals.size(), nullptr);
       for (std::size_t role = lead_role; role < row.signals.size(); ++role) {
         watched[role] = role == lead_role ? lead : index.Companion(row.signals[role], lead->labels);
       }
-      Context context;
-      context.run = &run;
-      context.settings = &settings;
-      context.row = &row;
-      context.primary = lead;
-      context.logging_interval = std::max(1.0, lead->LoggingInterval());
-      context.ended = ended;
-      context.reinforcement = reinforcement;
-      context.loss_scaler = loss_scaler;
-      RunDetector(context, watched, lead_role, resumes, found);
+      RunDetector(ContextOf(run, settings, row, *lead, traits), watched, lead_role, resumes, found);
+    }
+    for (const std::string_view signal : row.also) {
+      if (found.size() != before) break;
+      const bool any_loss = signal == catalogue::kOtherLosses;
+      for (const model::Series* lead : any_loss ? index.OtherLosses() : index.Leads(signal))
+        RunDetector(ContextOf(run, settings, row, *lead, traits), {lead}, 0, resumes, found);
+      // Parts of a loss are NaN where a batch has nothing for them; it is another matter when they stay so.
+      if (any_loss)
+        found.erase(std::remove_if(found.begin() + static_cast<std::ptrdiff_t>(before), found.end(), IsPassing),
+                    found.end());
     }
   }
   KeepTheFirst(found);
   std::vector<model::Finding> findings = FindingsFromEvents(run, settings);
-  for (const auto find : {FindingsAcrossRanks, FindingsOfGuard}) {
+  for (const auto find : {FindingsAcrossRanks, FindingsOfGuard, FindingsOfBatches}) {
     std::vector<model::Finding> more = find(run, settings);
     findings.insert(findings.end(), more.begin(), more.end());
   }

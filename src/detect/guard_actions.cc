@@ -79,6 +79,8 @@ std::vector<model::Finding> FindingsOfGuard(const model::Run& run, const catalog
   finding.id = std::string(kId);
   finding.family = row->family;
   finding.severity = settings.SeverityOf(kId, row->severity);
+  constexpr std::size_t kStops = 2;
+  if (counts[kStops] > 0) finding.severity = std::max(finding.severity, model::Severity::kError);
   return {finding};
 }
 

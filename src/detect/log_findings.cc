@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <map>
 #include <string>
 
 #include "base/base.h"
@@ -67,7 +68,7 @@ const catalogue::SignatureRow* RowOfExit(std::int64_t code) {
   for (const Signal& known : kSignals) {
     if (known.number == signal) return catalogue::FindSignature(known.row);
   }
-  return catalogue::FindSignature(signal > 0 ? "log/killed-signal" : kFallback);
+  return catalogue::FindSignature(signal > 0 ? "log/killed-signal" : "log/failed-exit");
 }
 
 // Whether a signature of the same rank, in the exception's own text or in what was raised from it, says more.
@@ -105,9 +106,30 @@ Trouble TroubleOf(const std::vector<Event>& events, std::size_t index) {
 
 // ---- troubles to incidents
 
+// Who waited in vain tells that another failed or went astray: a root only where nothing else is told.
+bool IsWaiting(std::string_view id) {
+  constexpr std::array<std::string_view, 3> kWaiting = {"log/nccl-timeout", "log/collective-timeout",
+                                                        "log/monitored-barrier"};
+  return std::find(kWaiting.begin(), kWaiting.end(), id) != kWaiting.end();
+}
+
+// Whether `later` came behind `earlier`, as far as lines and times tell.
+bool CameBehind(const Event& later, const Event& earlier) {
+  if (later.place.source == earlier.place.source) return later.place.line > earlier.place.line;
+  return later.time > earlier.time;  // false where one is not known
+}
+
+// A root that is not itself what became of the waiting.
+bool IsRealRoot(const Trouble& trouble, const std::vector<Trouble>& all) {
+  if (trouble.role != Role::kRoot || IsWaiting(trouble.row->id)) return false;
+  return std::none_of(all.begin(), all.end(), [&](const Trouble& other) {
+    return IsWaiting(other.row->id) && CameBehind(*trouble.event, *other.event);
+  });
+}
+
 bool HasRoot(const Incident& incident) {
   return std::any_of(incident.troubles.begin(), incident.troubles.end(),
-                     [](const Trouble& trouble) { return trouble.role == Role::kRoot; });
+                     [&](const Trouble& trouble) { return IsRealRoot(trouble, incident.troubles); });
 }
 
 // Steps were made between two failures of different step; of the same step, the second follows from the first. What the
@@ -117,11 +139,18 @@ bool Continues(const Incident& incident, const Trouble& trouble) {
   return trouble.role == Role::kTeardown || incident.step == trouble.event->step;
 }
 
+// The guard that stopped a run has said why: how the process left says nothing beside it.
+bool IsLeavingOfGuard(const model::Run& run, const Event& event) {
+  return event.kind == EventKind::kExit && std::any_of(run.events.begin(), run.events.end(),
+                                                       [](const Event& other) { return other.name == "guard/stop"; });
+}
+
 std::vector<Incident> GroupBySource(const model::Run& run, const catalogue::Settings& settings) {
   std::vector<Incident> incidents;
   for (std::size_t i = 0; i < run.events.size(); ++i) {
     const Trouble trouble = TroubleOf(run.events, i);
     if (trouble.row == nullptr || !settings.Enabled(trouble.row->id)) continue;
+    if (IsLeavingOfGuard(run, run.events[i])) continue;
     if (incidents.empty() || !Continues(incidents.back(), trouble)) {
       incidents.push_back({{}, trouble.event->place.source, trouble.event->step});
     }
@@ -148,12 +177,23 @@ std::vector<Incident> JoinSources(std::vector<Incident> incidents) {
   return joined;
 }
 
-// The first root; without one the first that follows from something not seen; else what the launcher says.
+// The first root, of them one that did not only wait for another, and one that says who sent a SIGKILL; without one the
+// first that follows from something not seen; else what the launcher says.
 const Trouble* PrimaryOf(const Incident& incident) {
+  const auto first = [&](const auto& fits) -> const Trouble* {
+    const auto at = std::find_if(incident.troubles.begin(), incident.troubles.end(), [&](const Trouble& trouble) {
+      return trouble.row->severity != Severity::kInfo && fits(trouble);
+    });
+    return at == incident.troubles.end() ? nullptr : &*at;
+  };
+  const Trouble* root = first([&](const Trouble& trouble) { return IsRealRoot(trouble, incident.troubles); });
+  if (root != nullptr && root->row->id == "log/killed-signal") {
+    const Trouble* sender = first([](const Trouble& trouble) { return trouble.row->id == "log/host-oom-kill"; });
+    if (sender != nullptr) return sender;
+  }
+  if (root != nullptr) return root;
   for (const Role role : {Role::kRoot, Role::kCascade, Role::kTeardown}) {
-    for (const Trouble& trouble : incident.troubles) {
-      if (trouble.role == role && trouble.row->severity != Severity::kInfo) return &trouble;
-    }
+    if (const Trouble* told = first([&](const Trouble& trouble) { return trouble.role == role; })) return told;
   }
   return nullptr;
 }
@@ -243,10 +283,8 @@ std::string RankWords(const std::vector<std::int32_t>& ranks) {
 // Empty when they are most of them, or all complained.
 std::vector<std::int32_t> MissingRanks(const model::Run& run, std::string_view id,
                                        const std::vector<std::int32_t>& waiting) {
-  constexpr std::array<std::string_view, 3> kWaiting = {"log/nccl-timeout", "log/collective-timeout",
-                                                        "log/monitored-barrier"};
   std::vector<std::int32_t> missing;
-  if (std::find(kWaiting.begin(), kWaiting.end(), id) == kWaiting.end() || waiting.empty()) return missing;
+  if (!IsWaiting(id) || waiting.empty()) return missing;
   for (std::int32_t rank = 0; rank < run.ranks; ++rank) {
     if (!std::binary_search(waiting.begin(), waiting.end(), rank)) missing.push_back(rank);
   }
@@ -273,6 +311,37 @@ std::string MissingWords(const model::Run& run, const std::vector<std::int32_t>&
                      last < 0 ? "" : fmt::format(" (its last line is of step {})", last));
 }
 
+// The collective that a watchdog's line names: "8841 ALLREDUCE", empty when it names none.
+std::string CollectiveOf(std::string_view text) {
+  const auto word = [&](std::string_view lead) {
+    const std::size_t at = text.find(lead);
+    if (at == std::string_view::npos) return std::string_view();
+    const std::string_view rest = text.substr(at + lead.size());
+    return rest.substr(0, rest.find_first_of(",) "));
+  };
+  const std::string_view number = word("SeqNum=");
+  return number.empty() ? std::string() : fmt::format("{} {}", number, word("OpType="));
+}
+
+// One rank that waits in another collective than all the others went another way through the code.
+std::string OddRankWords(const Incident& incident, const catalogue::SignatureRow& row) {
+  std::map<std::string, std::vector<std::int32_t>> ranks;
+  for (const Trouble& trouble : incident.troubles) {
+    if (trouble.row != &row || trouble.event->rank < 0) continue;
+    std::vector<std::int32_t>& same = ranks[CollectiveOf(trouble.text)];
+    if (std::find(same.begin(), same.end(), trouble.event->rank) == same.end()) same.push_back(trouble.event->rank);
+  }
+  ranks.erase("");
+  if (ranks.size() != 2) return {};
+  const auto& [one, few] = *ranks.begin();
+  const auto& [other, many] = *std::next(ranks.begin());
+  if (few.size() == many.size()) return {};
+  const bool first_is_odd = few.size() == 1;
+  if (!first_is_odd && many.size() != 1) return {};
+  return fmt::format("; rank {} was in collective {}, the others in {}", first_is_odd ? few.front() : many.front(),
+                     first_is_odd ? one : other, first_is_odd ? other : one);
+}
+
 // Whether the sign stands in the text by itself, and not within a longer number or word.
 bool StandsAlone(std::string_view text, std::string_view sign) {
   const auto is_part = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-'; };
@@ -292,13 +361,15 @@ bool IsSigkill(const Trouble& trouble) {
                      [&](std::string_view sign) { return StandsAlone(trouble.text, sign); });
 }
 
-std::string MessageOf(const model::Run& run, const Trouble& primary, const std::vector<std::int32_t>& ranks) {
+std::string MessageOf(const model::Run& run, const Incident& incident, const Trouble& primary,
+                      const std::vector<std::int32_t>& ranks) {
   const Event& event = *primary.event;
   std::string message(IsSigkill(primary) ? "killed by SIGKILL: the OOM killer, the scheduler or a person (dmesg tells)"
                                          : primary.row->title);
   message += RankWords(ranks);
   if (event.step >= 0) message += fmt::format(" at step {}", event.step);
   message += MissingWords(run, MissingRanks(run, primary.row->id, ranks));
+  if (IsWaiting(primary.row->id)) message += OddRankWords(incident, *primary.row);
   if (WasOvercome(run, event)) {
     message += "; a later start got past it";
   } else if (event.run_went_on) {
@@ -353,7 +424,7 @@ Finding FindingOf(const model::Run& run, const Incident& incident, const Trouble
   finding.first_step = primary.event->step;
   finding.last_step = primary.event->step;
   finding.ranks = RanksOf(incident, *primary.row);
-  finding.message = MessageOf(run, primary, finding.ranks);
+  finding.message = MessageOf(run, incident, primary, finding.ranks);
   finding.evidence.push_back(EvidenceOf(run, primary, ""));
   AddConsequences(run, incident, primary, finding);
   AddGibibytes(primary.text, "Tried to allocate", "asked_gib", finding);

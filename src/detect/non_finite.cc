@@ -91,7 +91,9 @@ class NonFiniteLoss : public Detector {
   explicit NonFiniteLoss(const Context& context)
       : recovered_points_(context.Threshold("recovered_points")),
         interval_(context.logging_interval),
-        replaced_(ReplacesNan(*context.run)) {}
+        name_(NameOf(context)),
+        replaced_(ReplacesNan(*context.run)),
+        reinforcement_(context.reinforcement) {}
 
   void Observe(const Sample& sample) override {
     if (sample.role == 1) {
@@ -106,6 +108,7 @@ class NonFiniteLoss : public Detector {
       ++rates_since_;
       return;
     }
+    last_step_ = sample.step;
     rates_before_ += rates_since_;
     rates_since_ = 0;
     with_rate_ += rate_step_ == sample.step ? 1 : 0;
@@ -128,6 +131,12 @@ class NonFiniteLoss : public Detector {
       hidden_ = model::IsNoValue(sample.value) ? Hidden::kLeftOut : Hidden::kNot;
     }
     in_hidden_ = hidden;
+    if (zero && zeros_++ == 0) zeros_began_ = sample;
+    if (!zero) zeros_ = 0;
+    if (zero && !hidden) {
+      bad_.Add(sample, false);
+      return;
+    }
     if (!visible && !hidden) last_good_ = sample;
     bad_.Add(sample, visible || hidden);
   }
@@ -140,7 +149,7 @@ class NonFiniteLoss : public Detector {
   bool IsNew() const { return !bad_.any() || bad_.overwritten(); }
 
   void Report(std::vector<model::Finding>& out) const override {
-    if (!bad_.any()) return ReportSilence(out);
+    if (!bad_.any()) return FellToZero() ? ReportFall(out) : ReportSilence(out);
     const bool recovered = bad_.Recovered(recovered_points_);
     const Sample& first = began_;
     const std::string what = WhatIsSeen(first);
@@ -149,7 +158,7 @@ class NonFiniteLoss : public Detector {
     AddEvidence(finding, HowItIsSeen(first), first.step, first.value, first.line);
     if (bad_.good() > 0 && !recovered) {
       AddEvidence(finding,
-                  fmt::format("last finite loss {} at step {}", FormatNumber(last_good_.value), last_good_.step),
+                  fmt::format("last finite {} {} at step {}", name_, FormatNumber(last_good_.value), last_good_.step),
                   last_good_.step, last_good_.value, last_good_.line);
     }
     AddOutage(finding, bad_);
@@ -159,6 +168,7 @@ class NonFiniteLoss : public Detector {
   }
 
  private:
+  static constexpr std::uint64_t kZerosToTell = 5;
   enum class Hidden : std::uint8_t { kNot, kZero, kLargest, kLeftOut };
 
   // The loss stood beside the learning rate, and then only the rate is logged: an empty cell or a missing key is how
@@ -180,6 +190,27 @@ class NonFiniteLoss : public Detector {
     out.push_back(std::move(finding));
   }
 
+  // From an ordinary loss to exactly 0 at once, and there to the end, with no gradient norm that says otherwise: no
+  // model learns like that.
+  bool FellToZero() const {
+    constexpr double kOrdinary = 0.01;
+    return !reinforcement_ && zeros_ >= kZerosToTell && bad_.good() >= zeros_ + kZerosToTell &&
+           std::abs(last_good_.value) > kOrdinary && grad_.step == model::kNoStep;
+  }
+
+  void ReportFall(std::vector<model::Finding>& out) const {
+    model::Finding finding = MakeFinding(
+        zeros_began_.step, last_step_,
+        fmt::format("{} fell from {} to exactly 0 at step {} and has stayed there: a NaN that was replaced by 0", name_,
+                    FormatNumber(last_good_.value), zeros_began_.step));
+    AddEvidence(
+        finding,
+        "a filter in the logger, nan_to_num or a division by no tokens writes NaN so; log the gradient norm to see it",
+        zeros_began_.step, 0, zeros_began_.line);
+    AddMeasure(finding, "hidden", 1);
+    out.push_back(std::move(finding));
+  }
+
   // What nan_to_num makes of infinity in fp32, bf16 and fp16. No loss is that by itself.
   static bool IsLargestOfItsType(double value) {
     constexpr double kFloat = 3.4028234663852886e38;
@@ -189,7 +220,15 @@ class NonFiniteLoss : public Detector {
            std::abs(std::abs(value) / kBfloat - 1) < 1e-6;
   }
 
+  // A part of the loss is called what the run calls it.
+  static std::string NameOf(const Context& context) {
+    const bool is_part = context.primary != nullptr && context.primary->signal != "loss";
+    return is_part ? Printable(context.primary->raw) : "loss";
+  }
+
   static bool ReplacesNan(const model::Run& run) {
+    const model::Fact* stated = run.FindFact("nan_to_num");
+    if (stated != nullptr && ToLower(stated->value) == "true") return true;
     return std::any_of(run.events.begin(), run.events.end(), [](const model::Event& event) {
       return event.kind == model::EventKind::kNanHider && event.name == "nan_to_num";
     });
@@ -198,15 +237,15 @@ class NonFiniteLoss : public Detector {
   std::string WhatIsSeen(const Sample& first) const {
     switch (hidden_) {
       case Hidden::kZero:
-        return "loss is NaN but logged as 0";
+        return name_ + " is NaN but logged as 0";
       case Hidden::kLargest:
-        return fmt::format("loss is infinite but logged as {}", FormatNumber(first.value));
+        return fmt::format("{} is infinite but logged as {}", name_, FormatNumber(first.value));
       case Hidden::kLeftOut:
-        return "loss is NaN and left out of its line";
+        return name_ + " is NaN and left out of its line";
       case Hidden::kNot:
         break;
     }
-    return fmt::format("loss is {}", FormatNumber(first.value));
+    return fmt::format("{} is {}", name_, FormatNumber(first.value));
   }
 
   std::string HowItIsSeen(const Sample& first) const {
@@ -219,17 +258,22 @@ class NonFiniteLoss : public Detector {
     if (hidden_ == Hidden::kLargest)
       return fmt::format("the largest number of its type at step {}: what nan_to_num makes of infinity", first.step);
     if (hidden_ == Hidden::kLeftOut)
-      return fmt::format("the line of step {} has no loss, as some trainers and JSON writers do with NaN", first.step);
+      return fmt::format("the line of step {} has no {}, as some trainers and JSON writers do with NaN", first.step,
+                         name_);
     if (interval_ > 1)
       return fmt::format(
-          "first non-finite loss at step {}; with a point every {} steps it may have begun up to {} earlier",
+          "first non-finite {} at step {}; with a point every {} steps it may have begun up to {} earlier", name_,
           first.step, FormatNumber(interval_), FormatNumber(interval_ - 1));
-    return fmt::format("first non-finite loss at step {}", first.step);
+    return fmt::format("first non-finite {} at step {}", name_, first.step);
   }
 
   double recovered_points_;
   double interval_;
+  std::string name_;
   bool replaced_;
+  bool reinforcement_;
+  std::uint64_t zeros_ = 0;  // in a row, up to now
+  Sample zeros_began_;
   Hidden hidden_ = Hidden::kNot;
   BadPoints bad_;
   Sample grad_{1, model::kNoStep, 0, 0};
@@ -238,6 +282,7 @@ class NonFiniteLoss : public Detector {
   Sample began_;
   bool grad_is_bad_ = false;
   bool in_hidden_ = false;
+  std::int64_t last_step_ = model::kNoStep;
   std::int64_t rate_step_ = model::kNoStep;
   std::uint64_t rates_since_ = 0;
   std::uint64_t rates_before_ = 0;
@@ -304,9 +349,11 @@ class NonFiniteGrad : public Detector {
         scaler_(context.loss_scaler) {}
 
   void Observe(const Sample& sample) override {
-    if (sample.role == 1) {
-      loss_.Add(sample.step, sample.value);
+    if (sample.role == 1 || sample.role == 2) {
+      ++losses_;
       if (!std::isfinite(sample.value) && first_bad_loss_ == model::kNoStep) first_bad_loss_ = sample.step;
+      if (sample.role == 2) return;  // a policy's loss says nothing by its course
+      loss_.Add(sample.step, sample.value);
       last_loss_ = sample;
     } else if (sample.role == 0) {
       // What precedes the first finite norm is a loss scaler's search when the loss is finite meanwhile.
@@ -362,6 +409,8 @@ class NonFiniteGrad : public Detector {
   }
 
   std::string WhoWasFirst(const Sample& first) const {
+    if (losses_ == 0)
+      return fmt::format("gradient norm non-finite at step {}; no loss stands beside it in the log", first.step);
     if (first_bad_loss_ == model::kNoStep)
       return fmt::format("gradient norm non-finite at step {}, loss finite in the log: the backward pass was first",
                          first.step);
@@ -382,6 +431,7 @@ class NonFiniteGrad : public Detector {
   double last_bad_loss_value_ = 0;
   std::int64_t first_bad_loss_ = model::kNoStep;
   std::uint64_t leading_ = 0;
+  std::uint64_t losses_ = 0;
 };
 
 // ---- loss scale

@@ -140,11 +140,11 @@ class NoWarmup : public Detector {
     if (!trouble) finding.severity = model::Severity::kInfo;
     AddEvidence(finding, fmt::format("learning rate {} at step {}", FormatNumber(first_.value), first_.step),
                 first_.step, first_.value, first_.line);
-    if (trouble) {
+    if (const Sample peak = EarlyPeak(); trouble && peak.value > first_loss_.value) {
       AddEvidence(finding,
                   fmt::format("loss rose from {} to {} at step {}", FormatNumber(first_loss_.value),
-                              FormatNumber(early_peak_.value), early_peak_.step),
-                  early_peak_.step, early_peak_.value, early_peak_.line);
+                              FormatNumber(peak.value), peak.step),
+                  peak.step, peak.value, peak.line);
     }
     AddMeasure(finding, "early_trouble", trouble ? 1 : 0);
     AddMeasure(finding, "peak", peak_.value);
@@ -157,14 +157,26 @@ class NoWarmup : public Detector {
     loss_.Add(sample.step, sample.value);
     if (losses_++ == 0) first_loss_ = sample;
     if (!std::isfinite(sample.value) && first_bad_ == model::kNoStep) first_bad_ = sample.step;
-    if (std::isfinite(sample.value) && losses_ <= kEarlyPoints && sample.value > early_peak_.value)
-      early_peak_ = sample;
+    if (std::isfinite(sample.value) && losses_ <= kEarlyPoints) early_.push_back(sample);
   }
   bool HadEarlyTrouble(std::int64_t steps) const {
     const auto early = static_cast<std::int64_t>(kEarlyShare * static_cast<double>(steps));
-    const bool rose =
-        early_peak_.value > kRose * first_loss_.value && early_peak_.step <= early && first_loss_.value > 0;
+    const Sample peak = EarlyPeak();
+    const bool rose = peak.value > kRose * first_loss_.value && peak.step <= early && first_loss_.value > 0;
     return rose || (first_bad_ != model::kNoStep && first_bad_ <= early) || NeverLearned();
+  }
+  // The highest of the first losses, each taken as the middle one of three: a single noisy batch is no trouble. Nothing
+  // where that is within the noise.
+  Sample EarlyPeak() const {
+    std::vector<double> values;
+    for (const Sample& sample : early_) values.push_back(sample.value);
+    if (values.size() < 3) return {};
+    const std::vector<double> smooth = stats::SmoothByMedian(values, 3);
+    const auto at = static_cast<std::size_t>(std::max_element(smooth.begin(), smooth.end()) - smooth.begin());
+    if (smooth[at] - first_loss_.value < kBeyondNoise * stats::NoiseSigma(values)) return {};
+    Sample peak = early_[at];
+    peak.value = smooth[at];
+    return peak;
   }
   // Thrown into a flat region by the first updates, a run stays there.
   bool NeverLearned() const {
@@ -178,6 +190,7 @@ class NoWarmup : public Detector {
   static constexpr double kAtPeak = 0.97;
   static constexpr double kEarlyShare = 0.1;
   static constexpr double kRose = 1.3;
+  static constexpr double kBeyondNoise = 4;
   static constexpr std::uint64_t kEarlyPoints = 200;
   static constexpr std::uint64_t kEnough = 30;
   LossCourse loss_;
@@ -189,7 +202,7 @@ class NoWarmup : public Detector {
   Sample first_;
   Sample peak_{0, 0, 0, 0};
   Sample first_loss_;
-  Sample early_peak_{1, 0, 0, 0};
+  std::vector<Sample> early_;
   std::int64_t first_bad_ = model::kNoStep;
   std::int64_t last_step_ = 0;
   std::uint64_t points_ = 0;

@@ -1,4 +1,5 @@
-// Findings that no single series shows: how ranks compare, which one was lost, what the guard did. Private to detect.
+// Findings that no single series shows: how ranks compare, which one was lost, what the guard did, which data came
+// again. Private to detect.
 #pragma once
 
 #include <vector>
@@ -12,5 +13,8 @@ namespace vigil::detect {
 std::vector<model::Finding> FindingsAcrossRanks(const model::Run& run, const catalogue::Settings& settings);
 // What the guard of the training decided, as it was recorded or logged.
 std::vector<model::Finding> FindingsOfGuard(const model::Run& run, const catalogue::Settings& settings);
+
+// Data that were read again: after a restart, at step after step, or by several ranks.
+std::vector<model::Finding> FindingsOfBatches(const model::Run& run, const catalogue::Settings& settings);
 
 }  // namespace vigil::detect

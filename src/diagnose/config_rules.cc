@@ -18,6 +18,7 @@ namespace {
 struct Breach {
   std::string message;
   const model::Fact* fact = nullptr;
+  bool grave = false;  // a warning, whatever the row says
 };
 
 using Check = std::optional<Breach> (*)(const model::Run& run);
@@ -45,13 +46,16 @@ std::optional<Breach> NoWarmup(const model::Run& run) {
                 run.FindFact(steps ? "warmup_steps" : "warmup_ratio")};
 }
 
+// Nobody means a rate so far above what the method takes; a slip of the exponent is.
+constexpr double kBeyondAllUse = 100;
+
 std::optional<Breach> LrOutsideBand(const model::Run& run) {
   const auto lr = run.FactNumber("lr");
   const LrBand band = UsualLr(run);
   if (!lr || !band.exact || !(*lr > 0) || (*lr <= 3 * band.high && *lr >= band.low / 3)) return std::nullopt;
   return Breach{fmt::format("learning rate {} is outside {} to {}, which is usual for {}", FormatNumber(*lr),
                             FormatNumber(band.low), FormatNumber(band.high), band.method),
-                run.FindFact("lr")};
+                run.FindFact("lr"), *lr > kBeyondAllUse * band.high};
 }
 
 std::optional<Breach> SparseLogging(const model::Run& run) {
@@ -164,7 +168,7 @@ model::Finding ToFinding(const catalogue::ConfigRuleRow& rule, Breach breach, co
   model::Finding finding;
   finding.id = rule.id;
   finding.family = model::Family::kSetup;
-  finding.severity = std::min(severity, model::Severity::kWarning);
+  finding.severity = breach.grave ? model::Severity::kWarning : std::min(severity, model::Severity::kWarning);
   finding.message = std::move(breach.message);
   if (breach.fact != nullptr) {
     model::Evidence evidence;

@@ -259,7 +259,24 @@ Answer WeightsOnlyCheckpoints(const model::Run& run, const Incident&) {
                : No("checkpoints hold optimizer and scheduler too");
 }
 
+Answer FoundInBatches(const model::Run& run, const Incident& incident, std::string_view id) {
+  const model::Finding* found = incident.Find(id);
+  return found == nullptr || run.batches.steps.empty() ? Unknown() : Yes(found->message, found->first_step);
+}
+
+Answer DataSeenAgain(const model::Run& run, const Incident& incident) {
+  const Answer found = FoundInBatches(run, incident, "resume/data-restart");
+  if (found.verdict != Verdict::kUnknown || run.batches.steps.empty()) return found;
+  return No("no batch after the restart was seen before");
+}
+
+Answer SameBatchAgain(const model::Run& run, const Incident& incident) {
+  return FoundInBatches(run, incident, "data/repeated");
+}
+
 constexpr std::array kTests = {
+    NamedTest{"data-seen-again", DataSeenAgain},
+    NamedTest{"same-batch-again", SameBatchAgain},
     NamedTest{"resume-at-onset", ResumeAtOnset},
     NamedTest{"lr-restarted-at-resume", LrRestartedAtResume},
     NamedTest{"loss-jumped-at-resume", LossJumpedAtResume},

@@ -22,6 +22,7 @@ struct Role {
 
 constexpr std::array kRoles = {
     Role{"data/labels-masked", Thread::kNoLearning, 0},
+    Role{"data/repeated", Thread::kOther, 0},
     Role{"data/", Thread::kInstability, 0},
     Role{"lr/schedule-break", Thread::kInstability, 1},
     Role{"lr/zero", Thread::kNoLearning, 0},
@@ -113,7 +114,9 @@ bool LastsToTheEnd(const Grouping& grouping, const model::Finding& finding) {
 // How a lost run ends: it is stopped by hand, by its time limit, or by code that met the NaN.
 bool EndsLostRun(const Grouping& grouping, const model::Finding& loss, const model::Finding& crash) {
   if (!IsBlowUp(loss.id) || !LastsToTheEnd(grouping, loss)) return false;
-  if (IsAny(crash.id, {"log/interrupted", "log/killed-signal", "log/time-limit", "log/slurm-cancelled"})) return true;
+  if (IsAny(crash.id,
+            {"log/interrupted", "log/killed-signal", "log/failed-exit", "log/time-limit", "log/slurm-cancelled"}))
+    return true;
   return IsAny(crash.id, {"log/uncaught-exception", "log/device-assert", "log/abort", "log/cuda-error"}) &&
          SpeaksOfNonFinite(crash);
 }

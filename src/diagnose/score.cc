@@ -91,12 +91,22 @@ const Answer& Ask(const catalogue::EvidenceRow& row, const model::Run& run, cons
   return answers.emplace(row.id, test == nullptr ? Unknown() : test(run, incident)).first->second;
 }
 
+// What was logged at every step cannot be asked for again: the question has no answer in this run.
+bool IsTold(catalogue::Words from, const model::Run& run) {
+  constexpr double kEveryStep = 1.5;
+  return !from.empty() && std::all_of(from.begin(), from.end(), [&](std::string_view id) {
+    const model::Series* series = run.Find(id);
+    return series == nullptr ? run.FindFact(id) != nullptr : series->LoggingInterval() < kEveryStep;
+  });
+}
+
 void Weigh(Candidate& candidate, const model::Run& run, const Incident& incident, Answers& answers) {
   for (const catalogue::EvidenceWeight& weight : candidate.cause->evidence) {
     const catalogue::EvidenceRow* row = catalogue::FindEvidence(weight.evidence);
     if (row == nullptr) continue;
     const Answer& answer = Ask(*row, run, incident, answers);
     if (answer.verdict == Verdict::kMoot) continue;
+    if (answer.verdict == Verdict::kUnknown && IsTold(row->from, run)) continue;
     if (answer.verdict == Verdict::kUnknown) {
       candidate.unanswered.push_back(row);
       candidate.unanswered_weights.push_back(weight);

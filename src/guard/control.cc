@@ -58,6 +58,7 @@ Status Set(Options& options, std::string_view origin, std::string_view key, cons
 }  // namespace
 
 Result<Options> ParseControl(std::string_view toml, std::string_view origin, const Options& base) {
+  if (const auto fault = FaultOfToml(toml)) return Fail(fmt::format("{}:{}: {}", origin, fault->line, fault->what));
   try {
     const toml::table table = toml::parse(toml);
     Options options = base;

@@ -195,7 +195,8 @@ Status Loop::MakeStep(std::int64_t step) {
   if (records_layers) RecordActivations(step);
   if (evaluates) measured.eval_loss = model_.Forward(loader_.HeldOut());
   if (Status reported = Report(step, measured); !reported) return reported;
-  if (verdict->action == guard::Action::kStop) return Fail("stopped by the guard: " + verdict->notes.back().text);
+  if (verdict->action == guard::Action::kStop)
+    return Fail("stopped by the guard" + (verdict->notes.empty() ? "" : ": " + verdict->notes.back().text));
   return verdict->action == guard::Action::kRollback ? SetBack(step, verdict->rollback_to) : Status();
 }
 
@@ -212,7 +213,7 @@ void Loop::Record(std::int64_t step, const Measured& measured, double tokens_per
       {"clipped_steps", static_cast<double>(clipped_)},
       {"host_memory_mb", static_cast<double>(platform::ResidentBytes()) * 1e-6}};
   for (const auto& [name, value] : scalars) recorder_->Scalar(name, step, value);
-  if (measured.eval_loss >= 0) recorder_->Scalar("val_loss", step, measured.eval_loss);
+  if (!(measured.eval_loss < 0)) recorder_->Scalar("val_loss", step, measured.eval_loss);  // NaN too
   recorder_->Batch(step, measured.fingerprint);
   recorder_->StepDone(step);
 }

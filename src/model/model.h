@@ -136,10 +136,18 @@ struct Artifact {
   std::int64_t step = kNoStep;
 };
 
-// Hash of the data of a step, so that a spike can be tied to it.
+// Hash of the data of a step, so that a spike can be tied to it and data that come again are seen. Columns of equal
+// length; the rank is -1 where it is not known.
 struct BatchFingerprints {
   std::vector<std::int64_t> steps;
   std::vector<std::uint64_t> hashes;
+  std::vector<std::int32_t> ranks;
+
+  void Append(std::int64_t step, std::uint64_t hash, std::int32_t rank) {
+    steps.push_back(step);
+    hashes.push_back(hash);
+    ranks.push_back(rank);
+  }
 };
 
 enum class SourceState : std::uint8_t { kRead, kPartial, kDuplicate };

@@ -213,6 +213,11 @@ std::string HeadlineOf(const model::RunReport& run, const model::Diagnosis& diag
   const std::vector<const model::Finding*> findings = FindingsOf(run, diagnosis);
   if (findings.empty()) return WithSteps(OneLine(diagnosis.summary), diagnosis.first_step, diagnosis.last_step);
   const model::Finding& root = *findings.front();
+  // What only announced the failure is told after the failure.
+  const auto lost = std::find_if(findings.begin(), findings.end(), [](const model::Finding* finding) {
+    return finding->severity >= model::Severity::kError;
+  });
+  if (root.severity < model::Severity::kError && lost != findings.end()) return FindingHeadline(**lost);
   for (const model::Finding* finding : findings) {
     const bool as_early = finding->first_step == root.first_step && finding->severity == root.severity;
     if (root.signal == "grad_norm" && as_early && finding->signal == "loss") return FindingHeadline(*finding);

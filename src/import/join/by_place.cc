@@ -73,6 +73,7 @@ void JoinRanks(std::vector<Unit*>& members) {
     for (model::Event& event : unit->run.events) {
       if (event.rank < 0) event.rank = rank;
     }
+    std::replace(unit->run.batches.ranks.begin(), unit->run.batches.ranks.end(), -1, rank);
     unit->run.ranks = std::max(unit->run.ranks, rank + 1);
     if (unit == members.front()) continue;
     // Ranks of one training have the losses in common, and times and memory of their own.

@@ -230,6 +230,7 @@ std::uint32_t Joiner::MoveRest(model::Run& from) {
   for (model::Artifact& artifact : from.artifacts) into_.artifacts.push_back(std::move(artifact));
   into_.batches.steps.insert(into_.batches.steps.end(), from.batches.steps.begin(), from.batches.steps.end());
   into_.batches.hashes.insert(into_.batches.hashes.end(), from.batches.hashes.begin(), from.batches.hashes.end());
+  into_.batches.ranks.insert(into_.batches.ranks.end(), from.batches.ranks.begin(), from.batches.ranks.end());
   if (into_.framework.empty()) into_.framework = from.framework;
   into_.ranks = std::max(into_.ranks, from.ranks);
   into_.planned_steps = std::max(into_.planned_steps, from.planned_steps);

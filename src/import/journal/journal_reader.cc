@@ -168,8 +168,7 @@ class JournalReader : public Reader, private journal::Visitor {
   void OnSetting(const journal::Setting& setting) override { builder_.AddFact(setting.key, setting.value); }
 
   void OnBatch(const journal::Batch& batch) override {
-    builder_.part().batches.steps.push_back(batch.step);
-    builder_.part().batches.hashes.push_back(batch.fingerprint);
+    builder_.part().batches.Append(batch.step, batch.fingerprint, rank_);
   }
 
   void OnArtifact(const journal::Artifact& artifact) override {

@@ -92,13 +92,22 @@ ColumnUse UseOfColumn(std::string_view name) {
   return {};
 }
 
-void RowSink::Add(const std::vector<Cell>& cells) {
+void RowSink::Add(const std::vector<Cell>& cells, std::optional<std::uint64_t> fingerprint) {
   if (cells.empty()) return;
   LearnColumns();
   if (!axis_known_ && HoldBack(cells)) return;
   ++rows_;
   MarkNumbers(cells);
-  Place(cells, FindRoles(cells));
+  const Roles roles = FindRoles(cells);
+  Place(cells, roles);
+  if (fingerprint) PlaceFingerprint(*fingerprint, roles);
+}
+
+// Data are those of an optimizer step; rows and epochs have no data of their own.
+void RowSink::PlaceFingerprint(std::uint64_t fingerprint, const Roles& roles) {
+  if (axis_ != model::Axis::kStep || !IsWhole(roles.step)) return;
+  const std::int32_t rank = std::isnan(roles.rank) ? -1 : static_cast<std::int32_t>(roles.rank);
+  builder_.part().batches.Append(static_cast<std::int64_t>(roles.step), fingerprint, rank);
 }
 
 void RowSink::LearnColumns() {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -37,7 +38,8 @@ class RowSink {
  public:
   RowSink(PartBuilder& builder, const Columns& columns) : builder_(builder), columns_(columns) {}
 
-  void Add(const std::vector<Cell>& cells);
+  // `fingerprint`: of the data of the row's step.
+  void Add(const std::vector<Cell>& cells, std::optional<std::uint64_t> fingerprint = std::nullopt);
   // No more rows for now: places what was held back and notes what was left out.
   void Finish();
 
@@ -74,6 +76,7 @@ class RowSink {
   void StateHeader();
   void MarkNumbers(const std::vector<Cell>& cells);
   void Place(const std::vector<Cell>& cells, const Roles& roles);
+  void PlaceFingerprint(std::uint64_t fingerprint, const Roles& roles);
   bool IsLaterEvaluation(const Roles& roles);
   std::int64_t StepOf(const Roles& roles) const;
   void PlaceCell(const Cell& cell, const std::vector<Cell>& row, const Roles& roles, std::int64_t step);

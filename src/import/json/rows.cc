@@ -1,6 +1,8 @@
 #include "import/json/rows.h"
 
+#include <algorithm>
 #include <array>
+#include <charconv>
 
 #include "base/base.h"
 
@@ -16,6 +18,26 @@ constexpr std::size_t kLongestQuotedNumber = 40;
 bool MayBeNumber(std::string_view text) {
   return text.size() <= kLongestQuotedNumber &&
          text.find_first_not_of("0123456789+-.,eE nNaAiIfFtTyY") == std::string_view::npos;
+}
+
+// Names under which trainers log a hash of a step's data.
+bool NamesFingerprints(std::string_view name) {
+  constexpr std::array<std::string_view, 6> kNames = {"batch",     "batch_hash", "batch_fingerprint",
+                                                      "data_hash", "batch_id",   "data_fingerprint"};
+  return std::find(kNames.begin(), kNames.end(), name) != kNames.end();
+}
+
+// Eight hexadecimal digits or more; of a longer hash the first 64 bits.
+std::optional<std::uint64_t> FingerprintOf(std::string_view text) {
+  constexpr std::size_t kFewestDigits = 8;
+  constexpr std::size_t kDigitsKept = 16;
+  if (text.starts_with("0x")) text.remove_prefix(2);
+  if (text.size() < kFewestDigits || text.find_first_not_of("0123456789abcdefABCDEF") != std::string_view::npos)
+    return std::nullopt;
+  text = text.substr(0, kDigitsKept);
+  std::uint64_t hash = 0;
+  std::from_chars(text.data(), text.data() + text.size(), hash, 16);
+  return hash;
 }
 
 // Wrappers that hold the metrics of a row and say nothing themselves (verl: {"step": 1, "data": {...}}).
@@ -63,6 +85,7 @@ Columns::Id Columns::Find(Id parent, std::string_view key) {
     if (!node.name.empty()) node.name += '/';
     node.name += Printable(codec::UnescapeJson(key));
   }
+  node.holds_fingerprints = NamesFingerprints(node.name);
   const auto id = static_cast<Id>(nodes_.size());
   nodes_.push_back(std::move(node));
   ids_.emplace(std::move(index), id);
@@ -75,6 +98,7 @@ void RowReader::Begin(std::uint32_t lines_before) {
   path_.assign(1, Columns::kRoot);
   skip_to_depth_ = kNotSkipping;
   text_bytes_ = 0;
+  fingerprint_.reset();
 }
 
 JsonToken RowReader::Read(codec::JsonScanner& scanner) {
@@ -138,6 +162,12 @@ void RowReader::AddCell(const codec::JsonScanner& scanner, bool is_null, double 
 
 void RowReader::TakeString(const codec::JsonScanner& scanner) {
   const std::string_view text = scanner.text();
+  if (column_ != Columns::kNone && columns_.HoldsFingerprints(column_)) {
+    if (const auto hash = FingerprintOf(text)) {
+      fingerprint_ = hash;
+      return;
+    }
+  }
   const auto number = MayBeNumber(text) ? ParseNumber(text) : std::nullopt;
   if (number) {
     AddCell(scanner, false, *number);

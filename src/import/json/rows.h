@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -32,6 +33,7 @@ class Columns {
   // The key that the scanner has just returned is the one found last: next time it is tried first.
   void LearnFollower(const codec::JsonScanner& scanner);
   const std::string& name(Id column) const { return nodes_[column].name; }
+  bool HoldsFingerprints(Id column) const { return nodes_[column].holds_fingerprints; }
   std::size_t size() const { return nodes_.size(); }
   bool full() const { return full_; }
 
@@ -42,6 +44,7 @@ class Columns {
     Id parent = kNone;
     Id follower = kNone;  // the column that came after this one last time
     codec::JsonKeyText follower_text;
+    bool holds_fingerprints = false;  // a name for hashes of data
   };
 
   Id Move(Id to);
@@ -61,7 +64,7 @@ struct Cell {
 };
 
 // Reads one object at a time. Numbers, numbers in quotes ("nan" too) and nulls become cells; arrays, booleans, other
-// strings and what is nested deeper than kMaxNesting are passed over.
+// strings but hashes of data and what is nested deeper than kMaxNesting are passed over.
 class RowReader {
  public:
   static constexpr std::size_t kMaxNesting = 4;
@@ -74,6 +77,8 @@ class RowReader {
   // Reads on. kObjectEnd: the row is whole. kNeedMore: call again when the scanner has more. kBroken: given up.
   codec::JsonToken Read(codec::JsonScanner& scanner);
   const std::vector<Cell>& cells() const { return cells_; }
+  // Of the row's data, where it has one.
+  const std::optional<std::uint64_t>& fingerprint() const { return fingerprint_; }
   // Characters of text (prompts, completions, names) passed over in the row.
   std::size_t text_bytes() const { return text_bytes_; }
 
@@ -88,6 +93,7 @@ class RowReader {
   std::vector<Columns::Id> path_;
   Columns::Id column_ = Columns::kNone;
   std::size_t skip_to_depth_ = kNotSkipping;
+  std::optional<std::uint64_t> fingerprint_;
   std::size_t text_bytes_ = 0;
   std::uint32_t lines_before_ = 0;
 

@@ -58,7 +58,7 @@ class JsonLinesReader : public Reader {
     const std::size_t end = scanner.consumed();
     if (end >= text.size() || text[end] != '\n' || end > kLongestLine) return 0;
     ++line_;
-    sink_.Add(row_.cells());
+    sink_.Add(row_.cells(), row_.fingerprint());
     return end + 1;
   }
 
@@ -84,7 +84,7 @@ class JsonLinesReader : public Reader {
     row_.Begin(line_ - 1);
     const JsonToken end = row_.Read(scanner);
     if (end != JsonToken::kObjectEnd) return CountBroken(end, scanner);
-    sink_.Add(row_.cells());
+    sink_.Add(row_.cells(), row_.fingerprint());
     return true;
   }
 

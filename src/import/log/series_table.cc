@@ -82,11 +82,19 @@ std::uint32_t SeriesTable::FindSum(std::string_view name, std::int32_t rank, Ori
   return index;
 }
 
+// A line without the loss stands for a loss that was left out, until the line comes that has it.
+void SeriesTable::FillGap(const Entry& entry, double value, std::uint32_t line) {
+  model::Series& series = builder_.series(entry.series);
+  if (series.empty() || series.steps.back() != entry.last_step || !model::IsNoValue(series.values.back())) return;
+  series.values.back() = value;
+  if (!series.lines.empty()) series.lines.back() = line;
+}
+
 void SeriesTable::Add(std::uint32_t index, std::int64_t step, double value, std::uint32_t line, model::Axis axis) {
   Entry& entry = entries_[index];
   if (step < latest_step_) ++start_;
   latest_step_ = step;
-  if (step == entry.last_step && start_ == entry.last_start) return;
+  if (step == entry.last_step && start_ == entry.last_start) return FillGap(entry, value, line);
   if (!entry.is_open) {
     model::Labels labels;
     labels.emplace_back(kOriginLabel, std::to_string(static_cast<int>(entry.origin)));

@@ -63,6 +63,7 @@ class SeriesTable {
 
  private:
   bool Keeps(Entry& entry, double value) const;
+  void FillGap(const Entry& entry, double value, std::uint32_t line);
   void Thin(bool with_spikes);
   void NoteLeftOut();
   std::uint32_t FindSlowly(std::string_view name, std::int32_t rank, Origin origin, bool keep_unknown);

@@ -84,6 +84,8 @@ TEST(Settings, AnIdWithoutQuotesIsRefusedWithTheRightWay) {
 
 TEST(Settings, ABrokenFileIsRefusedWithItsLine) {
   EXPECT_THAT(Complaint("[\"loss/spike\"]\nz = = 3\n"), HasSubstr("vigil.toml:2"));
+  EXPECT_THAT(Complaint("[\"loss/spike\"]\nz = 3\n[]]\n[=]"), HasSubstr("vigil.toml:"));
+  EXPECT_THAT(Complaint("[\"loss/spike\"]\nz = \x01 3\n"), HasSubstr("vigil.toml:2: a control character"));
 }
 
 }  // namespace

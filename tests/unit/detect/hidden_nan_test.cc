@@ -123,8 +123,15 @@ TEST(HiddenNan, ReplacedByCodeThatTheLogShowsIsFound) {
   const auto finding = NonFiniteIn(code + Log(healthy, bad));
   EXPECT_EQ(finding.first_step, kBadFrom);
   EXPECT_THAT(finding.evidence.at(0).text, HasSubstr("nan_to_num"));
-  EXPECT_EQ(NonFiniteIn(Log(healthy, bad)).id, "") << "a loss of 0 by itself is a collapse";
-  EXPECT_EQ(NonFiniteIn("# torch.nan_to_num(loss) hides NaN\n" + Log(healthy, bad)).id, "");
+}
+
+TEST(HiddenNan, AFallToExactlyZeroAtOnceIsFoundAndALossThatGetsThereIsNot) {
+  const auto fallen = NonFiniteIn(Log([](int step) { return PlainRow(step, LossAt(step)); },
+                                      [](int step) { return PlainRow(step, 0); }));
+  EXPECT_EQ(fallen.first_step, kBadFrom);
+  EXPECT_THAT(fallen.message, HasSubstr("a NaN that was replaced by 0"));
+  const auto rounded = [](int step) { return PlainRow(step, std::round(1e4 * 2 * std::exp(-0.8 * step)) / 1e4); };
+  EXPECT_EQ(NonFiniteIn(Log(rounded, rounded)).id, "") << "learned to the last digit that is printed";
 }
 
 TEST(HiddenNan, InfinityMadeTheLargestNumberIsFound) {

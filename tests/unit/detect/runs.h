@@ -51,6 +51,10 @@ class RunMaker {
     run_.events.push_back(std::move(event));
     return *this;
   }
+  RunMaker& Batch(int step, std::uint64_t hash, std::int32_t rank = 0) {
+    run_.batches.Append(step, hash, rank);
+    return *this;
+  }
   double Gauss(double sigma) { return std::normal_distribution<double>(0, sigma)(random_); }
   double Heavy(double sigma, double freedom) { return sigma * std::student_t_distribution<double>(freedom)(random_); }
 

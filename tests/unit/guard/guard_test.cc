@@ -209,6 +209,7 @@ TEST(GuardControl, SaysWhereAMistakeIs) {
       {"spike_ratio = -1", "from 0 on"},
       {"enabled = 3", "true or false"},
       {"enabled = ", "guard.toml:1"},
+      {"enabled = true\n[\xC3\xA4]", "guard.toml:2: what stands there is no TOML"},
   };
   for (const auto& [text, complaint] : cases) {
     const auto options = ParseControl(text, "guard.toml", Options{});
