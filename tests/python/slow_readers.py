@@ -56,6 +56,9 @@ def from_state(path):
 
 def from_lines(path):
     rows = [json.loads(line) for line in path.read_text().splitlines() if line.strip()]
+    for row in rows:
+        if isinstance(row.get("batch"), str):  # a hash of the step's data, which may look like a number
+            del row["batch"]
     # LLaMA-Factory's last evaluation counts its own batches.
     planned = next((row["total_steps"] for row in rows if "total_steps" in row), None)
     return {"": rows_to_series([row for row in rows if row.get("total_steps", planned) == planned])}

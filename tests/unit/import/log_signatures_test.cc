@@ -26,6 +26,7 @@ std::vector<std::string> NamesOf(const std::vector<model::Event>& events) {
 
 // The lines that people meet, and the signature each must carry.
 const Message kMessages[] = {
+    {"log/failed-exit", "exit status 3"},
     {"log/cuda-oom",
      "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 96.00 MiB. GPU 0 has a total capacity"},
     {"log/cuda-oom", "RuntimeError: CUDA error: out of memory"},
