@@ -198,10 +198,15 @@ class Divergence : public Detector {
     const double start = curve_.FirstLog();
     const double over = *std::max_element(smooth.begin(), smooth.end()) - start;
     const double bar = start + 0.5 * over;
-    const auto above = std::count_if(smooth.begin(), smooth.end(), [&](double value) { return value > bar; });
+    std::uint64_t above = 0;  // points; one bucket alone may be a spike
+    std::size_t buckets = 0;
+    for (std::size_t i = 0; i < smooth.size(); ++i) {
+      above += smooth[i] > bar ? curve_.At(i).count : 0;
+      buckets += smooth[i] > bar ? 1 : 0;
+    }
     const double noise =
         std::max({stats::NoiseSigma(logs), stats::NoiseSigma(Tail(logs, logs.size() / 2)), kSmallestNoise});
-    return over > kAboveStart && over > kBeyondNoise * noise && above >= static_cast<std::ptrdiff_t>(kRises);
+    return over > kAboveStart && over > kBeyondNoise * noise && above >= kRises && buckets > 1;
   }
 
   bool EvaluationRose() const { return evals_.points() >= kEnoughEvals && LastEval() > kEvalRose * evals_.BestLevel(); }
@@ -245,7 +250,8 @@ class Divergence : public Detector {
       finding.message +=
           "; it stepped up at once and falls from there: did the data, the objective or a weight change?";
     }
-    AddEvidence(finding, fmt::format("best level {} up to step {}", FormatNumber(best_value), curve_.At(best).last_step),
+    AddEvidence(finding,
+                fmt::format("best level {} up to step {}", FormatNumber(best_value), curve_.At(best).last_step),
                 curve_.At(best).last_step, best_value);
     AddEvidence(finding, fmt::format("level {} at the end", FormatNumber(end_value)), curve_.last_step(), end_value);
     AddMeasure(finding, "best", best_value);

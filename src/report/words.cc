@@ -126,7 +126,15 @@ bool StopsShortOfPlan(const model::Run& run) {
 
 // A log that stops short is no finding: the run may be going on. But it has to be said.
 std::string SilentEnd(const model::Run& run) {
-  if (!StopsShortOfPlan(run)) return {};
+  if (!StopsShortOfPlan(run)) {
+    const std::int64_t last = SpanOf(run).last;
+    const bool no_end = std::any_of(run.events.begin(), run.events.end(), [&](const model::Event& event) {
+      return event.name == model::kNoEndEvent && event.step >= last;
+    });
+    return no_end
+               ? fmt::format("the record stops at {} {} without an end: still running, or killed", CountWord(run), last)
+               : std::string();
+  }
   return fmt::format(
       "the log stops at {} {} of {} planned and gives no reason: still running, or stopped from outside "
       "(time limit, kill, lost machine)",

@@ -235,6 +235,9 @@ class JournalReader : public Reader, private journal::Visitor {
     event.name = std::string(model::kNoEndEvent);
     event.text = "the journal has no end";
     event.rank = rank_;
+    for (const model::Series& series : builder_.part().series) {
+      if (!series.empty()) event.step = std::max(event.step, series.steps.back());
+    }
     builder_.AddEvent(std::move(event));
   }
 

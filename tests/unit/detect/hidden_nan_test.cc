@@ -126,8 +126,8 @@ TEST(HiddenNan, ReplacedByCodeThatTheLogShowsIsFound) {
 }
 
 TEST(HiddenNan, AFallToExactlyZeroAtOnceIsFoundAndALossThatGetsThereIsNot) {
-  const auto fallen = NonFiniteIn(Log([](int step) { return PlainRow(step, LossAt(step)); },
-                                      [](int step) { return PlainRow(step, 0); }));
+  const auto fallen = NonFiniteIn(
+      Log([](int step) { return PlainRow(step, LossAt(step)); }, [](int step) { return PlainRow(step, 0); }));
   EXPECT_EQ(fallen.first_step, kBadFrom);
   EXPECT_THAT(fallen.message, HasSubstr("a NaN that was replaced by 0"));
   const auto rounded = [](int step) { return PlainRow(step, std::round(1e4 * 2 * std::exp(-0.8 * step)) / 1e4); };

@@ -221,6 +221,49 @@ TEST(LogFindings, TellTheTimeoutThatMadeTheWatchdogAbort) {
   EXPECT_THAT(findings[0].message, HasSubstr("on 3 ranks (0, 2, 3) at step 110; rank 1 did not arrive"));
 }
 
+std::string TimeoutOf(int rank, int number, const std::string& what) {
+  return "[rank" + std::to_string(rank) + "]:[E1114 03:14:22.201 ProcessGroupNCCL.cpp:629] [Rank " +
+         std::to_string(rank) +
+         "] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=" + std::to_string(number) +
+         ", OpType=" + what +
+         ", NumelIn=1, NumelOut=1, Timeout(ms)=600000) ran for 600061 milliseconds before timing out.\n";
+}
+
+TEST(LogFindings, TellWhatARankFailedOfBeforeThatTheOthersWaitedForIt) {
+  const auto findings = FindingsOf(
+      "step 8 loss 2\n[rank1]: torch.OutOfMemoryError: CUDA out of memory. Tried to "
+      "allocate 2.90 GiB.\n" +
+      TimeoutOf(0, 12, "ALLREDUCE") + TimeoutOf(2, 12, "ALLREDUCE"));
+  ASSERT_FALSE(findings.empty());
+  EXPECT_EQ(findings[0].id, "log/cuda-oom");
+  EXPECT_THAT(findings[0].ranks, ElementsAre(1));
+}
+
+TEST(LogFindings, TellTheWaitingBeforeWhatCameOfIt) {
+  const auto findings =
+      FindingsOf("step 8 loss 2\n" + TimeoutOf(0, 12, "ALLREDUCE") + TimeoutOf(1, 12, "ALLREDUCE") +
+                 "[rank0]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.90 GiB.\n");
+  ASSERT_FALSE(findings.empty());
+  EXPECT_EQ(findings[0].id, "log/nccl-timeout");
+}
+
+TEST(LogFindings, NameTheRankThatWaitsInAnotherCollective) {
+  const auto findings = FindingsOf("step 8 loss 2\n" + TimeoutOf(0, 8841, "ALLREDUCE") +
+                                   TimeoutOf(1, 8841, "ALLREDUCE") + TimeoutOf(2, 8840, "_ALLGATHER_BASE"));
+  ASSERT_FALSE(findings.empty());
+  EXPECT_THAT(findings[0].message,
+              HasSubstr("rank 2 was in collective 8840 _ALLGATHER_BASE, the others in 8841 ALLREDUCE"));
+}
+
+TEST(LogFindings, TellWhoSentASigkillWhereTheLogKnows) {
+  const auto findings = FindingsOf(
+      "step 8 loss 2\n/var/spool/job: line 23: 18234 Killed                  python train.py\n"
+      "slurmstepd: error: Detected 1 oom_kill event in StepId=12345.batch. Some of the step tasks have been OOM "
+      "Killed.\n");
+  ASSERT_FALSE(findings.empty());
+  EXPECT_EQ(findings[0].id, "log/host-oom-kill");
+}
+
 TEST(LogFindings, TellTheRootOfAChainWhileOtherRanksSpeak) {
   const auto findings = FindingsOf(
       "step 7 loss 2.5\n"

@@ -45,6 +45,17 @@ TEST(JsonLines, WithABrokenFirstLineAreReadBehindIt) {
   EXPECT_THAT(part->sources.front().note, HasSubstr("line 1"));
 }
 
+TEST(JsonLines, GiveTheFingerprintsOfTheDataOfAStep) {
+  const model::Run part = Read("jsonl",
+                               "{\"step\": 1, \"loss\": 2.5, \"batch\": \"fc104704eedb063c\"}\n"
+                               "{\"step\": 2, \"loss\": 2.5, \"batch\": \"12e4567890123456\", \"rank\": 3}\n"
+                               "{\"step\": 3, \"loss\": 2.5, \"batch\": 17}\n");
+  EXPECT_THAT(part.batches.steps, ElementsAre(1, 2));
+  EXPECT_THAT(part.batches.hashes, ElementsAre(0xfc104704eedb063cU, 0x12e4567890123456U));
+  EXPECT_THAT(part.batches.ranks, ElementsAre(-1, 3));
+  EXPECT_THAT(SeriesOf(part, "batch").values, ElementsAre(17)) << "a number is a count of batches";
+}
+
 TEST(JsonLines, GiveASeriesForEachKeyWithStepAndLine) {
   const model::Run part =
       Read("jsonl", "{\"step\": 1, \"loss\": 2.5}\n\n{\"step\": 2, \"loss\": 2.25, \"lr\": 0.1}\r\n");
