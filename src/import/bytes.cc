@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace vigil::import {
 namespace {
 
@@ -19,8 +21,39 @@ void ByteSource::ExpandIfCompressed(std::string_view head) {
   packed_bytes_ = head.size();
 }
 
+bool ByteSource::DecodeIfUtf16(std::string& head, bool marked) {
+  decoder_ = Utf16Stream::ForContent(head, marked);
+  if (!decoder_) return false;
+  std::string text;
+  decoder_->Decode(head, false, text);
+  head = std::move(text);
+  return true;
+}
+
 Result<std::size_t> ByteSource::Read(char* into, std::size_t capacity) {
+  return decoder_ ? ReadDecoded(into, capacity) : ReadPlain(into, capacity);
+}
+
+Result<std::size_t> ByteSource::ReadPlain(char* into, std::size_t capacity) {
   return expander_ == nullptr ? file_.Read(into, capacity) : ReadExpanded(into, capacity);
+}
+
+Result<std::size_t> ByteSource::ReadDecoded(char* into, std::size_t capacity) {
+  std::string piece;
+  while (decoded_at_ == decoded_.size()) {
+    decoded_.clear();
+    decoded_at_ = 0;
+    piece.resize(kPackedBytes);
+    const auto count = ReadPlain(piece.data(), piece.size());
+    if (!count) return tl::unexpected(count.error());
+    // More may follow when the file grows, and then half a character is made whole.
+    decoder_->Decode(std::string_view(piece).substr(0, *count), false, decoded_);
+    if (*count == 0) break;
+  }
+  const std::size_t size = std::min(capacity, decoded_.size() - decoded_at_);
+  decoded_.copy(into, size, decoded_at_);
+  decoded_at_ += size;
+  return size;
 }
 
 bool ByteSource::GrowsTooFast() const {

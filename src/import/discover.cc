@@ -145,6 +145,14 @@ void NameEmptyPaths(const std::vector<std::string>& paths, const std::vector<Loo
   }
 }
 
+// What W&B keeps for itself beside a run: <run>/logs/debug.log, debug-internal.log, and links to the latest of them.
+bool IsLogOfTracker(std::string_view path) {
+  const std::string_view file = FileOf(path);
+  const std::string_view folder = FolderOf(path);
+  if (!file.starts_with("debug") || !file.ends_with(".log")) return false;
+  return FileOf(folder) == "wandb" || (FileOf(folder) == "logs" && FileOf(FolderOf(FolderOf(folder))) == "wandb");
+}
+
 }  // namespace
 
 std::string_view WhyIgnored(std::string_view path) {
@@ -174,6 +182,7 @@ std::string_view WhyIgnored(std::string_view path) {
   const std::string_view file = WithoutCompression(FileOf(path));
   // Event files end in anything: a host name, a process id.
   if (file.find("tfevents") != std::string_view::npos) return file.ends_with(".vigil") ? "written by vigil" : "";
+  if (IsLogOfTracker(path)) return "the tracker's own log";
   // Pickled settings end like weights.
   if (file.find("args.") != std::string_view::npos) return {};
   const std::size_t dot = file.rfind('.');

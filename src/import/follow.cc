@@ -170,7 +170,7 @@ class Follower::Files {
     place.is_document = reader->growth() == Growth::kWrittenAnew;
     Close(place);
     // Nobody appends to a compressed file.
-    if (place.is_document || reader->NeedsWholeFile() || opened->file.is_compressed()) {
+    if (place.is_document || reader->NeedsWholeFile() || opened->file.is_changed()) {
       // A document that is being written cannot be read: the one before stands until the next is whole.
       if (auto parts = ReadOpened(std::move(*opened)); parts) place.whole = std::move(*parts);
       return true;

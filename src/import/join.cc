@@ -10,11 +10,14 @@
 #include "import/join/by_place.h"
 #include "import/join/candidates.h"
 #include "import/join/compare.h"
+#include "import/join/copies.h"
 #include "import/join/merge.h"
 #include "import/join/place.h"
+#include "import/join/splits.h"
 #include "import/join/unit.h"
 #include "import/join/writers.h"
 #include "import/journal/journal.h"
+#include "import/loss_parts.h"
 
 namespace vigil::import {
 namespace {
@@ -437,6 +440,7 @@ std::vector<model::Run> Finish(Units& units) {
   std::vector<model::Run> runs;
   for (std::size_t i = 0; i < units.size(); ++i) {
     units[i].run.name = names[i];
+    SumLossParts(units[i].run);
     runs.push_back(std::move(units[i].run));
   }
   return runs;
@@ -449,6 +453,7 @@ std::vector<model::Run> JoinParts(std::vector<model::Run> parts) {
   units.reserve(parts.size());
   std::erase_if(parts, [](const model::Run& part) { return part.sources.empty(); });
   const std::vector<std::string> writer_folders = WriterFolders(parts);
+  NameSplits(parts);
   for (std::size_t i = 0; i < parts.size(); ++i) units.push_back(MakeUnit(std::move(parts[i]), writer_folders[i], i));
   if (units.empty()) return {};
   FindHomes(units);
@@ -471,11 +476,13 @@ std::vector<model::Run> JoinParts(std::vector<model::Run> parts) {
   ForGroups(
       units, [](const Unit& unit) { return std::tuple(unit.home, unit.format, unit.file, unit.attempt >= 0); },
       JoinAttempts);
+  JoinCopies(units);
   ForGroups(units, by_home_and_format, JoinStates);
   ForGroups(
       units, [](const Unit& unit) { return std::tuple(unit.folder, unit.format, WithoutDigits(unit.file)); },
       JoinContinuations);
   ForGroups(units, by_folder_and_format, JoinContinuations);
+  ForGroups(units, [](const Unit& unit) { return unit.home; }, JoinWandbFolder);
   ForGroups(units, [](const Unit& unit) { return unit.home; }, JoinHome);
   JoinAcrossHomes(units);
   AttachRest(units);

@@ -8,6 +8,7 @@
 
 #include "import/join/place.h"
 #include "import/not_yet.h"
+#include "import/tar/tar.h"
 
 namespace vigil::import {
 namespace {
@@ -70,7 +71,7 @@ std::string TooLong(std::uint64_t offset, std::string_view what, std::size_t lim
 void FeedFile(OpenedFile& opened, Reader& reader, PartBuilder& builder) {
   const bool whole = reader.NeedsWholeFile();
   const std::size_t limit = whole ? kDocumentLimitBytes : kRecordLimitBytes;
-  const bool size_known = whole && !opened.file.is_compressed();
+  const bool size_known = whole && !opened.file.is_changed();
   const std::uint64_t wanted = size_known ? opened.file.size_bytes() + 1 : kPieceBytes;
   Window window(static_cast<std::size_t>(std::min<std::uint64_t>(wanted, limit)), opened.head);
   std::uint64_t offset = 0;  // in the file, of the window's first byte
@@ -85,7 +86,7 @@ void FeedFile(OpenedFile& opened, Reader& reader, PartBuilder& builder) {
     if (last || reader.IsOver()) return;
     const bool begun = offset < kBeginningBytes && offset + consumed >= kBeginningBytes;
     offset += consumed;
-    if (begun && !opened.file.is_compressed()) builder.MakeRoom(offset, opened.file.size_bytes());
+    if (begun && !opened.file.is_changed()) builder.MakeRoom(offset, opened.file.size_bytes());
     window.Drop(consumed);
     if (!window.full()) continue;
     if (window.capacity() >= limit) {
@@ -135,6 +136,31 @@ void TakeCompanion(const std::string& path, Reader& reader, PartBuilder& builder
   }
 }
 
+// Each member of an archive is read like a file in a folder of the archive's name.
+Result<std::vector<model::Run>> ReadMembers(OpenedFile opened) {
+  std::vector<model::Run> runs;
+  const auto source = [&](char* into, std::size_t capacity) {
+    return opened.file.Read(into, capacity).value_or(0);  // damage ends it
+  };
+  tar::Walk(source, opened.head, [&](const tar::Member& member) {
+    const std::string path = opened.path + "/" + member.name;
+    const Format* const format =
+        WhyIgnored(path).empty()
+            ? Recognise({WithoutCompression(path), member.bytes.substr(0, kHeadBytes), member.bytes.size()})
+            : nullptr;
+    if (format == nullptr) return;
+    auto parts = ReadRunsInBytes(path, member.bytes, *format);
+    if (!parts) return;
+    if (member.is_cut) {
+      for (model::Run& part : *parts) part.sources.front().state = model::SourceState::kPartial;
+    }
+    std::move(parts->begin(), parts->end(), std::back_inserter(runs));
+  });
+  if (!runs.empty()) return runs;
+  return Fail(
+      fmt::format("{}: an archive with nothing in it that vigil reads; unpack it and name the folder", opened.path));
+}
+
 Result<model::Run> FirstOf(Result<std::vector<model::Run>> runs) {
   if (!runs) return tl::unexpected(runs.error());
   return std::move(runs->front());
@@ -160,17 +186,22 @@ Result<OpenedFile> OpenAndRecognise(const std::string& path) {
   if (Status read = ReadHead(opened); !read) return tl::unexpected(read.error());
   if (opened.head.empty()) return Fail(fmt::format("{}: empty file", path));
   opened.file.ExpandIfCompressed(opened.head);
-  if (opened.file.is_compressed()) {
+  if (opened.file.is_changed()) {
     if (Status read = ReadHead(opened); !read) return tl::unexpected(read.error());
   }
+  if (tar::IsArchive(opened.head)) return opened;
+  opened.file.DecodeIfUtf16(opened.head, true);
   opened.format = Recognise({WithoutCompression(path), opened.head, opened.file.size_bytes()});
+  // Zeros between the letters hide the format; so they do in what is no text at all.
+  if (opened.format == nullptr && opened.file.DecodeIfUtf16(opened.head, false))
+    opened.format = Recognise({WithoutCompression(path), opened.head, opened.file.size_bytes()});
   return opened;
 }
 
 Result<std::vector<model::Run>> ReadOpened(OpenedFile opened) {
   PartBuilder builder(opened.path, std::string(opened.format->id));
   const auto reader = opened.format->open(builder);
-  if (!opened.file.is_compressed()) TakeCompanion(opened.path, *reader, builder);
+  if (!opened.file.is_changed()) TakeCompanion(opened.path, *reader, builder);
   FeedFile(opened, *reader, builder);
   return Finished(builder, *opened.format);
 }
@@ -179,6 +210,7 @@ Result<std::vector<model::Run>> ReadRuns(const std::string& path) {
   auto opened = OpenAndRecognise(path);
   if (!opened) return Fail(opened.error().message);
   if (opened->format != nullptr) return ReadOpened(std::move(*opened));
+  if (tar::IsArchive(opened->head)) return ReadMembers(std::move(*opened));
   if (const std::string_view later = WhyNotYet(path, opened->head); !later.empty())
     return Fail(fmt::format("{}: {}", path, later));
   const bool zeros = opened->head.find_first_not_of('\0') == std::string::npos;

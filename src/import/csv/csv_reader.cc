@@ -5,8 +5,10 @@
 #include <cstring>
 #include <unordered_set>
 
+#include "catalogue/catalogue.h"
 #include "import/csv/batch.h"
 #include "import/csv/csv.h"
+#include "import/csv/gaps.h"
 #include "import/csv/layout.h"
 #include "import/csv/row.h"
 #include "import/csv/steps.h"
@@ -62,6 +64,9 @@ class CsvReader : public Reader {
       return 0;
     }
     if (!layout->environment.empty()) builder_.AddFact("env_id", layout->environment, 1);
+    if (layout->guessed_loss != kNoColumn)
+      builder_.AddNote(
+          fmt::format("no header: column {}, which falls, is taken for the loss", layout->guessed_loss + 1));
     line_ = layout->body_line;
     const std::size_t body = std::min(layout->body, bytes.size());
     Use(std::move(*layout));
@@ -75,6 +80,15 @@ class CsvReader : public Reader {
     rows_ = csv::RowParser(layout_.delimiter);
     series_.assign(layout_.columns.size(), kNoSeries);
     used_.clear();
+    value_columns_.clear();
+    std::size_t learning_rate = kNoColumn;
+    for (std::size_t i = 0; i < layout_.columns.size(); ++i) {
+      if (!layout_.columns[i].is_value) continue;
+      value_columns_.push_back(i);
+      const auto meaning = catalogue::Interpret(layout_.columns[i].name);
+      if (meaning && meaning->signal == "lr") learning_rate = i;
+    }
+    gaps_.Begin(layout_.columns.size(), learning_rate);
   }
 
   // ---- lines
@@ -207,6 +221,7 @@ class CsvReader : public Reader {
     if (!batch_.Takes(step)) batch_.Flush(builder_);
     for (std::size_t i = 0; i < columns_.size(); ++i) batch_.Value(i) = values_[i];
     batch_.Close(step, line_);
+    gaps_.AddPlainRow();
     return true;
   }
 
@@ -226,11 +241,19 @@ class CsvReader : public Reader {
   void TakeWideRow(std::span<const Cell> cells, csv::RowStep step, bool unterminated) {
     const bool plain = !step.borrowed && step.step != last_step_ && segment_ == 0 && !unterminated;
     const bool possible = static_cast<std::uint64_t>(step.step) <= PartBuilder::kMaxStep;
+    if (step.step < last_step_) {
+      gaps_.Settle(columns_);
+      gaps_.Restart();
+    }
+    const bool goes_on = !step.borrowed && step.step > last_step_;
     last_step_ = step.step;
     const bool all_kept = thinning_.stride() == 1;
     if (plain && possible && all_kept && layout_.time == kNoColumn && TakeIntoBatch(cells, step.step)) return;
     batch_.Flush(builder_);
+    gaps_.Settle(columns_);
+    gaps_.AddRow(cells, value_columns_);
     const double time = TimeOf(cells);
+    if (goes_on) TakeGaps(unterminated ? cells.first(cells.size() - 1) : cells, step, time);
     for (std::size_t i = 0; i < cells.size(); ++i) {
       if (!cells[i].is_number || (series_[i] == kNoSeries && !OpenColumn(i))) continue;
       if (!all_kept && !thinning_.Keeps(series_[i], cells[i].number)) continue;
@@ -243,16 +266,41 @@ class CsvReader : public Reader {
     if (columns_.empty() && plain) LearnColumns();
   }
 
+  // Cells of a row with a step of its own in which a number should stand.
+  void TakeGaps(std::span<const Cell> cells, csv::RowStep step, double time) {
+    for (const std::size_t i : value_columns_) {
+      if (i >= cells.size() || cells[i].is_number || !csv::IsMissing(cells[i])) continue;
+      if (gaps_.Hides(i) && series_[i] != kNoSeries && layout_.columns[i].is_value) {
+        Add(series_[i], step, model::kNoValue, time);
+      } else {
+        gaps_.AddGap(i);
+      }
+    }
+  }
+
   void TakeLongRow(std::span<const Cell> cells, csv::RowStep step) {
-    if (layout_.name >= cells.size() || layout_.value >= cells.size() || !cells[layout_.value].is_number) return;
+    if (layout_.name >= cells.size() || layout_.value >= cells.size()) return;
     const std::string_view name = cells[layout_.name].text;
-    if (name.empty()) return;
+    const Cell& cell = cells[layout_.value];
+    if (name.empty() || !(cell.is_number || csv::IsMissing(cell))) return;
     const auto series = builder_.OpenSeries(name);
+    if (!HasNumber(cell, series)) return;
     builder_.series(series).axis = layout_.axis;
     // Rows of several metrics stand at the same step; without steps, each metric counts its own.
+    const double value = cell.is_number ? cell.number : model::kNoValue;
     if (layout_.step == kNoColumn) step.step = static_cast<std::int64_t>(thinning_.Seen(series));
-    if (thinning_.stride() != 1 && !thinning_.Keeps(series, cells[layout_.value].number)) return;
-    Add(series, step, cells[layout_.value].number, TimeOf(cells));
+    if (thinning_.stride() != 1 && !thinning_.Keeps(series, value)) return;
+    Add(series, step, value, TimeOf(cells));
+  }
+
+  // Whether a row of the long form tells a number, be it one that the writer could not spell.
+  bool HasNumber(const Cell& cell, PartBuilder::SeriesId series) {
+    if (fills_.size() <= series) fills_.resize(series + std::size_t{1});
+    csv::Fill& fill = fills_[series];
+    ++(cell.is_number ? fill.numbers : fill.gaps);
+    if (cell.is_number || !fill.IsFull()) return cell.is_number;
+    --fill.gaps;
+    return true;
   }
 
   // Opens the series of a column at its first value; false when it has none.
@@ -337,6 +385,9 @@ class CsvReader : public Reader {
   csv::RowParser rows_{','};
   csv::StepCounter steps_;
   csv::RowBatch batch_;
+  csv::Gaps gaps_;
+  std::vector<csv::Fill> fills_;                    // of the series of a long table
+  std::vector<std::size_t> value_columns_;          // those of metrics
   std::vector<std::size_t> columns_;                // those of metrics that had a value
   std::vector<std::size_t> unopened_;               // those of metrics that had none yet
   std::vector<double> values_;                      // of the row at hand, in columns_

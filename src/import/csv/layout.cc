@@ -8,6 +8,7 @@
 
 #include "base/base.h"
 #include "catalogue/catalogue.h"
+#include "import/csv/nameless.h"
 
 namespace vigil::import::csv {
 namespace {
@@ -121,7 +122,7 @@ Sample TakeSample(std::string_view body, char delimiter) {
 bool IsNumeric(const Sample& sample, std::size_t column) {
   bool any = false;
   for (const auto& row : sample.rows) {
-    if (column >= row.size() || row[column].text.empty()) continue;
+    if (column >= row.size() || IsMissing(row[column])) continue;
     if (!row[column].is_number) return false;
     any = true;
   }
@@ -333,6 +334,13 @@ void NameColumns(Layout& layout, const Sample& sample, std::string_view path) {
   }
   if (count == (rises ? 2U : 1U)) layout.columns.back().name = std::string(Stem(path));
   layout.sureness = HoldsWord(kFileWords, ToLower(FileName(path))) ? 30 : 0;
+  if (layout.columns.back().is_value && IsMetricName(layout.columns.back())) return;
+  // Of anything else that counts on evenly, only what has a loss is a table of metrics.
+  const std::size_t loss = rises && CountsEvenly(sample.rows, 0) ? FindLoss(sample.rows, 1) : kNoColumn;
+  if (loss == kNoColumn) return;
+  layout.columns[loss].meaning = "loss";
+  layout.guessed_loss = loss;
+  layout.sureness = 30;
 }
 
 bool IsHeader(std::span<const Cell> cells) {

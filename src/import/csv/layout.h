@@ -28,8 +28,9 @@ struct Layout {
   std::size_t step = kNoColumn;   // kNoColumn: rows are counted
   std::size_t epoch = kNoColumn;  // tells a step that starts again with each epoch from a restart
   std::size_t time = kNoColumn;
-  std::size_t name = kNoColumn;   // long form: the column with the name of the metric,
-  std::size_t value = kNoColumn;  // and the one with its value
+  std::size_t name = kNoColumn;          // long form: the column with the name of the metric,
+  std::size_t value = kNoColumn;         // and the one with its value
+  std::size_t guessed_loss = kNoColumn;  // without a header: the column that behaves as one
   model::Axis axis = model::Axis::kRow;
   double time_origin = 0;   // unix seconds to which times are relative
   std::string environment;  // what a monitor file says it watched

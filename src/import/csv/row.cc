@@ -1,7 +1,11 @@
 #include "import/csv/row.h"
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <cstring>
+#include <limits>
+#include <optional>
 #include <string>
 
 #include "base/base.h"
@@ -23,11 +27,25 @@ std::optional<double> DecimalComma(std::string_view text) {
   return used == plain.size() ? value : std::nullopt;
 }
 
+// What spreadsheets and the C library of Windows write for a number that is none: "#NUM!", "#DIV/0!", "-1.#IND",
+// "1.#QNAN0", "1.#INF".
+std::optional<double> NonFiniteWord(std::string_view text) {
+  const std::size_t mark = text.find('#');
+  if (mark == std::string_view::npos || text.size() > 16) return std::nullopt;
+  const std::string_view word = text.substr(mark + 1);
+  if (mark == 0 && (word == "NUM!" || word == "DIV/0!")) return std::numeric_limits<double>::quiet_NaN();
+  if (!text.substr(0, mark).ends_with("1.")) return std::nullopt;
+  if (word.starts_with("INF")) return text.front() == '-' ? -HUGE_VAL : HUGE_VAL;
+  const bool none = word.starts_with("IND") || word.starts_with("QNAN") || word.starts_with("SNAN");
+  return none ? std::optional(std::numeric_limits<double>::quiet_NaN()) : std::nullopt;
+}
+
 std::optional<double> SlowNumber(std::string_view text, char delimiter, bool quoted) {
   if (text.empty()) return std::nullopt;
   std::size_t used = 0;
   const auto value = ParseNumberPrefix(text, used);
   if (value && used == text.size()) return value;
+  if (const auto none = NonFiniteWord(text)) return none;
   if (delimiter == ';') return DecimalComma(text);
   return quoted ? ParseNumber(text) : std::nullopt;  // "1,234.5"
 }
@@ -38,6 +56,12 @@ void SetNumber(Cell& cell, std::optional<double> number) {
 }
 
 }  // namespace
+
+bool IsMissing(const Cell& cell) {
+  constexpr std::array<std::string_view, 7> kWords = {"na", "n/a", "#n/a", "<na>", "none", "null", "-"};
+  if (cell.is_number || cell.text.size() > 4) return false;
+  return cell.text.empty() || std::find(kWords.begin(), kWords.end(), ToLower(cell.text)) != kWords.end();
+}
 
 // Room for one more cell; beyond the limit the last one is written over and over.
 void RowParser::Grow() {

@@ -14,6 +14,10 @@ struct Cell {
   bool is_number = false;
 };
 
+// Whether a cell says that there is nothing: it is empty, or holds the word that some writer has for that. Writers use
+// the same for a number that is none.
+bool IsMissing(const Cell& cell);
+
 // Takes rows apart. Keeps the memory of its cells from row to row.
 class RowParser {
  public:

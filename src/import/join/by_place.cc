@@ -1,6 +1,7 @@
 #include "import/join/by_place.h"
 
 #include <algorithm>
+#include <set>
 #include <tuple>
 
 #include "base/base.h"
@@ -19,6 +20,22 @@ void TellRestart(Unit& unit) {
   event.kind = model::EventKind::kResume;
   event.text = "a new file of the run begins";
   unit.run.events.push_back(std::move(event));
+}
+
+// Ranks that every machine counts from 0 are counted through: machine 1 of 4 ranks begins with rank 4.
+void CountThroughNodes(const std::vector<Unit*>& members) {
+  std::set<std::int32_t> ranks;
+  std::int32_t most = 0;
+  for (const Unit* unit : members) {
+    ranks.insert(unit->rank.rank);
+    most = std::max(most, unit->rank.rank);
+  }
+  constexpr std::int32_t kMostNodes = 100'000;
+  const bool nodes = std::all_of(members.begin(), members.end(), [&](const Unit* unit) {
+    return unit->rank.node >= 0 && unit->rank.node < kMostNodes && most < kMostNodes / 10;
+  });
+  if (!nodes || ranks.size() == members.size()) return;
+  for (Unit* unit : members) unit->rank.rank += unit->rank.node * (most + 1);
 }
 
 }  // namespace
@@ -65,7 +82,8 @@ void JoinMlflowFiles(std::vector<Unit*>& members) {
 }
 
 void JoinRanks(std::vector<Unit*>& members) {
-  if (members.size() < 2 || members.front()->rank.rank < 0) return;
+  if (members.front()->rank.rank < 0 || (members.size() < 2 && !members.front()->rank.by_launcher)) return;
+  CountThroughNodes(members);
   std::stable_sort(members.begin(), members.end(),
                    [](const Unit* a, const Unit* b) { return a->rank.rank < b->rank.rank; });
   for (Unit* const unit : members) {
@@ -88,6 +106,18 @@ void JoinRanks(std::vector<Unit*>& members) {
     }
   }
   AbsorbAll(*members.front(), std::span(members).subspan(1));
+}
+
+void JoinWandbFolder(std::vector<Unit*>& members) {
+  for (Unit* const run : members) {
+    if (run->format != kWandb || run->gone) continue;
+    for (Unit* const file : members) {
+      if (file->gone || file->format == kWandb || file->folder != run->folder + "/files") continue;
+      // The numbers that were printed are those of the record.
+      if (run->has_points) file->run.series.clear();
+      AbsorbByMerging(*run, *file);
+    }
+  }
 }
 
 void JoinAttempts(std::vector<Unit*>& members) {

@@ -17,6 +17,8 @@ void JoinJournalParts(std::vector<Unit*>& members);
 void JoinMlflowFiles(std::vector<Unit*>& members);
 // Logs of several ranks: what a rank tells that the first does not carries its number.
 void JoinRanks(std::vector<Unit*>& members);
+// W&B keeps what the run printed beside its own record of it, which counts steps in its own way.
+void JoinWandbFolder(std::vector<Unit*>& members);
 // A launcher that starts the training again keeps what each start printed in a folder of its own.
 void JoinAttempts(std::vector<Unit*>& members);
 

@@ -17,6 +17,33 @@ double TimeAt(const model::Series& series, std::size_t i) {
 }
 std::uint32_t LineAt(const model::Series& series, std::size_t i) { return series.lines.empty() ? 0 : series.lines[i]; }
 
+// Whether two files tell of one thing that happened: a rank's own log, and the one of all ranks. What one of them does
+// not say, the other may.
+bool IsSameEvent(const model::Event& a, const model::Event& b) {
+  const bool ranks = a.rank == b.rank || a.rank < 0 || b.rank < 0;
+  const bool steps = a.step == b.step || a.step == model::kNoStep || b.step == model::kNoStep;
+  return a.kind == b.kind && ranks && steps && a.name == b.name && a.text == b.text && a.detail == b.detail;
+}
+
+// Events that both tell are kept once, with all that is known of them.
+void KeepNewEvents(model::Run& into, model::Run& from) {
+  constexpr std::size_t kMostCompared = 1000;
+  if (into.events.size() > kMostCompared || from.events.size() > kMostCompared) return;
+  std::vector<bool> matched(into.events.size(), false);
+  std::erase_if(from.events, [&](const model::Event& event) {
+    if (event.kind == model::EventKind::kResume) return false;
+    for (std::size_t i = 0; i < matched.size(); ++i) {
+      model::Event& known = into.events[i];
+      if (matched[i] || !IsSameEvent(known, event)) continue;
+      matched[i] = true;
+      if (known.rank < 0) known.rank = event.rank;
+      if (known.step == model::kNoStep) known.step = event.step;
+      return true;
+    }
+    return false;
+  });
+}
+
 // The points that no restart overwrote, as indices by rising step.
 std::vector<std::size_t> StandingPoints(const model::Series& series) {
   std::vector<std::size_t> standing;
@@ -283,6 +310,7 @@ void Joiner::Append(model::Run from, std::int64_t after) {
 
 bool Joiner::Merge(model::Run from) {
   KeepNewFacts(from);
+  KeepNewEvents(into_, from);
   const bool told_more = !from.facts.empty() || !from.artifacts.empty() || !from.batches.steps.empty() ||
                          std::any_of(from.events.begin(), from.events.end(), [](const model::Event& event) {
                            return event.kind != model::EventKind::kCheckpoint;

@@ -92,6 +92,18 @@ bool Lengthen(std::vector<std::string>& names, std::vector<std::string_view>& ab
   return any;
 }
 
+// The number behind the last `word` of a name, and where its digits stand; -1 without one.
+std::int32_t NumberBehind(std::string_view name, std::string_view word, std::size_t& begin, std::size_t& end) {
+  const std::size_t at = ToLower(name).rfind(word);
+  if (at == std::string::npos) return -1;
+  begin = at + word.size();
+  if (begin < name.size() && (name[begin] == '_' || name[begin] == '-')) ++begin;
+  end = begin;
+  while (end < name.size() && IsDigit(name[end])) ++end;
+  const auto number = ParseInteger(name.substr(begin, end - begin));
+  return number && *number >= 0 && *number <= kMostRanks ? static_cast<std::int32_t>(*number) : -1;
+}
+
 }  // namespace
 
 std::string_view FolderOf(std::string_view path) {
@@ -172,16 +184,20 @@ std::string_view TrackedFolder(std::string_view folder) {
 }
 
 RankedName RankIn(std::string_view file) {
-  const std::string lower = ToLower(file);
-  const std::size_t word = lower.rfind("rank");
-  if (word == std::string::npos) return {-1, std::string(file)};
-  std::size_t begin = word + 4;
-  if (begin < file.size() && (file[begin] == '_' || file[begin] == '-')) ++begin;
-  std::size_t end = begin;
-  while (end < file.size() && IsDigit(file[end])) ++end;
-  const auto rank = ParseInteger(file.substr(begin, end - begin));
-  if (!rank || *rank > kMostRanks) return {-1, std::string(file)};
-  return {static_cast<std::int32_t>(*rank), std::string(file.substr(0, begin)) + "*" + std::string(file.substr(end))};
+  std::size_t begin = 0;
+  std::size_t end = 0;
+  const std::int32_t rank = NumberBehind(file, "rank", begin, end);
+  if (rank < 0) return {-1, std::string(file)};
+  RankedName named = {rank, std::string(file.substr(0, begin)) + "*" + std::string(file.substr(end))};
+  for (const std::string_view word : {"node", "host", "machine"}) {
+    named.node = NumberBehind(file, word, begin, end);
+    if (named.node < 0) continue;
+    // It moved when the rank became a star in front of it.
+    named.node = NumberBehind(named.rest, word, begin, end);
+    named.rest = named.rest.substr(0, begin) + "*" + named.rest.substr(end);
+    break;
+  }
+  return named;
 }
 
 RankedName RankOf(std::string_view folder, std::string_view file) {
@@ -191,7 +207,7 @@ RankedName RankOf(std::string_view folder, std::string_view file) {
   const auto rank = ParseInteger(number);
   const bool per_rank = IsAttempt(attempt) && rank && *rank >= 0 && *rank <= kMostRanks;
   if (named.rank < 0 && per_rank)
-    return {static_cast<std::int32_t>(*rank), std::string(FolderOf(folder)) + "/*/" + std::string(file)};
+    return {static_cast<std::int32_t>(*rank), std::string(FolderOf(folder)) + "/*/" + std::string(file), -1, true};
   named.rest = std::string(folder) + "/" + named.rest;
   return named;
 }

@@ -38,10 +38,12 @@ MlflowPlace InMlflowRun(std::string_view path);
 // empty.
 std::string_view TrackedFolder(std::string_view folder);
 
-// The rank in a file's name ("rank_3.log", "stderr-rank12.txt"), and the name without it.
+// The rank in a file's name ("rank_3.log", "stderr-rank12.txt", "node1_rank4.log"), and the name without it.
 struct RankedName {
   std::int32_t rank = -1;
   std::string rest;
+  std::int32_t node = -1;    // the number of its machine, where the name has one: ranks may be counted on each
+  bool by_launcher = false;  // a launcher keeps a folder for each rank: there is no doubt
 };
 RankedName RankIn(std::string_view file);
 // The same of a file in its folder, with the folder in `rest`: also for launchers that give each rank a folder

@@ -23,6 +23,17 @@ bool BecomesMetric(std::string_view name) {
          role == ColumnRole::kMeanLoss;
 }
 
+// Whether the line is an object, or an array of them, and nothing else.
+bool SeeLine(RowsProbe& probe, std::string_view line) {
+  if (!line.starts_with('[')) return probe.See(line) == line.size();
+  for (line = FromNextObject(line); !line.empty(); line = FromNextObject(line)) {
+    const std::size_t used = probe.See(line);
+    if (used == 0) return false;
+    line.remove_prefix(used);
+  }
+  return true;
+}
+
 }  // namespace
 
 std::size_t RowsProbe::See(std::string_view text) {
@@ -33,6 +44,18 @@ std::size_t RowsProbe::See(std::string_view text) {
   if (row.Read(scanner) != JsonToken::kObjectEnd) return 0;
   Count(row);
   return scanner.consumed();
+}
+
+bool RowsProbe::SeeFront(std::string_view text, bool& too_deep) {
+  codec::JsonScanner scanner;
+  scanner.Continue(text, false);
+  if (scanner.Next() != JsonToken::kObjectBegin) return false;
+  RowReader row(columns_);
+  row.Begin();
+  too_deep = row.Read(scanner) == JsonToken::kBroken && scanner.depth() >= codec::JsonScanner::kMaxDepth;
+  if (row.cells().empty()) return false;
+  Count(row);
+  return true;
 }
 
 void RowsProbe::Count(const RowReader& row) {
@@ -73,18 +96,35 @@ int SureOfRowsInArray(std::string_view text) {
 }
 
 int SureOfRowsInLines(std::string_view text) {
+  // A file of rows may begin with one that is nested beyond use. Nothing else begins so.
+  constexpr int kNothingElse = 5;
+  constexpr int kDoubt = 20;
   RowsProbe probe;
   std::size_t others = 0;
+  bool too_deep = false;
+  bool only_front = false;
+  const bool one_line = text.find('\n') == std::string_view::npos;
   while (!text.empty() && !probe.SeenEnough() && others < RowsProbe::kRowsToSee) {
     const std::size_t end = std::min(text.find('\n'), text.size());
     const std::string_view line = Trim(text.substr(0, end));
     const bool cut = end == text.size();  // by the end of what was read for recognition
-    if (!line.empty() && probe.See(line) != line.size() && !cut) ++others;
+    if (cut && one_line && probe.See(line) == 0) {
+      only_front = probe.SeeFront(line, too_deep);
+    } else if (!line.empty() && !SeeLine(probe, line) && !cut) {
+      ++others;
+    }
     text.remove_prefix(std::min(end + 1, text.size()));
   }
-  const int sureness = probe.Sureness();
+  // A document in one line begins like a long row: whoever knows it goes first.
+  const int most = only_front ? kDoubt : 90;
+  const int sureness = std::max(std::min(probe.Sureness(), most), too_deep ? kNothingElse : 0);
   // Text logs that hold a JSON line here and there are logs.
   return others == 0 ? sureness : others <= 2 ? sureness / 2 : 0;
+}
+
+std::string_view FromNextObject(std::string_view text) {
+  const std::size_t at = text.find_first_not_of(" \t\r\n[],");
+  return at == std::string_view::npos ? std::string_view() : text.substr(at);
 }
 
 std::string_view FromFirstCharacter(std::string_view text) {

@@ -43,6 +43,14 @@ std::optional<std::uint64_t> FingerprintOf(std::string_view text) {
 // Wrappers that hold the metrics of a row and say nothing themselves (verl: {"step": 1, "data": {...}}).
 bool IsWrapper(std::string_view key) { return key == "data" || key == "metrics"; }
 
+Columns::LongPart LongPartOf(std::string_view key) {
+  using Part = Columns::LongPart;
+  constexpr std::array<std::string_view, 5> kNames = {"name", "metric", "tag", "metric_name", "key"};
+  if (key == "value") return Part::kValue;
+  if (key == "variant") return Part::kVariant;
+  return std::find(kNames.begin(), kNames.end(), key) == kNames.end() ? Part::kNone : Part::kName;
+}
+
 std::string IndexKey(Columns::Id parent, std::string_view key) {
   std::string index(key);
   index += '\x1f';
@@ -75,6 +83,18 @@ Columns::Id Columns::Find(Id parent, std::string_view key) {
   if (key.size() > kLongestKey) return kNone;
   std::string index = IndexKey(parent, key);
   if (const auto at = ids_.find(index); at != ids_.end()) return Move(at->second);
+  const Id added = Add(parent, key, std::move(index));
+  return added == kNone ? kNone : Move(added);
+}
+
+Columns::Id Columns::FindAside(std::string_view name) {
+  if (name.size() > kLongestKey) return kNone;
+  std::string index = IndexKey(kRoot, name);
+  if (const auto at = ids_.find(index); at != ids_.end()) return at->second;
+  return Add(kRoot, name, std::move(index));
+}
+
+Columns::Id Columns::Add(Id parent, std::string_view key, std::string index) {
   full_ = nodes_.size() >= kMostColumns;
   if (full_) return kNone;
   Node node;
@@ -86,10 +106,11 @@ Columns::Id Columns::Find(Id parent, std::string_view key) {
     node.name += Printable(codec::UnescapeJson(key));
   }
   node.holds_fingerprints = NamesFingerprints(node.name);
+  if (parent == kRoot) node.long_part = LongPartOf(key);
   const auto id = static_cast<Id>(nodes_.size());
   nodes_.push_back(std::move(node));
   ids_.emplace(std::move(index), id);
-  return Move(id);
+  return id;
 }
 
 void RowReader::Begin(std::uint32_t lines_before) {
@@ -99,6 +120,8 @@ void RowReader::Begin(std::uint32_t lines_before) {
   skip_to_depth_ = kNotSkipping;
   text_bytes_ = 0;
   fingerprint_.reset();
+  long_name_.clear();
+  long_variant_.clear();
 }
 
 JsonToken RowReader::Read(codec::JsonScanner& scanner) {
@@ -136,8 +159,9 @@ JsonToken RowReader::Read(codec::JsonScanner& scanner) {
         break;
       case JsonToken::kObjectEnd:
         path_.pop_back();
-        if (path_.empty()) return token;
-        break;
+        if (!path_.empty()) break;
+        if (!long_name_.empty()) NameValue();
+        return token;
       case JsonToken::kNeedMore:
       case JsonToken::kEnd:
       case JsonToken::kBroken:
@@ -169,10 +193,22 @@ void RowReader::TakeString(const codec::JsonScanner& scanner) {
     }
   }
   const auto number = MayBeNumber(text) ? ParseNumber(text) : std::nullopt;
-  if (number) {
-    AddCell(scanner, false, *number);
-  } else {
-    text_bytes_ += text.size();
+  if (number) return AddCell(scanner, false, *number);
+  text_bytes_ += text.size();
+  if (column_ == Columns::kNone || text.size() > Columns::kLongestKey) return;
+  const Columns::LongPart part = columns_.long_part(column_);
+  if (part == Columns::LongPart::kName) long_name_ = std::string(text);
+  if (part == Columns::LongPart::kVariant) long_variant_ = std::string(text);
+}
+
+// The value goes to the column of the metric that the row names.
+void RowReader::NameValue() {
+  for (Cell& cell : cells_) {
+    if (columns_.long_part(cell.column) != Columns::LongPart::kValue) continue;
+    if (!long_variant_.empty()) long_name_ += "/" + long_variant_;
+    const Columns::Id metric = columns_.FindAside(long_name_);
+    if (metric != Columns::kNone) cell.column = metric;
+    return;
   }
 }
 

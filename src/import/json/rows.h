@@ -32,8 +32,13 @@ class Columns {
   Id TakeFollower(codec::JsonScanner& scanner, Id parent);
   // The key that the scanner has just returned is the one found last: next time it is tried first.
   void LearnFollower(const codec::JsonScanner& scanner);
+  // The same without a trace in the order of keys: for a name that stands in a value.
+  Id FindAside(std::string_view name);
   const std::string& name(Id column) const { return nodes_[column].name; }
   bool HoldsFingerprints(Id column) const { return nodes_[column].holds_fingerprints; }
+  // What the key of a column is in rows of one metric each: {"name": "loss", "value": 2.5, "step": 3}.
+  enum class LongPart : std::uint8_t { kNone, kName, kVariant, kValue };
+  LongPart long_part(Id column) const { return nodes_[column].long_part; }
   std::size_t size() const { return nodes_.size(); }
   bool full() const { return full_; }
 
@@ -42,12 +47,14 @@ class Columns {
     std::string key;
     std::string name;
     Id parent = kNone;
+    LongPart long_part = LongPart::kNone;
     Id follower = kNone;  // the column that came after this one last time
     codec::JsonKeyText follower_text;
     bool holds_fingerprints = false;  // a name for hashes of data
   };
 
   Id Move(Id to);
+  Id Add(Id parent, std::string_view key, std::string index);
 
   std::vector<Node> nodes_;
   std::unordered_map<std::string, Id> ids_;
@@ -64,7 +71,8 @@ struct Cell {
 };
 
 // Reads one object at a time. Numbers, numbers in quotes ("nan" too) and nulls become cells; arrays, booleans, other
-// strings but hashes of data and what is nested deeper than kMaxNesting are passed over.
+// strings but hashes of data and what is nested deeper than kMaxNesting are passed over. A row that names its metric
+// in a value (ClearML and others: "metric", "variant", "value") has the cell of that metric.
 class RowReader {
  public:
   static constexpr std::size_t kMaxNesting = 4;
@@ -86,6 +94,7 @@ class RowReader {
   void FindColumn(const codec::JsonScanner& scanner);
   void AddCell(const codec::JsonScanner& scanner, bool is_null, double value);
   void TakeString(const codec::JsonScanner& scanner);
+  void NameValue();
   void EnterObject(const codec::JsonScanner& scanner);
 
   Columns& columns_;
@@ -95,6 +104,8 @@ class RowReader {
   std::size_t skip_to_depth_ = kNotSkipping;
   std::optional<std::uint64_t> fingerprint_;
   std::size_t text_bytes_ = 0;
+  std::string long_name_;  // as the row spells it, empty in most
+  std::string long_variant_;
   std::uint32_t lines_before_ = 0;
 
   static constexpr std::size_t kNotSkipping = std::numeric_limits<std::size_t>::max();

@@ -70,11 +70,14 @@ class JsonLinesReader : public Reader {
       return;
     }
     std::string_view rest = FromFirstCharacter(line);
+    const bool array = rest.starts_with('[');
+    if (array) rest = FromNextObject(rest);
     // A writer that was cut off and started again leaves two objects in one line.
     while (!rest.empty()) {
       codec::JsonScanner scanner(rest);
       if (!TakeObject(scanner)) return;
-      rest = FromFirstCharacter(rest.substr(scanner.consumed()));
+      rest = rest.substr(scanner.consumed());
+      rest = array ? FromNextObject(rest) : FromFirstCharacter(rest);
     }
   }
 
@@ -146,10 +149,17 @@ bool IsBroken(std::string_view line) {
 
 int RecogniseJsonLines(const Probe& probe) {
   const std::string_view text = FromFirstCharacter(probe.head);
-  if (!text.starts_with('{')) return 0;
+  if (text.starts_with('{')) {
+    const int sureness = SureOfRowsInLines(text);
+    // A first line that is broken is damage: what stands behind it may be rows.
+    const bool damaged = sureness == 0 && IsNamedAsLines(probe.path) && IsBroken(text.substr(0, text.find('\n')));
+    return damaged ? kByName : sureness;
+  }
+  // An array in every line; one over several lines, or alone, is a document.
+  const std::size_t end = text.find('\n');
+  if (!text.starts_with("[{") || end == std::string_view::npos || !text.substr(end + 1).starts_with("[{")) return 0;
   const int sureness = SureOfRowsInLines(text);
-  // A first line that is broken is damage: what stands behind it may be rows.
-  return sureness == 0 && IsNamedAsLines(probe.path) && IsBroken(text.substr(0, text.find('\n'))) ? kByName : sureness;
+  return sureness == 0 ? 0 : sureness + 1;
 }
 
 std::unique_ptr<Reader> OpenJsonLines(PartBuilder& builder) { return std::make_unique<JsonLinesReader>(builder); }

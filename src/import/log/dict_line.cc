@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/base.h"
+#include "import/json/row_sink.h"
 #include "import/log/line.h"
 #include "model/model.h"
 
@@ -143,6 +144,26 @@ std::size_t ParseDict(std::string_view text, std::size_t open, NamedNumbers& num
     at = SkipSpaces(text, at + 1);
   }
   return kNone;
+}
+
+std::size_t NestedDict::Parse(std::string_view text, std::size_t open, NamedNumbers& numbers) {
+  if (!text.substr(open).starts_with("{\"") || text.find('{', open + 1) == kNone) return kNone;
+  codec::JsonScanner scanner(text.substr(open));
+  if (scanner.Next() != codec::JsonToken::kObjectBegin) return kNone;
+  row_.Begin();
+  if (row_.Read(scanner) != codec::JsonToken::kObjectEnd) return kNone;
+  const auto is_step = [&](const Cell& cell) {
+    return UseOfColumn(columns_.name(cell.column)).role == ColumnRole::kStep;
+  };
+  // Settings are nested, too.
+  if (std::none_of(row_.cells().begin(), row_.cells().end(), is_step)) return kNone;
+  for (const Cell& cell : row_.cells()) {
+    if (numbers.size() == kMostNumbers) break;
+    NamedNumber number = {columns_.name(cell.column), cell.is_null ? model::kNoValue : cell.value};
+    number.missing = cell.is_null;
+    numbers.push_back(number);
+  }
+  return open + scanner.consumed();
 }
 
 std::size_t FindDict(std::string_view text) {

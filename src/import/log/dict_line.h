@@ -3,6 +3,7 @@
 
 #include <string_view>
 
+#include "import/json/rows.h"
 #include "import/log/pairs.h"
 
 namespace vigil::import::log {
@@ -11,6 +12,17 @@ namespace vigil::import::log {
 // passed over, nested ones too. Returns the position after the closing brace, npos when the text ends before it or is
 // no dictionary with quoted keys.
 std::size_t ParseDict(std::string_view text, std::size_t open, NamedNumbers& numbers);
+
+// JSON with objects inside that tells a step: what they hold is named by their keys, "train/loss".
+class NestedDict {
+ public:
+  // As ParseDict; npos also when nothing is nested, or no step is told. The names live as long as this.
+  std::size_t Parse(std::string_view text, std::size_t open, NamedNumbers& numbers);
+
+ private:
+  Columns columns_;
+  RowReader row_{columns_};
+};
 
 // Where a dictionary with a quoted key begins in `text`, npos when none does.
 std::size_t FindDict(std::string_view text);

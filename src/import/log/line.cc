@@ -121,6 +121,22 @@ bool DropPrefix(CleanLine& line) {
   }
 }
 
+// Where the string begins that `key` has in a JSON object, npos without one.
+std::size_t FindString(std::string_view object, std::string_view key) {
+  std::size_t at = object.find(key);
+  if (at == std::string_view::npos) return at;
+  at = object.find_first_not_of(": ", at + key.size());
+  return at != std::string_view::npos && object[at] == '"' ? at + 1 : std::string_view::npos;
+}
+
+// Where the text begins that an object wraps: a notebook runner's, or one of Docker's json-file logs.
+std::size_t FindWrappedText(std::string_view object) {
+  if (object.starts_with(R"({"stream_name":")")) return FindString(object, R"("data")");
+  if (!object.starts_with(R"({"log":)") || object.find(R"("stream":)") == std::string_view::npos)
+    return std::string_view::npos;
+  return FindString(object, R"("log")");
+}
+
 unsigned HexValue(char c) {
   if (c >= '0' && c <= '9') return static_cast<unsigned>(c - '0');
   if (c >= 'a' && c <= 'f') return static_cast<unsigned>(c - 'a') + 10U;
@@ -203,14 +219,13 @@ CleanLine LineCleaner::Clean(std::string_view segment) {
   return line;
 }
 
-bool UnwrapNotebookLine(std::string_view line, std::string& text) {
+bool UnwrapLine(std::string_view line, std::string& text) {
   const std::size_t start = line.substr(0, 2).find('{');
-  if (start == std::string_view::npos || !line.substr(start).starts_with(R"({"stream_name":")")) return false;
-  constexpr std::string_view kData = R"("data":")";
-  const std::size_t data = line.find(kData);
+  if (start == std::string_view::npos) return false;
+  const std::size_t data = FindWrappedText(line.substr(start));
   if (data == std::string_view::npos) return false;
   text.clear();
-  for (std::size_t i = data + kData.size(); i < line.size() && line[i] != '"';) {
+  for (std::size_t i = start + data; i < line.size() && line[i] != '"';) {
     if (line[i] == '\\') {
       i += AppendJsonEscape(line.substr(i), text);
     } else {

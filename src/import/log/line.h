@@ -29,9 +29,10 @@ class LineCleaner {
 bool HasControl(std::string_view text);
 void RemoveControl(std::string_view text, std::string& out);
 
-// What a notebook runner's log (one JSON object per write: {"stream_name":"stdout","time":1.5,"data":"..."}) wrote as
-// text; false when the line is no such object.
-bool UnwrapNotebookLine(std::string_view line, std::string& text);
+// What a notebook runner's log (one JSON object per write: {"stream_name":"stdout","time":1.5,"data":"..."}) or
+// Docker's
+// ({"log":"...","stream":"stdout","time":"..."}) wrote as text; false when the line is no such object.
+bool UnwrapLine(std::string_view line, std::string& text);
 
 bool IsBlank(std::string_view text);
 inline bool IsDigit(char c) { return c >= '0' && c <= '9'; }

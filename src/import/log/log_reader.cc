@@ -277,7 +277,7 @@ void LogReader::ProcessSegments(std::string_view text, const std::vector<Hint>& 
     const char terminator = end < text.size() ? text[end] : '\0';
     if (WipesBar(segment, terminator)) {
       cleared_ = true;
-    } else if ((hints_ & kHintWrapped) != 0 && !is_wrapped && UnwrapNotebookLine(segment, unwrapped_)) {
+    } else if ((hints_ & kHintWrapped) != 0 && !is_wrapped && UnwrapLine(segment, unwrapped_)) {
       ProcessWrapped(unwrapped_);
     } else {
       ProcessSegment(segment);
@@ -401,7 +401,8 @@ bool LogReader::HandleDict(const CleanLine& line) {
   const std::string_view before = line.text.substr(0, open);
   while (open != std::string_view::npos) {
     numbers_.clear();
-    const std::size_t end = ParseDict(line.text, open, numbers_);
+    std::size_t end = nested_.Parse(line.text, open, numbers_);
+    if (end == std::string_view::npos) end = ParseDict(line.text, open, numbers_);
     if (end == std::string_view::npos) break;
     const auto kind = metrics_.TakeDict(numbers_, before, line, cleared_, bar_, line_);
     if (kind == MetricRows::DictKind::kEnd && !finished_)

@@ -9,6 +9,7 @@
 
 #include "import/import.h"
 #include "import/log/arguments.h"
+#include "import/log/dict_line.h"
 #include "import/log/dict_rows.h"
 #include "import/log/encoding.h"
 #include "import/log/event_log.h"
@@ -83,6 +84,7 @@ class LogReader final : public Reader {
   FailureTableReader failures_;
   EventLog events_;
   NamedNumbers numbers_;
+  NestedDict nested_;
   std::uint32_t hints_ = 0;                    // what the search found in the segment at hand, as bits
   std::optional<SignatureSearch> signatures_;  // made when the first line may carry one
   std::string unwrapped_;

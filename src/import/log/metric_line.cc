@@ -193,6 +193,13 @@ void TakeGluedPlace(std::string_view text, MetricLine& line) {
   }
 }
 
+// Whether a line ends within the exponent of the number that this text begins with: "2.80e-".
+bool EndsInExponent(std::string_view text) {
+  const std::size_t end = std::min(text.find_first_not_of("0123456789."), text.size());
+  const std::string_view rest = text.substr(end);
+  return rest == "e" || rest == "E" || rest == "e-" || rest == "E-" || rest == "e+" || rest == "E+";
+}
+
 // Fills a line field by field.
 class LineParser {
  public:
@@ -202,6 +209,7 @@ class LineParser {
  private:
   void Clear();
   void Take(const Field& field);
+  void TakeLastOfCutLine(const Field& field);
   bool TakesStep(const Field& field);
   bool TakesPair(const Field& field);
   bool TakesEpoch(const Field& field);
@@ -326,11 +334,30 @@ void LineParser::Take(const Field& field) {
   is_first_ = false;
 }
 
+// The line ends with this number, and may have gone on: a step with more digits would be another step, and whether a
+// value lacks any is for those who know the ones before it.
+void LineParser::TakeLastOfCutLine(const Field& field) {
+  if (IsStepName(field) || IsEpochName(field, {})) return;
+  const std::int64_t step = line_.step;
+  const double epoch = line_.epoch;
+  const std::int64_t lead = line_.lead;
+  const std::size_t before = line_.numbers.size();
+  Take(field);
+  line_.step = step;
+  line_.epoch = epoch;
+  line_.lead = lead;
+  if (line_.numbers.size() > before) line_.numbers.back().at_cut = text_.substr(field.at);
+}
+
 bool LineParser::Parse(bool cut) {
   Clear();
   Field field;
   while (fields_.Next(field)) {
-    if (field.at_end && cut) break;
+    if (cut && EndsInExponent(text_.substr(field.at))) break;
+    if (field.at_end && cut) {
+      TakeLastOfCutLine(field);
+      break;
+    }
     Take(field);
   }
   if (line_.step < 0 && line_.epoch < 0 && SpeaksOfLoss(text_)) TakeGluedPlace(text_, line_);

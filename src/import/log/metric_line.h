@@ -31,7 +31,8 @@ struct MetricLine {
 };
 
 // Takes the line apart into `line` (whose buffers are reused). False when it names neither step nor epoch, or no other
-// number. A number that touches the end of an unfinished line (`cut`) may lack digits and is left out.
+// number. A number that touches the end of an unfinished line (`cut`) may lack digits: it is marked, and left out when
+// it is a step.
 bool ParseMetricLine(std::string_view text, bool cut, MetricLine& line);
 
 // The same for "loss=2.3, lr=1e-4", where no step is expected.

@@ -7,6 +7,8 @@
 #include <cmath>
 
 #include "base/base.h"
+#include "import/log/digits.h"
+#include "import/loss_parts.h"
 
 namespace vigil::import::log {
 namespace {
@@ -56,11 +58,6 @@ RowKind KindOfRow(const NamedNumbers& numbers) {
     return number.name.starts_with("eval") || number.name.starts_with("test_");
   });
   return evaluates ? RowKind::kEvaluation : RowKind::kTraining;
-}
-
-bool IsOfAdversary(std::string_view name) {
-  constexpr std::array<std::string_view, 8> kWords = {"d_", "g_", "disc", "gen", "adv", "critic", "actor", "policy"};
-  return std::any_of(kWords.begin(), kWords.end(), [&](std::string_view word) { return name.starts_with(word); });
 }
 
 // "5120/10000 [=====>....] - ETA: 10s - loss: 0.65" and the same with the bar of Keras 3.
@@ -126,7 +123,8 @@ void MetricRows::AddPoints(const NamedNumbers& numbers, const Place& place) {
     }
     if (index == 0 && !numbers[i].weak)
       index = table_.Find(NameOf(numbers[i].name, place.evaluation), place.rank, place.origin, true);
-    if (index == 0 || (numbers[i].weak && !table_.entry(index).known)) {
+    const bool unknown = index == 0 || (numbers[i].weak && !table_.entry(index).known);
+    if (unknown || (!numbers[i].at_cut.empty() && !IsWholeNumber(numbers[i].at_cut, index))) {
       found_[i] = 0;
       continue;
     }
@@ -140,6 +138,12 @@ void MetricRows::AddPoints(const NamedNumbers& numbers, const Place& place) {
   if (!has_loss && !place.evaluation) AddMissingLoss(numbers, place);
   if (!has_loss) AddSumOfLosses(numbers, place);
   if (running_mean_) MarkRunningMeans();
+}
+
+// Whether a number that an unfinished line ends with has all its digits, by those that its series had before.
+bool MetricRows::IsWholeNumber(std::string_view text, std::uint32_t index) const {
+  const SeriesTable::Entry& entry = table_.entry(index);
+  return HasAllDigits(text, entry.is_open ? std::span(builder_.series(entry.series).values) : std::span<double>());
 }
 
 // Detectors of objects print the parts of their loss and not the whole ("box_loss", "cls_loss", "dfl_loss"). Parts that

@@ -88,6 +88,7 @@ class MetricRows {
   void RememberShape(const CleanLine& line);
   void RememberCounted(const CleanLine& line);
   void KeepShape(const CleanLine& line, LineShape shape);
+  bool IsWholeNumber(std::string_view text, std::uint32_t index) const;
   void AddSumOfLosses(const NamedNumbers& numbers, const Place& place);
   void MarkRunningMeans();
   void AddMissingLoss(const NamedNumbers& numbers, const Place& place);

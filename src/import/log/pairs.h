@@ -13,13 +13,14 @@ struct NamedNumber {
   double value = 0;
   bool weak = false;  // counts only under a name that the vocabulary knows: it may be no metric at all
   // How it was written, for lines of the same shape.
-  bool thousands = false;  // 1,048,576
-  std::uint32_t at = 0;    // where its digits begin in the line
-  double unit_scale = 1;   // 5k: 1000
-  double name_scale = 1;   // lr(1e-4): 1e-4
-  double seconds = 0;      // 12.3ms: 1e-3; 0 where the value has no unit of time
-  double gibibytes = 0;    // 512MiB: 1/1024; 0 where the value has no unit of memory
-  bool missing = false;    // null or None: perhaps a NaN that the writer's format cannot spell
+  bool thousands = false;        // 1,048,576
+  std::uint32_t at = 0;          // where its digits begin in the line
+  double unit_scale = 1;         // 5k: 1000
+  double name_scale = 1;         // lr(1e-4): 1e-4
+  double seconds = 0;            // 12.3ms: 1e-3; 0 where the value has no unit of time
+  double gibibytes = 0;          // 512MiB: 1/1024; 0 where the value has no unit of memory
+  bool missing = false;          // null or None: perhaps a NaN that the writer's format cannot spell
+  std::string_view at_cut = {};  // its text, where the line ends with it unfinished: digits may be missing
 };
 
 // Numbers of one line, at most kMostNumbers of them.

@@ -1,5 +1,6 @@
 #include "import/csv/csv.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -241,6 +242,91 @@ TEST(Csv, NamesColumnsWithoutAHeaderByTheFileOrByNumber) {
   EXPECT_THAT(Names(more), ElementsAre("column 2", "column 3"));
 }
 
+TEST(Csv, FindsTheLossOfATableWithoutAHeader) {
+  std::string text;
+  for (int i = 0; i < 40; ++i)
+    text += fmt::format("{},{},0.0003,{}\n", 10 * i, 2 + 6.0 / (i + 1) + 0.01 * (i % 3), 0.5 * i);
+  EXPECT_EQ(Sureness(text, "nh4.csv"), 30);
+  const auto run = Read(text, "nh4.csv");
+  const model::Series& loss = Named(run, "column 2");
+  EXPECT_EQ(loss.signal, "loss");
+  EXPECT_EQ(loss.steps.back(), 390);
+  EXPECT_EQ(Named(run, "column 3").signal, "column 3");
+  EXPECT_EQ(run.sources[0].note, "no header: column 2, which falls, is taken for the loss");
+}
+
+TEST(Csv, TakesNoOtherTableWithoutAHeaderForMetrics) {
+  std::string rising;
+  std::string falling_twice;
+  std::string uneven;
+  for (int i = 0; i < 40; ++i) {
+    rising += fmt::format("{},{}\n", i, 0.1 + 0.01 * i);
+    falling_twice += fmt::format("{},{},{}\n", i, 5 - 0.1 * i, 9 - 0.1 * i);
+    uneven += fmt::format("{},{}\n", i * i, 5 - 0.1 * i);
+  }
+  EXPECT_EQ(Sureness(rising, "some.csv"), 0) << "an accuracy, or anything";
+  EXPECT_EQ(Sureness(falling_twice, "some.csv"), 0);
+  EXPECT_EQ(Sureness(uneven, "some.csv"), 0);
+}
+
+// ---- numbers that the writer could not spell
+
+std::string TableWithGaps(int rows, int from, int until, std::string_view gap) {
+  std::string text = "step,loss,lr\n";
+  for (int i = 0; i < rows; ++i) {
+    const bool missing = i >= from && i < until;
+    text += fmt::format("{},{},0.1\n", i, missing ? std::string(gap) : std::to_string(2.5 + i % 3));
+  }
+  return text;
+}
+
+TEST(Csv, ACellWithoutItsNumberIsNanInAColumnThatHasOneInEveryRow) {
+  for (const char* gap : {"", "NA", "None", "null", "N/A", "nan", "#NUM!", "-1.#IND", "1.#QNAN0"}) {
+    const auto run = Read(TableWithGaps(40, 20, 25, gap));
+    const model::Series& loss = Named(run, "loss");
+    ASSERT_EQ(loss.size(), 40) << gap;
+    EXPECT_EQ(loss.values[19], 3.5) << gap;
+    for (std::size_t i = 20; i < 25; ++i) EXPECT_TRUE(std::isnan(loss.values[i])) << gap << " at " << i;
+    EXPECT_EQ(loss.values[25], 3.5) << gap;
+  }
+  const auto infinite = Read(TableWithGaps(40, 20, 25, "-1.#INF"));
+  EXPECT_EQ(Named(infinite, "loss").values[20], -HUGE_VAL);
+}
+
+TEST(Csv, TheLastCellOfAnUnterminatedRowMayBeCut) {
+  const auto run = Read("step,loss\n1,3\n2,3\n3,3\n4,3\n5,3\n6,");
+  EXPECT_EQ(Named(run, "loss").size(), 5);
+}
+
+TEST(Csv, ACellWithoutANumberIsNothingWhereRowsAreOfSeveralKinds) {
+  std::string text = "epoch,step,lr,train_loss,val_loss\n";
+  for (int i = 0; i < 200; ++i) {
+    text += i % 50 == 49 ? fmt::format("{},{},,,2.5\n", i / 50, i) : fmt::format("{},{},0.1,2.5,\n", i / 50, i);
+  }
+  const auto run = Read(text);
+  EXPECT_EQ(Named(run, "train_loss").size(), 196);
+  EXPECT_EQ(Named(run, "val_loss").size(), 4);
+  const auto words = Read(TableWithGaps(40, 20, 25, "warm-up"));
+  EXPECT_EQ(Named(words, "loss").size(), 35);
+}
+
+TEST(Csv, ColumnsOfAnotherRunInTheSameTableAreNotNan) {
+  std::string text = "step,loss,accuracy\n";
+  for (int i = 0; i < 20; ++i) text += fmt::format("{},2.5,0.5\n", i);
+  for (int i = 0; i < 20; ++i) text += fmt::format("{},2.5,\n", i);
+  EXPECT_EQ(Named(Read(text), "accuracy").size(), 20);
+}
+
+TEST(Csv, ARowOfALongTableWithoutItsNumberIsNan) {
+  std::string text = "step,metric,value\n";
+  for (int i = 0; i < 20; ++i)
+    text += fmt::format("{},loss,{}\n{},val_loss,{}\n", i, i < 15 ? "2" : "", i, i % 5 == 0 ? "3" : "");
+  const auto run = Read(text);
+  ASSERT_EQ(Named(run, "loss").size(), 20);
+  EXPECT_TRUE(std::isnan(Named(run, "loss").values[15]));
+  EXPECT_EQ(Named(run, "val_loss").size(), 4);
+}
+
 // ---- trouble
 
 TEST(Csv, ReportsRowsWithTooFewOrTooManyCells) {
@@ -381,7 +467,10 @@ Expected RandomTable(unsigned seed) {
       if (i == 2) table.text += ",words";
       table.text += ',';
       const bool missing = random() % gap_in == 0 || (i == 2 && line < 700);
-      if (missing) continue;
+      if (missing) {
+        table.text += '?';
+        continue;
+      }
       const auto value = random() % 100000;
       table.text += std::to_string(value);
       table.columns[i].Append(step, static_cast<double>(value), model::kNoValue, line);

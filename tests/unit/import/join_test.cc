@@ -492,5 +492,92 @@ TEST(Places, TellHomesAndCheckpoints) {
   EXPECT_EQ(RankIn("ranking.txt").rank, -1);
 }
 
+// ---- what stands twice, and what only seems to
+
+TEST(JoinCopies, ALogThatRepeatsAnotherIsCountedOnce) {
+  const std::vector<double> values = {8.5, 8.25, 8.125, 7.5, 7.25, 7.125, 6.5, 6.25, 6.125, 6};
+  const auto runs = Joined(Log("join/ax/out/debug.log").Rows("loss", values).Crash("boom"),
+                           Log("join/ax/stdout.log").Rows("loss", values).Crash("boom"));
+  ASSERT_THAT(runs, SizeIs(1));
+  EXPECT_EQ(runs[0].name, "ax");
+  EXPECT_EQ(runs[0].Find("loss")->size(), values.size());
+  EXPECT_THAT(runs[0].events, SizeIs(1));
+  EXPECT_THAT(States(runs[0]), ElementsAre(SourceState::kRead, SourceState::kDuplicate));
+}
+
+TEST(JoinCopies, OfOneSeedInFoldersSideBySideStayTwo) {
+  EXPECT_THAT(Joined(Log("a/train.log").Loss(10, 300), Log("b/copy.txt").Loss(10, 300)), SizeIs(2));
+}
+
+TEST(JoinRanks, MachinesCountThroughTheirRanks) {
+  const auto global = Joined(Log("m/node0_rank0.log").Loss(10, 300, 1), Log("m/node0_rank1.log").Loss(10, 300, 2),
+                             Log("m/node1_rank2.log").Loss(10, 300, 3), Log("m/node1_rank3.log").Loss(10, 300, 4));
+  ASSERT_THAT(global, SizeIs(1));
+  EXPECT_EQ(global[0].ranks, 4);
+  const auto local = Joined(Log("m/node0_rank0.log").Loss(10, 300, 1), Log("m/node0_rank1.log").Loss(10, 300, 2),
+                            Log("m/node1_rank0.log").Loss(10, 300, 3), Log("m/node1_rank1.log").Loss(10, 300, 4));
+  ASSERT_THAT(local, SizeIs(1));
+  EXPECT_EQ(local[0].ranks, 4);
+  EXPECT_THAT(local[0].series, SizeIs(4));
+}
+
+TEST(JoinRanks, WhatARanksFolderTellsIsOfThatRankAndToldOnce) {
+  model::Run all = Log("tee/run.log").Loss(0, 200).Crash("IndexError");
+  all.events[0].rank = 2;
+  all.events[0].step = 200;
+  const auto runs = Joined(all, Log("tee/logs/none_abcd/attempt_0/2/stderr.log").Crash("IndexError"));
+  ASSERT_THAT(runs, SizeIs(1));
+  ASSERT_THAT(runs[0].events, SizeIs(1));
+  EXPECT_EQ(runs[0].events[0].rank, 2);
+  EXPECT_EQ(runs[0].events[0].step, 200);
+}
+
+TEST(JoinSplits, FilesOfTrainingAndEvaluationAreOneRun) {
+  const auto runs = Joined(Part("tv/train.csv", "csv").Loss(0, 90, 1), Part("tv/val.csv", "csv").Loss(0, 90, 2));
+  ASSERT_THAT(runs, SizeIs(1));
+  ASSERT_NE(runs[0].Find("eval_loss"), nullptr);
+  EXPECT_EQ(runs[0].Find("eval_loss")->raw, "val/loss");
+  EXPECT_EQ(runs[0].Find("loss")->size(), 10U);
+  const auto alone = Joined(Part("tv/val.csv", "csv").Loss(0, 90, 2));
+  EXPECT_NE(alone[0].Find("loss"), nullptr) << "nothing says what else there was";
+}
+
+TEST(JoinWandb, WhatARunPrintedIsOfThatRunWhateverItsSteps) {
+  const std::string run = "wandb/offline-run-20261115_162345-xrcsmprt";
+  const auto runs = Joined(Part(run + "/run-xrcsmprt.wandb", "wandb").Loss(0, 300),
+                           Log(run + "/files/output.log").Loss(0, 3000, 7).Crash("boom"));
+  ASSERT_THAT(runs, SizeIs(1));
+  EXPECT_EQ(runs[0].Find("loss")->steps.back(), 300);
+  EXPECT_THAT(runs[0].events, SizeIs(1));
+}
+
+// ---- losses that stand in parts
+
+TEST(JoinLossParts, AreSummedWhereThereIsNoLoss) {
+  Part part("results.csv", "csv");
+  for (const char* name : {"train/box_loss", "train/cls_loss", "val/box_loss", "val/cls_loss"})
+    part.Points(name, 0, 90);
+  const auto runs = Joined(part);
+  const model::Series* loss = runs.at(0).Find("loss");
+  ASSERT_NE(loss, nullptr);
+  EXPECT_EQ(loss->raw, "train/box_loss+cls_loss");
+  EXPECT_DOUBLE_EQ(loss->values[3], 2 * LossAt(30));
+  ASSERT_NE(runs[0].Find("eval_loss"), nullptr);
+}
+
+TEST(JoinLossParts, AreLeftWhereTheirSumSaysNothing) {
+  const auto sum_of = [](std::initializer_list<const char*> names) {
+    Part part("results.csv", "csv");
+    for (const char* name : names) part.Points(name, 0, 90);
+    const auto runs = Joined(part);
+    const model::Series* loss = runs.at(0).Find("loss");
+    return loss == nullptr ? std::string() : loss->raw;
+  };
+  EXPECT_EQ(sum_of({"box_loss", "reward", "cls_loss"}), "") << "of a game";
+  EXPECT_EQ(sum_of({"actor_loss", "critic_loss"}), "");
+  EXPECT_EQ(sum_of({"box_loss"}), "");
+  EXPECT_EQ(sum_of({"box_loss", "cls_loss", "loss"}), "loss");
+}
+
 }  // namespace
 }  // namespace vigil::import

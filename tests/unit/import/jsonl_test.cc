@@ -288,6 +288,37 @@ TEST(JsonLines, RefuseEndlessNestingAndGoOn) {
   EXPECT_THAT(SeriesOf(part, "loss").values, ElementsAre(2));
 }
 
+TEST(JsonLines, AreRecognisedBehindAFirstLineBeyondAllUse) {
+  EXPECT_EQ(Recognised("{\"step\": 1, \"loss\": 2, \"x\": \"" + std::string(70'000, 'y')), "jsonl");
+  std::string deep;
+  for (int i = 0; i < 20'000; ++i) deep += "{\"a\":";
+  EXPECT_EQ(Recognised(deep), "jsonl");
+  EXPECT_EQ(Recognised("{\"text\": \"" + std::string(70'000, 'y')), "none") << "a data set";
+}
+
+TEST(JsonLines, NameTheMetricInAValue) {
+  const model::Run part = Read("jsonl",
+                               "{\"event\": \"metric\", \"name\": \"loss\", \"value\": 2.5, \"step\": 0}\n"
+                               "{\"event\": \"metric\", \"name\": \"lr\", \"value\": 0.1, \"step\": 0}\n"
+                               "{\"event\": \"metric\", \"name\": \"loss\", \"value\": NaN, \"step\": 1}\n");
+  EXPECT_THAT(SeriesOf(part, "loss").steps, ElementsAre(0, 1));
+  EXPECT_EQ(SeriesOf(part, "loss").signal, "loss");
+  EXPECT_THAT(SeriesOf(part, "lr").values, ElementsAre(0.1));
+  const model::Run plain = Read("jsonl", "{\"step\": 1, \"name\": \"first\", \"loss\": 2.5}\n");
+  EXPECT_THAT(SeriesOf(plain, "loss").values, ElementsAre(2.5));
+}
+
+TEST(JsonLines, MayEachBeAnArrayOfRows) {
+  const std::string text =
+      "[{\"metric\": \"train\", \"variant\": \"loss\", \"iter\": 0, \"value\": 8.5, \"timestamp\": 1}]\n"
+      "[{\"metric\": \"train\", \"variant\": \"loss\", \"iter\": 1, \"value\": 8.25, \"timestamp\": 1}, "
+      "{\"metric\": \"train\", \"variant\": \"loss\", \"iter\": 2, \"value\": 8, \"timestamp\": 1}]\n";
+  EXPECT_EQ(Recognised(text), "jsonl");
+  const model::Run part = Read("jsonl", text);
+  EXPECT_THAT(SeriesOf(part, "loss").steps, ElementsAre(0, 1, 2));
+  EXPECT_EQ(part.sources.front().note, "");
+}
+
 TEST(JsonLines, LimitTheNumberOfDifferentKeys) {
   std::string text;
   for (int i = 0; i < 30'000; ++i) text += fmt::format("{{\"step\": {}, \"key{}\": 1}}\n", i, i);

@@ -260,6 +260,37 @@ TEST(LogLines, LeaveOutANumberThatTheEndOfTheFileCuts) {
   EXPECT_THAT(PointsOf(run, "lr"), ElementsAre(std::pair(1, 0.5)));
 }
 
+TEST(LogLines, TakeJsonWithObjectsInsideBehindALoggersWords) {
+  const model::Run run = ReadLog(
+      "2026-11-14 03:00:00 INFO metrics {\"step\": 0, \"train\": {\"loss\": 8.5, \"lr\": 1e-05}}\n"
+      "2026-11-14 03:00:01 INFO metrics {\"step\": 1, \"train\": {\"loss\": 8.25, \"lr\": 2e-05}}\n");
+  EXPECT_THAT(PointsOf(run, "train/loss"), ElementsAre(std::pair(0, 8.5), std::pair(1, 8.25)));
+  EXPECT_THAT(ReadLog("INFO args {\"optimizer\": {\"lr\": 0.1, \"loss\": 1}}\n").series, IsEmpty()) << "settings";
+}
+
+TEST(LogLines, AreReadInsideDockersObjects) {
+  const model::Run run = ReadLog(
+      "{\"log\": \"step 0: train loss 8.5515, val loss 8.5815\\n\", \"stream\": \"stdout\", \"time\": \"2026\"}\n"
+      "{\"log\":\"iter 0: loss 8.5515, time 252.57ms, mfu -100.00%\\n\",\"stream\":\"stdout\",\"time\":\"2026\"}\n"
+      "{\"log\":\"iter 1: loss nan, time 251.86ms, mfu -100.00%\\n\",\"stream\":\"stdout\",\"time\":\"2026\"}\n");
+  EXPECT_THAT(StepsOf(run, "loss"), ElementsAre(0, 1));
+  EXPECT_THAT(StepsOf(run, "val loss"), ElementsAre(0));
+}
+
+TEST(LogLines, TakeTheLastNumberOfAFileWithoutALineFeedWhenItHasAllItsDigits) {
+  const std::string before = "step 1 loss 2.5314\nstep 2 loss 2.5002\nstep 3 loss 2.4718\n";
+  EXPECT_EQ(PointsOf(ReadLog(before + "step 4 loss 2.4011"), "loss").size(), 4);
+  EXPECT_EQ(PointsOf(ReadLog(before + "step 4 loss 2.40"), "loss").size(), 3);
+  EXPECT_EQ(PointsOf(ReadLog(before + "step 4 loss 2"), "loss").size(), 3);
+  for (const char* none : {"nan", "inf", "-inf"})
+    EXPECT_EQ(PointsOf(ReadLog(before + "step 4 loss " + none), "loss").size(), 4) << none;
+  const std::string rates = "step 1 loss 2.5 lr 3.00e-05\nstep 2 loss 2.5 lr 2.90e-05\n";
+  EXPECT_EQ(PointsOf(ReadLog(rates + "step 3 loss 2.5 lr 2.80e-05"), "lr").size(), 3);
+  for (const char* cut : {"2.8", "2.80e-", "2.80e-0"})
+    EXPECT_EQ(PointsOf(ReadLog(rates + "step 3 loss 2.5 lr " + cut), "lr").size(), 2) << cut;
+  EXPECT_EQ(StepsOf(ReadLog("loss 2.5 step 10\nloss 2.5 step 20\nloss 2.5 step 3"), "loss").size(), 2);
+}
+
 TEST(LogLines, TakeBarsWithNumbersBehindThemAtTheirCount) {
   const model::Run run = ReadLog(
       "\rEpoch 1:  50%|##   | 1/2 [00:01<00:01,  1.00it/s, loss=2.50, v_num=0]"

@@ -27,6 +27,15 @@ std::vector<std::string> NamesOf(const std::vector<model::Event>& events) {
 // The lines that people meet, and the signature each must carry.
 const Message kMessages[] = {
     {"log/failed-exit", "exit status 3"},
+    {"log/loss-not-finite", "step 200: loss is nan, skipping batch"},
+    {"log/loss-not-finite", "WARNING: non-finite loss detected at step 200, skipping update"},
+    {"log/loss-not-finite", "Batch 120: Invalid loss, terminating training"},
+    {"log/loss-not-finite", "FloatingPointError: Loss became infinite or NaN at iteration=120!"},
+    {"log/loss-not-finite", "ValueError: The loss returned in `training_step` is nan."},
+    {"log/loss-not-finite", "AssertionError: loss is NaN at step 120"},
+    {"log/loss-not-finite", "NaN detected in loss at iteration 40"},
+    {"log/gradients-skipped", "WARNING: NaN or Inf found in gradients, skipping step"},
+    {"log/nan-in-summary", "NaN or Inf found in input tensor."},
     {"log/cuda-oom",
      "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 96.00 MiB. GPU 0 has a total capacity"},
     {"log/cuda-oom", "RuntimeError: CUDA error: out of memory"},
