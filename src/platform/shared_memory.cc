@@ -73,10 +73,11 @@ Result<SharedMemory> SharedMemory::Create(std::size_t size_bytes) {
 }
 
 bool SharedMemory::Publish(const std::string& name) {
+  std::string kept = name;  // before the name is there: memory may be out, and one that nobody knows would stay
   const std::string nameless = fmt::format("/proc/self/fd/{}", descriptor_);
   if (descriptor_ < 0 || ::linkat(AT_FDCWD, nameless.c_str(), AT_FDCWD, PathOf(name).c_str(), AT_SYMLINK_FOLLOW) != 0)
     return false;
-  name_ = name;
+  name_ = std::move(kept);
   return true;
 }
 
