@@ -10,6 +10,9 @@
 namespace vigil::capi {
 namespace {
 
+// Handles of tensors are those of their first series, turned over: so neither is taken for the other.
+std::uint64_t Turned(std::uint64_t handle) { return handle == 0 ? 0 : ~handle; }
+
 // A thread's own, so that nobody's is overwritten.
 constexpr std::size_t kErrorBytes = 512;
 thread_local char last_error[kErrorBytes] = {};
@@ -126,7 +129,9 @@ int vigil_tensor_open(vigil_run run, const char* what, const char* layer, vigil_
   if (tensor == nullptr) return VIGIL_INVALID;
   tensor->id = 0;
   if (what == nullptr || layer == nullptr) return VIGIL_INVALID;
-  return ToInt(vigil::record::OpenTensor(run.id, what, layer, tensor->id));
+  const int code = ToInt(vigil::record::OpenTensor(run.id, what, layer, tensor->id));
+  tensor->id = Turned(tensor->id);
+  return code;
 }
 
 int vigil_tensor_add(vigil_tensor tensor, int64_t step, const vigil_tensor_stats* stats) {
@@ -139,7 +144,7 @@ int vigil_tensor_add(vigil_tensor tensor, int64_t step, const vigil_tensor_stats
                                                 static_cast<double>(stats->elements),
                                                 static_cast<double>(stats->non_finite),
                                                 static_cast<double>(stats->zeros)};
-  return ToInt(vigil::record::AddTensor(tensor.id, step, made));
+  return ToInt(vigil::record::AddTensor(Turned(tensor.id), step, made));
 }
 
 int vigil_event_add(vigil_run run, const vigil_event* event) {

@@ -165,18 +165,22 @@ class NoWarmup : public Detector {
     const bool rose = peak.value > kRose * first_loss_.value && peak.step <= early && first_loss_.value > 0;
     return rose || (first_bad_ != model::kNoStep && first_bad_ <= early) || NeverLearned();
   }
-  // The highest of the first losses, each taken as the middle one of three: a single noisy batch is no trouble. Nothing
-  // where that is within the noise.
+  // The highest of the first losses: one that stands above the start by far more than the noise, or three in a row that
+  // do so by less. Nothing where neither does. The noise is that of what follows: that of the trouble itself would hide
+  // it.
   Sample EarlyPeak() const {
     std::vector<double> values;
     for (const Sample& sample : early_) values.push_back(sample.value);
     if (values.size() < 3) return {};
-    const std::vector<double> smooth = stats::SmoothByMedian(values, 3);
-    const auto at = static_cast<std::size_t>(std::max_element(smooth.begin(), smooth.end()) - smooth.begin());
-    if (smooth[at] - first_loss_.value < kBeyondNoise * stats::NoiseSigma(values)) return {};
-    Sample peak = early_[at];
-    peak.value = smooth[at];
-    return peak;
+    const double noise =
+        stats::NoiseSigma({values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2), values.end()});
+    const auto highest = [&](const std::vector<double>& of, double deviations) -> Sample {
+      const auto at = static_cast<std::size_t>(std::max_element(of.begin(), of.end()) - of.begin());
+      if (of[at] - first_loss_.value < deviations * noise) return {};
+      return {1, early_[at].step, of[at], early_[at].line};
+    };
+    const Sample alone = highest(values, kAloneBeyondNoise);
+    return alone.value > 0 ? alone : highest(stats::SmoothByMedian(values, 3), kBeyondNoise);
   }
   // Thrown into a flat region by the first updates, a run stays there.
   bool NeverLearned() const {
@@ -191,6 +195,7 @@ class NoWarmup : public Detector {
   static constexpr double kEarlyShare = 0.1;
   static constexpr double kRose = 1.3;
   static constexpr double kBeyondNoise = 4;
+  static constexpr double kAloneBeyondNoise = 12;
   static constexpr std::uint64_t kEarlyPoints = 200;
   static constexpr std::uint64_t kEnough = 30;
   LossCourse loss_;

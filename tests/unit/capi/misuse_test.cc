@@ -73,6 +73,19 @@ TEST_F(Misuse, EveryCallAfterForkIsToldApart) {
 }
 
 // Another program in the child inherits neither files nor locks: the parent's record stays its own.
+TEST_F(Misuse, AHandleOfOneKindIsNotTakenForOneOfAnother) {
+  const vigil_run run = Open();
+  const vigil_series series = Series(run);
+  vigil_tensor tensor = {0};
+  ASSERT_EQ(vigil_tensor_open(run, "weights", "0", &tensor), VIGIL_OK);
+  const vigil_tensor_stats stats = {1, 1, 1, 1, 1, 1, 0, 0};
+  EXPECT_EQ(vigil_tensor_add(tensor, 1, &stats), VIGIL_OK);
+  EXPECT_NE(vigil_tensor_add({series.id}, 1, &stats), VIGIL_OK);
+  EXPECT_NE(vigil_series_add({tensor.id}, 1, 1), VIGIL_OK);
+  EXPECT_EQ(vigil_run_close(run, 0), VIGIL_OK);
+  EXPECT_EQ(Points(), 0U) << "nothing was written into the loss";
+}
+
 TEST_F(Misuse, AChildThatBecomesAnotherProgramTakesNothingAlong) {
   const vigil_run run = Open();
   const vigil_series series = Series(run);

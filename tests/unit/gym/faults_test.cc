@@ -55,13 +55,10 @@ Options WithFault(const std::string& fault, double strength = 0) {
 
 // Names of what a run's files are to show must be names that vigil has.
 bool IsFinding(std::string_view id) {
-  // Detected from fingerprints of batches.
-  constexpr std::string_view kPlanned[] = {"resume/data-restart", "data/repeated"};
-  return catalogue::FindFinding(id) != nullptr || catalogue::FindSignature(id) != nullptr ||
-         std::find(std::begin(kPlanned), std::end(kPlanned), id) != std::end(kPlanned);
+  return catalogue::FindFinding(id) != nullptr || catalogue::FindSignature(id) != nullptr;
 }
 
-bool IsCause(std::string_view id) { return catalogue::FindCause(id) != nullptr || id == "sampler-not-saved"; }
+bool IsCause(std::string_view id) { return catalogue::FindCause(id) != nullptr; }
 
 TEST(Faults, HaveNamesOfTheirOwnAndFindingsAndCausesOfTheCatalogue) {
   for (const Fault& fault : Faults()) {
