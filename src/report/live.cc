@@ -125,11 +125,14 @@ std::map<std::int64_t, RankState> StatesOfRanks(const model::Run& run) {
 }
 
 // "silent for 12 s", "behind", or nothing for a rank that is where it should be.
-std::string Oddity(const RankState& state, std::int64_t furthest, double now_unix_s) {
+// Ranks write at times of their own: one whose newest record is about as old as the others' is not behind.
+std::string Oddity(const RankState& state, const RankState& furthest, double now_unix_s) {
   constexpr double kSilentSeconds = 5;
+  constexpr double kWritingSeconds = 2;
   if (state.ended) return "ended";
   const double silent_s = now_unix_s - state.last_time;
-  std::string odd = state.last_step + 1 < furthest ? "behind" : "";
+  const bool as_new = furthest.last_time - state.last_time < kWritingSeconds;  // false where times are not known
+  std::string odd = state.last_step + 1 < furthest.last_step && !as_new ? "behind" : "";
   if (silent_s > kSilentSeconds) odd += fmt::format("{}silent for {:.0f} s", odd.empty() ? "" : ", ", silent_s);
   return odd;
 }
@@ -138,8 +141,11 @@ void DrawRanks(Screen& screen, const model::Run& run, double now_unix_s) {
   constexpr std::size_t kMostNamed = 6;
   const std::map<std::int64_t, RankState> states = StatesOfRanks(run);
   if (states.size() < 2) return;
-  std::int64_t furthest = model::kNoStep;
-  for (const auto& [rank, state] : states) furthest = std::max(furthest, state.last_step);
+  RankState furthest;
+  for (const auto& [rank, state] : states) {
+    furthest.last_step = std::max(furthest.last_step, state.last_step);
+    furthest.last_time = std::fmax(furthest.last_time, state.last_time);
+  }
   std::vector<std::string> odd;
   for (const auto& [rank, state] : states) {
     const std::string what = Oddity(state, furthest, now_unix_s);

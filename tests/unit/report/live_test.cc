@@ -48,6 +48,22 @@ TEST(RenderLive, SaysWhichRankIsBehindAndWhichIsSilent) {
   EXPECT_THAT(RenderLive(report, {}, 1101.0), HasSubstr("2 of 2 in step\n"));
 }
 
+TEST(RenderLive, TakesNoRankForBehindThatOnlyWritesLater) {
+  model::RunReport run;
+  run.run.name = "ranks";
+  run.run.ranks = 2;
+  for (int rank = 0; rank < 2; ++rank) {
+    model::Series series;
+    series.signal = "step_time_s";
+    if (rank > 0) series.labels = {{"rank", "1"}};
+    for (int step = 1; step <= (rank == 1 ? 80 : 100); ++step) series.Append(step, 0.05, 1000.0 + 0.05 * step);
+    run.run.series.push_back(std::move(series));
+  }
+  model::Report report;
+  report.runs.push_back(run);
+  EXPECT_THAT(RenderLive(report, {}, 1005.0), HasSubstr("2 of 2 in step\n"));
+}
+
 TEST(RenderLive, HasNothingToSayOfNoRuns) { EXPECT_EQ(RenderLive({}, {}), ""); }
 
 TEST(Alarms, AreALineOfTextOrJson) {
