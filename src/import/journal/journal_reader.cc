@@ -222,8 +222,7 @@ class JournalReader : public Reader, private journal::Visitor {
     if (missing_blocks_ > 0) first_damage_ += fmt::format(", {} blocks missing", missing_blocks_);
     if (damages_ > 0) builder_.ReportDamage(first_damage_);
     if (lost_records_ > 0)
-      builder_.AddNote(
-          fmt::format("{} records were lost before they could be written", FormatCount(lost_records_)));
+      builder_.AddNote(fmt::format("{} records were lost before they could be written", FormatCount(lost_records_)));
     if (cut_at_)
       builder_.AddNote(
           fmt::format("byte {}: the last block is cut, as in a run that was killed or still runs", *cut_at_));

@@ -94,7 +94,8 @@ constexpr std::string_view kHarmless[] = {
     "WARNING skipping line 12: JSONDecodeError: Expecting value: line 1 column 1 (char 0)",
     "Could not locate the best model at out/checkpoint-500/pytorch_model.bin, if you are running a distributed "
     "training",
-    "WARNING:datasets.load:Using the latest cached version of the module from /cache/modules since it couldn't be found "
+    "WARNING:datasets.load:Using the latest cached version of the module from /cache/modules since it couldn't be "
+    "found "
     "locally at stas/openwebtext-10k, or remotely (OfflineModeIsEnabled).",
     // packages that are not needed
     "The module name xyz is not installed; falling back to eager (flash-attn optional)",
