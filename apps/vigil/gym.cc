@@ -17,7 +17,7 @@ constexpr int kInterruptedCode = 130;  // as shells say it of a program that SIG
 constexpr std::string_view kExamples = R"(
 examples:
   vigil gym                                           a sound run of 300 steps, in gym-runs/healthy-s1
-  vigil gym --fault lr-too-high --out bad-run         the same with a learning rate 100 times as high
+  vigil gym --fault lr-too-high --out bad-run         the same with a learning rate 1,000 times as high
   vigil diagnose bad-run                              what vigil says about it
   vigil gym --fault slow-data --onset 100 --strength 3
   vigil gym --ranks 2 --fault dead-rank               ranks are processes

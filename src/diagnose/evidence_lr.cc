@@ -18,6 +18,7 @@ namespace {
 // below what anybody uses on purpose.
 constexpr double kAbove = 3;
 constexpr double kFarAbove = 30;
+constexpr double kBeyondAllUse = 100;
 constexpr double kBelow = 0.1;
 // Where the method is not known the range is that of all methods, and below it is below.
 constexpr double kBelowAny = 0.5;
@@ -54,6 +55,15 @@ Answer LrFarAboveBand(const model::Run& run, const Incident&) {
     return Yes(fmt::format("that is {:.0f} times the upper end of what is usual for {}", times, band.method),
                model::kNoStep, peak);
   return band.exact ? No(PeakText(peak, band), model::kNoStep, peak) : Unknown();
+}
+
+// No batch has to be bad for a run to spike at such a rate.
+Answer LrBeyondAllUse(const model::Run& run, const Incident&) {
+  const double peak = PeakLr(run);
+  const LrBand band = UsualLr(run);
+  if (!band.exact || !(peak > 0)) return Unknown();
+  const bool beyond = peak > kBeyondAllUse * band.high;
+  return beyond ? Yes(PeakText(peak, band), model::kNoStep, peak) : No(PeakText(peak, band), model::kNoStep, peak);
 }
 
 Answer LrBelowBand(const model::Run& run, const Incident&) {
@@ -266,11 +276,17 @@ Answer LrIsZero(const model::Run& run, const Incident& incident) {
 }
 
 constexpr std::array kTests = {
-    NamedTest{"lr-above-band", LrAboveBand},         NamedTest{"lr-far-above-band", LrFarAboveBand},
-    NamedTest{"lr-below-band", LrBelowBand},         NamedTest{"at-lr-peak", AtLrPeak},
-    NamedTest{"no-warmup-ramp", NoWarmupRamp},       NamedTest{"loss-follows-lr", LossFollowsLr},
-    NamedTest{"lr-jump-at-onset", LrJumpAtOnset},    NamedTest{"lr-is-zero", LrIsZero},
-    NamedTest{"survived-the-rate", SurvivedTheRate}, NamedTest{"steps-skipped", StepsSkipped},
+    NamedTest{"lr-above-band", LrAboveBand},
+    NamedTest{"lr-far-above-band", LrFarAboveBand},
+    NamedTest{"lr-beyond-all-use", LrBeyondAllUse},
+    NamedTest{"lr-below-band", LrBelowBand},
+    NamedTest{"at-lr-peak", AtLrPeak},
+    NamedTest{"no-warmup-ramp", NoWarmupRamp},
+    NamedTest{"loss-follows-lr", LossFollowsLr},
+    NamedTest{"lr-jump-at-onset", LrJumpAtOnset},
+    NamedTest{"lr-is-zero", LrIsZero},
+    NamedTest{"survived-the-rate", SurvivedTheRate},
+    NamedTest{"steps-skipped", StepsSkipped},
 };
 
 }  // namespace

@@ -15,7 +15,7 @@ namespace {
 constexpr Fault kFaults[] = {
     {"lr-too-high", "the learning rate is a multiple of what the model bears",
      "loss/divergence,grad/explosion,loss/non-finite,grad/non-finite,loss/not-decreasing,loss/plateau", "lr-too-high",
-     "", 100, "times the learning rate", true, 1},
+     "", 1000, "times the learning rate", true, 1},
     {"no-warmup", "no warm-up, with norms behind the sums, at a rate that the same run bears after a warm-up",
      "loss/divergence,grad/explosion,loss/non-finite,grad/non-finite,loss/not-decreasing,loss/plateau,lr/no-warmup",
      "no-warmup", "lr-too-high", 4, "times the learning rate (with 2 layers 13)", true, 1},

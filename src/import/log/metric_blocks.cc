@@ -137,21 +137,23 @@ bool MetricRows::TakeLoneScore(const CleanLine& line, bool cut, std::uint32_t li
   return true;
 }
 
-// "... [step=2/739328,epoch=0]" or "[batch=1/4800]:", and the numbers below, one a line.
+// "... [step=2/739328,epoch=0]", "[batch=1/4800]:" or "[epoch=2][batch=1/4800]:", and the numbers below, one a line.
 bool MetricRows::OpenBlock(std::string_view text) {
   const std::string_view trimmed = Trim(text);
   const bool opens = (text.find("[step=") != std::string_view::npos && trimmed.ends_with(']')) ||
-                     (trimmed.starts_with("[batch=") && trimmed.ends_with("]:"));
+                     (OpensBatches(trimmed) && trimmed.ends_with("]:"));
   if (metric_line_.step < 0 || !opens) return false;
-  block_step_ = metric_line_.step;
+  const bool within_epoch = trimmed.starts_with("[epoch=");
+  metric_line_.step_within_epoch |= within_epoch;
+  block_step_ = within_epoch ? StepWithinEpochs(metric_line_) : metric_line_.step;
   last_step_ = block_step_;
-  total_steps_ = metric_line_.total_steps;
+  if (!within_epoch) total_steps_ = metric_line_.total_steps;
   return true;
 }
 
-// "[eval batch=50/50] Eval on eval data:" and the scores below, of the latest step.
+// "[Eval batch=50/50] Eval on eval data:" and the scores below, of the latest step.
 bool MetricRows::OpenEvaluationBlock(std::string_view text) {
-  if (!text.starts_with("[eval batch=") || last_step_ < 0 || last_step_ >= kUnresolved) return false;
+  if (!StartsWithIgnoringCase(text, "[eval batch=") || last_step_ < 0 || last_step_ >= kUnresolved) return false;
   if (text.ends_with(':')) block_step_ = last_step_;
   return true;
 }

@@ -118,7 +118,7 @@ bool IsLead(const Field& field, std::string_view behind, const MetricLine& line)
 }
 
 bool SpeaksOfLoss(std::string_view text) {
-  if (text.starts_with("[batch=")) return true;  // the losses stand in the lines below
+  if (OpensBatches(text)) return true;  // the losses stand in the lines below
   return ContainsIgnoringCase(text, "loss") || ContainsIgnoringCase(text, "trl:") || ContainsIgnoringCase(text, "tel:");
 }
 

@@ -35,6 +35,12 @@ struct MetricLine {
 // it is a step.
 bool ParseMetricLine(std::string_view text, bool cut, MetricLine& line);
 
+// "[batch=1/4800]:" and "[epoch=2][batch=1/4800]:", which head the lines of a step.
+inline bool OpensBatches(std::string_view text) {
+  return text.starts_with("[batch=") ||
+         (text.starts_with("[epoch=") && text.find("][batch=") != std::string_view::npos);
+}
+
 // The same for "loss=2.3, lr=1e-4", where no step is expected.
 void ParseNamedNumbers(std::string_view text, NamedNumbers& numbers);
 

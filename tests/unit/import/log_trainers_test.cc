@@ -136,6 +136,23 @@ TEST(TrainerLogs, OfLlmFoundryAreBlocksOfNames) {
   EXPECT_EQ(run.framework, "llm-foundry");
 }
 
+TEST(TrainerLogs, OfLlmFoundryThatCountEpochsAreCountedThrough) {
+  const model::Run run = ReadLog(
+      "[epoch=1][batch=1/2]:\n\t Train loss/train/total: 8.5\n[epoch=1][batch=2/2]:\n\t Train loss/train/total: 8.25\n"
+      "[Eval batch=1/5] Eval on eval data\n[Eval batch=5/5] Eval on eval data:\n"
+      "\t Eval metrics/eval/LanguageCrossEntropy: 8.125\n"
+      "[epoch=2][batch=1/2]:\n\t Train loss/train/total: 8\n");
+  EXPECT_EQ(PointsOf(run, "loss/train/total"), (Points{{1, 8.5}, {2, 8.25}, {3, 8}}));
+  EXPECT_EQ(PointsOf(run, "val/metrics/eval/LanguageCrossEntropy"), (Points{{2, 8.125}}));
+}
+
+TEST(TrainerLogs, OfAGuardThatSpeaksBeforeTheLineOfTheStepLoseNoLoss) {
+  const model::Run run = ReadLog(
+      "step 1 | loss 4.5 | grad_norm 0.5\nstep 2 | loss 4.25 | grad_norm 0.5\n"
+      "guard: step 3: the gradient norm is nan; left out\nstep 3 | loss 4 | grad_norm nan\n");
+  EXPECT_EQ(PointsOf(run, "loss"), (Points{{1, 4.5}, {2, 4.25}, {3, 4}}));
+}
+
 TEST(TrainerLogs, OfOlmoCoreSplitAtTheLastEqualsSign) {
   const model::Run run = ReadLog(
       "2025-06-01T10:00:00Z\thost:0\tolmo_core.train:62\tINFO\t[step=10/1000,epoch=1,eta=01:23:00]\n"
