@@ -170,6 +170,7 @@ class NoWarmup : public Detector {
   // it.
   Sample EarlyPeak() const {
     std::vector<double> values;
+    values.reserve(early_.size());
     for (const Sample& sample : early_) values.push_back(sample.value);
     if (values.size() < 3) return {};
     const double noise =

@@ -265,7 +265,7 @@ Answer FoundInBatches(const model::Run& run, const Incident& incident, std::stri
 }
 
 Answer DataSeenAgain(const model::Run& run, const Incident& incident) {
-  const Answer found = FoundInBatches(run, incident, "resume/data-restart");
+  Answer found = FoundInBatches(run, incident, "resume/data-restart");
   if (found.verdict != Verdict::kUnknown || run.batches.steps.empty()) return found;
   return No("no batch after the restart was seen before");
 }
