@@ -37,7 +37,8 @@ void Overwrite(const std::string& path, const std::uint8_t* data, std::size_t si
   const int file = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
   const auto bytes = static_cast<std::uint64_t>(::lseek(file, 0, SEEK_END));
   for (; size >= 4; data += 4, size -= 4) {
-    const std::uint64_t place = (data[0] | data[1] << 8U | static_cast<std::uint64_t>(data[2]) << 16U) * 8 % bytes;
+    const std::uint64_t word_at = data[0] + (std::uint64_t{data[1]} << 8U) + (std::uint64_t{data[2]} << 16U);
+    const std::uint64_t place = word_at * 8 % bytes;
     const std::uint64_t word = std::uint64_t{data[3]} << (data[3] % 57U);
     static_cast<void>(::pwrite(file, &word, sizeof(word), static_cast<off_t>(place)));
   }

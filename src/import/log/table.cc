@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <utility>
 
 #include "base/base.h"
 #include "catalogue/catalogue.h"
@@ -226,7 +227,7 @@ TableReader::Place TableReader::TakeScores(TableRow& row) {
       number.value = *value;
       row.numbers.push_back(number);
     }
-    scores_.clear();
+    told_ = std::exchange(scores_, {});  // the row's names refer to them
     return row.numbers.empty() ? Place::kInside : Place::kRow;
   }
   const bool placed = last_.step >= 0 || last_.epoch >= 0;

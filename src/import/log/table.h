@@ -51,6 +51,7 @@ class TableReader {
   std::size_t place_column_ = 0;      // of step or epoch
   bool is_doubtful_ = false;          // nobody knows a name of the header: the next line must be a row
   std::vector<std::string> scores_;
+  std::vector<std::string> told_;  // the names of the scores told last
   TableRow last_;
   std::size_t strangers_ = 0;  // lines since the last row
   bool in_box_ = false;
