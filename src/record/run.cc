@@ -99,7 +99,7 @@ Code CloseSlot(Slot& slot, std::uint32_t key, std::int64_t status) {
   const bool quiet = WaitUntilQuiet(slot.LanesOf(key));
   const Code code = EndSession(*session, status, quiet);
   // What a stuck thread may still touch is left to it.
-  if (!quiet || code == Code::kTimeout) static_cast<void>(new std::shared_ptr<Session>(session));
+  if (!quiet || code == Code::kTimeout) KeepForever(session);
   GiveBack(slot);
   return code;
 }

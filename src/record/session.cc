@@ -1,6 +1,7 @@
 #include "record/session.h"
 
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <limits>
 
@@ -172,6 +173,17 @@ void WantEnd(Session& session, bool said, std::int64_t status) {
 
 }  // namespace
 
+void KeepForever(std::shared_ptr<Session> session) {
+  struct Kept {
+    std::shared_ptr<Session> session;
+    Kept* next = nullptr;
+  };
+  static std::atomic<Kept*> first = nullptr;
+  auto* const kept = new Kept{std::move(session), first.load()};
+  while (!first.compare_exchange_weak(kept->next, kept)) {
+  }
+}
+
 std::shared_ptr<Session> StartSession(const Options& options, Code& code, std::string& message) {
   auto session = std::make_shared<Session>(options);
   Session* const made = session.get();
@@ -192,7 +204,7 @@ std::shared_ptr<Session> StartSession(const Options& options, Code& code, std::s
     // Its thread is stuck in the file system, and will end by itself.
     code = Code::kTimeout;
     message = options.folder + ": its file system does not answer";
-    static_cast<void>(new std::shared_ptr<Session>(session));
+    KeepForever(session);
   }
   made->worker.Stop(in_time ? kJoinTimeoutMs : 0);
   return nullptr;

@@ -44,6 +44,8 @@ struct Session {
   platform::Worker worker;        // last: ends before the rest goes
 };
 
+// For one whose thread is stuck: the thread uses it for as long as it lives.
+void KeepForever(std::shared_ptr<Session> session);
 // Null, with the reason, when the run cannot be recorded.
 std::shared_ptr<Session> StartSession(const Options& options, Code& code, std::string& message);
 
