@@ -28,7 +28,7 @@ double RunSeconds(gym::Options options, int steps, const std::string& folder) {
   const auto summary = gym::Train(options, {});
   const double seconds = ProcessCpuSeconds() - before;
   std::filesystem::remove_all(folder);
-  if (!summary) fmt::print("  FAILED: {}\n", summary.error().message);
+  if (!summary) fmt::print("  FAILED: {}\n", summary.error().Text());
   return seconds;
 }
 

@@ -71,9 +71,9 @@ inline void CheckReader(const import::Format& format, const std::string& path, s
     if (whole) {
       RequireSame(*whole, *pieces);
     } else {
-      if (pieces.error().message != whole.error().message)
-        std::fprintf(stderr, "whole:  %s\npieces: %s\n", whole.error().message.c_str(), pieces.error().message.c_str());
-      Require(pieces.error().message == whole.error().message, "same reason");
+      if (pieces.error().Text() != whole.error().Text())
+        std::fprintf(stderr, "whole:  %s\npieces: %s\n", whole.error().Text().c_str(), pieces.error().Text().c_str());
+      Require(pieces.error().Text() == whole.error().Text(), "same reason");
     }
   }
 }

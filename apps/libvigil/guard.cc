@@ -96,8 +96,8 @@ void LookAtControl(Place& place, Watch& watch) {
   watch.size_bytes = entry->size_bytes;
   const auto text = vigil::platform::ReadWholeFile(watch.path, kMostControlBytes);
   const auto options = text ? guard::ParseControl(*text, watch.path, place.given)
-                            : vigil::Result<guard::Options>(vigil::Fail(text.error().message));
-  if (!options) return RecordControl(place.run, options.error().message, model::Severity::kWarning);
+                            : vigil::Result<guard::Options>(vigil::Fail(text.error()));
+  if (!options) return RecordControl(place.run, options.error().Text(), model::Severity::kWarning);
   {
     const std::lock_guard lock(place.mutex);
     place.guard->SetOptions(*options);

@@ -72,7 +72,7 @@ int Refuse(std::string_view message) {
 
 int Print(std::string_view text, int code) {
   const Result<bool> written = platform::WriteText(kStdout, text);
-  return written ? code : Refuse(written.error().message);
+  return written ? code : Refuse(written.error().Text());
 }
 
 std::string Offer(std::string_view wanted, const std::vector<std::string>& known) {

@@ -89,7 +89,7 @@ int RunDiagnose(const DiagnoseOptions& options) {
     return Refuse("diagnose: an empty path was given (an unset variable?)");
   if (options.what) return ShowWhat(options);
   const auto settings = LoadSettings(options.limits);
-  if (!settings) return Refuse(settings.error().message);
+  if (!settings) return Refuse(settings.error().Text());
   for (const std::string& problem : DrainJournals(options.paths)) Complain(problem);
   Outcome outcome;
   {
@@ -100,12 +100,12 @@ int RunDiagnose(const DiagnoseOptions& options) {
   const bool nothing = outcome.report.runs.empty();
   const int code = nothing ? ComplainOfNothing(outcome, options) : ExitCode(outcome.report, options.limits);
   if (nothing && !options.json) return code;
-  if (const Status html = WriteHtml(options, outcome.report); !html) return Refuse(html.error().message);
+  if (const Status html = WriteHtml(options, outcome.report); !html) return Refuse(html.error().Text());
   const Status exported =
       WriteExports(options.exports, outcome.report, options.limits.fail_on, [&](const std::string& path) {
         if (!options.quiet) Complain(fmt::format("wrote {}", path));
       });
-  if (!exported) return Refuse(exported.error().message);
+  if (!exported) return Refuse(exported.error().Text());
   return Print(Rendered(options, outcome.report), code);
 }
 

@@ -26,7 +26,7 @@ struct ExplainOptions {
 
 int PrintResult(const Result<std::string>& text) {
   if (text) return Print(*text, kFine);
-  return Refuse(fmt::format("explain: {} (`vigil explain --list` shows all)", text.error().message));
+  return Refuse(fmt::format("explain: {} (`vigil explain --list` shows all)", text.error().Text()));
 }
 
 int RunExplain(const ExplainOptions& options) {

@@ -41,7 +41,8 @@ Status WriteEvents(const model::Report& report, const std::function<void(const s
   const double now = static_cast<double>(platform::UnixNs()) * 1e-9;
   for (const model::RunReport& run : report.runs) {
     if (!run.run.sources.empty() && run.run.sources.front().path == import::kStandardInput)
-      return Fail("--tensorboard: what was piped in has no folder to write into; name the file instead");
+      return Fail(ErrorCode::kInvalid,
+                  "--tensorboard: what was piped in has no folder to write into; name the file instead");
     const std::string begin = EventFolder(run.run) + "events.out.tfevents.0000000001.";
     std::string path = begin + PlainName(run.run.name) + ".vigil";
     for (int copy = 2; !taken.insert(path).second; ++copy)

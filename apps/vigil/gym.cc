@@ -116,7 +116,7 @@ int PrintSummary(const gym::Options& options, const gym::Summary& summary, bool 
 // A resumed run has the options of its checkpoint, and those that were given now.
 Status TakeOptionsOfCheckpoint(CLI::App& command, gym::Options& run) {
   auto saved = gym::OptionsOfCheckpoint(run.resume);
-  if (!saved) return Fail(saved.error().message);
+  if (!saved) return Fail(saved.error());
   saved->out = saved->resume.substr(0, saved->resume.rfind('/'));
   const std::string checkpoint = saved->resume;
   run = std::move(*saved);
@@ -132,7 +132,7 @@ int RunGym(CLI::App& command, GymOptions& given) {
   gym::Options& options = given.run;
   if (!options.resume.empty()) {
     if (const Status taken = TakeOptionsOfCheckpoint(command, options); !taken)
-      return Refuse("gym: " + taken.error().message);
+      return Refuse("gym: " + taken.error().Text());
   }
   if (!options.fault.empty() && gym::FindFault(options.fault) == nullptr)
     return Refuse(fmt::format("gym: there is no fault '{}'{} (`vigil gym --list` shows all)", options.fault,
@@ -142,7 +142,7 @@ int RunGym(CLI::App& command, GymOptions& given) {
   StepLine line(!given.quiet);
   const auto summary = gym::Train(options, [&](const gym::Progress& progress) { line.Show(progress); });
   line.Clear();
-  if (!summary) return Refuse("gym: " + summary.error().message);
+  if (!summary) return Refuse("gym: " + summary.error().Text());
   return PrintSummary(options, *summary, given.quiet);
 }
 

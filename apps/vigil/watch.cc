@@ -173,7 +173,7 @@ class Watch {
 
 int RunWatch(const WatchOptions& options) {
   auto settings = LoadSettings(options.limits);
-  if (!settings) return Refuse(settings.error().message);
+  if (!settings) return Refuse(settings.error().Text());
   for (const std::string& path : options.paths) {
     if (!platform::Stat(path)) Complain(fmt::format("{}: not there yet; waiting for it", path));
   }

@@ -12,9 +12,33 @@
 
 namespace vigil {
 
-// An expected failure. The message names the object, what was expected, what was found, and what to do about it.
+// What kind of failure it is. Code decides by this, never by the message.
+enum class ErrorCode : std::uint8_t {
+  kInvalid,       // an argument, option or setting that cannot be used
+  kNotFound,      // no such file, directory or id
+  kPermission,    // not allowed to read or write it
+  kIo,            // the system failed to read or write
+  kEmpty,         // a file of no bytes
+  kUnrecognised,  // content that no reader recognises
+  kUnsupported,   // recognised, and not read by this version
+  kNoData,        // read to its end without a metric, event or setting
+  kCorrupt,       // damaged or truncated content
+  kLimit,         // larger, deeper or more than the limits allow
+  kBusy,          // held by another process
+  kInternal,      // anything else
+};
+std::string_view Name(ErrorCode code);
+
+// An expected failure. The message says what was expected, what was found, and what to do about it; the file and the
+// place in it are fields of their own, so that callers need not take sentences apart.
 struct Error {
+  ErrorCode code = ErrorCode::kInternal;
+  std::string path;                     // empty when it is about no file
+  std::optional<std::uint64_t> offset;  // in bytes from the start of the file
   std::string message;
+
+  // "train.log: byte 4096: message": for people.
+  std::string Text() const;
 };
 
 // A value or an Error. Dropping one is a compile error (warnings are errors).
@@ -26,7 +50,14 @@ class [[nodiscard]] Result : public tl::expected<T, Error> {
 
 using Status = Result<void>;
 
-inline tl::unexpected<Error> Fail(std::string message) { return tl::unexpected<Error>(Error{std::move(message)}); }
+inline tl::unexpected<Error> Fail(ErrorCode code, std::string message) {
+  return tl::unexpected<Error>(Error{code, {}, std::nullopt, std::move(message)});
+}
+inline tl::unexpected<Error> Fail(ErrorCode code, std::string path, std::string message,
+                                  std::optional<std::uint64_t> offset = std::nullopt) {
+  return tl::unexpected<Error>(Error{code, std::move(path), offset, std::move(message)});
+}
+inline tl::unexpected<Error> Fail(Error error) { return tl::unexpected<Error>(std::move(error)); }
 
 // ---- text
 

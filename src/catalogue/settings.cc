@@ -37,12 +37,12 @@ Result<const toml::table*> TableOf(std::string_view id, const toml::node& node, 
   const std::vector<std::string> known = SettableIds();
   const toml::table* table = node.as_table();
   if (table == nullptr)
-    return Fail(
-        fmt::format("{0}: '{1}' is no table; write [\"{1}\"] and its thresholds below", PlaceOf(origin, node), id));
+    return Fail(ErrorCode::kInvalid, fmt::format("{0}: '{1}' is no table; write [\"{1}\"] and its thresholds below",
+                                                 PlaceOf(origin, node), id));
   if (std::find(known.begin(), known.end(), id) != known.end()) return table;
   const auto nearest = NearestNames(id, known);
   const std::string offer = nearest.empty() ? std::string() : fmt::format("; did you mean {}?", Join(nearest, ", "));
-  return Fail(fmt::format("{}: unknown id '{}'{}", PlaceOf(origin, node), id, offer));
+  return Fail(ErrorCode::kInvalid, fmt::format("{}: unknown id '{}'{}", PlaceOf(origin, node), id, offer));
 }
 
 std::string NoSuchSetting(std::string_view place, std::string_view id, std::string_view name) {
@@ -62,15 +62,16 @@ void Append(std::string& mistakes, const Error& mistake) {
 }  // namespace
 
 Result<Settings> Settings::Parse(std::string_view toml, std::string_view origin) {
-  if (const auto fault = FaultOfToml(toml)) return Fail(fmt::format("{}:{}: {}", origin, fault->line, fault->what));
+  if (const auto fault = FaultOfToml(toml))
+    return Fail(ErrorCode::kInvalid, fmt::format("{}:{}: {}", origin, fault->line, fault->what));
   toml::table content;
   try {
     content = toml::parse(toml, origin);
   } catch (const toml::parse_error& problem) {
     const std::string_view what = problem.description();
     const bool unquoted = what.find("saw '/'") != std::string_view::npos;
-    return Fail(fmt::format("{}:{}: {}{}", origin, problem.source().begin.line, what,
-                            unquoted ? "; an id is written in quotes: [\"loss/spike\"]" : ""));
+    return Fail(ErrorCode::kInvalid, fmt::format("{}:{}: {}{}", origin, problem.source().begin.line, what,
+                                                 unquoted ? "; an id is written in quotes: [\"loss/spike\"]" : ""));
   }
   Settings settings;
   std::string mistakes;
@@ -87,28 +88,33 @@ Result<Settings> Settings::Parse(std::string_view toml, std::string_view origin)
         Append(mistakes, taken.error());
     }
   }
-  if (!mistakes.empty()) return Fail(mistakes);
+  if (!mistakes.empty()) return Fail(ErrorCode::kInvalid, mistakes);
   return settings;
 }
 
 Status Settings::Set(std::string_view id, std::string_view name, const Value& value, std::string_view place) {
   if (name == "severity") {
     const auto severity = model::ParseSeverity(value.text.value_or(""));
-    if (!severity) return Fail(fmt::format("{}: severity of '{}' must be info, warning, error or fatal", place, id));
+    if (!severity)
+      return Fail(ErrorCode::kInvalid,
+                  fmt::format("{}: severity of '{}' must be info, warning, error or fatal", place, id));
     severities_[std::string(id)] = *severity;
     return {};
   }
   if (name == "enabled") {
-    if (!value.truth) return Fail(fmt::format("{}: enabled of '{}' must be true or false", place, id));
+    if (!value.truth)
+      return Fail(ErrorCode::kInvalid, fmt::format("{}: enabled of '{}' must be true or false", place, id));
     enabled_[std::string(id)] = *value.truth;
     return {};
   }
   const FindingRow* row = FindFinding(id);
-  if (row == nullptr || FindThreshold(*row, name) == nullptr) return Fail(NoSuchSetting(place, id, name));
+  if (row == nullptr || FindThreshold(*row, name) == nullptr)
+    return Fail(ErrorCode::kInvalid, NoSuchSetting(place, id, name));
   // No threshold means anything below zero: all are counts, shares, ratios or deviations.
   constexpr double kMost = 1e9;
   if (!value.number || !(*value.number >= 0) || *value.number > kMost)
-    return Fail(fmt::format("{}: '{}' of '{}' must be a finite number from 0 to 1e9", place, name, id));
+    return Fail(ErrorCode::kInvalid,
+                fmt::format("{}: '{}' of '{}' must be a finite number from 0 to 1e9", place, name, id));
   thresholds_[ThresholdKey(id, name)] = *value.number;
   return {};
 }

@@ -12,13 +12,13 @@ std::string Misfit(std::string_view origin, std::string_view key, const toml::no
 
 Status SetPolicy(Policy& policy, std::string_view origin, std::string_view key, const toml::node& node) {
   const auto named = ParsePolicy(node.value_or(std::string_view()));
-  if (!named) return Fail(Misfit(origin, key, node, "observe, warn, skip, raise or rollback"));
+  if (!named) return Fail(ErrorCode::kInvalid, Misfit(origin, key, node, "observe, warn, skip, raise or rollback"));
   policy = *named;
   return {};
 }
 
 Status SetSwitch(bool& to, std::string_view origin, std::string_view key, const toml::node& node) {
-  if (!node.is_boolean()) return Fail(Misfit(origin, key, node, "true or false"));
+  if (!node.is_boolean()) return Fail(ErrorCode::kInvalid, Misfit(origin, key, node, "true or false"));
   to = node.value_or(to);
   return {};
 }
@@ -28,14 +28,14 @@ Status SetCount(std::int32_t& count, std::int32_t least, std::string_view origin
   constexpr std::int64_t kMost = 1'000'000'000;
   const std::int64_t given = node.is_integer() ? node.value_or(std::int64_t{-1}) : -1;
   if (given < least || given > kMost)
-    return Fail(Misfit(origin, key, node, fmt::format("a whole number from {} on", least)));
+    return Fail(ErrorCode::kInvalid, Misfit(origin, key, node, fmt::format("a whole number from {} on", least)));
   count = static_cast<std::int32_t>(given);
   return {};
 }
 
 Status SetRatio(double& ratio, std::string_view origin, std::string_view key, const toml::node& node) {
   const double given = node.is_number() ? node.value_or(-1.0) : -1.0;
-  if (!(given >= 0)) return Fail(Misfit(origin, key, node, "a number from 0 on"));
+  if (!(given >= 0)) return Fail(ErrorCode::kInvalid, Misfit(origin, key, node, "a number from 0 on"));
   ratio = given;
   return {};
 }
@@ -51,23 +51,25 @@ Status Set(Options& options, std::string_view origin, std::string_view key, cons
   const std::vector<std::string> near = NearestNames(
       key,
       {"enabled", "non_finite", "spike", "spike_ratio", "max_consecutive", "rollback_when_given_up", "max_rollbacks"});
-  return Fail(fmt::format("{}:{}: the guard has no setting {}{}", origin, node.source().begin.line, Printable(key),
+  return Fail(ErrorCode::kInvalid,
+              fmt::format("{}:{}: the guard has no setting {}{}", origin, node.source().begin.line, Printable(key),
                           near.empty() ? "" : "; did you mean " + near.front() + "?"));
 }
 
 }  // namespace
 
 Result<Options> ParseControl(std::string_view toml, std::string_view origin, const Options& base) {
-  if (const auto fault = FaultOfToml(toml)) return Fail(fmt::format("{}:{}: {}", origin, fault->line, fault->what));
+  if (const auto fault = FaultOfToml(toml))
+    return Fail(ErrorCode::kInvalid, fmt::format("{}:{}: {}", origin, fault->line, fault->what));
   try {
     const toml::table table = toml::parse(toml);
     Options options = base;
     for (const auto& [key, node] : table) {
-      if (const Status set = Set(options, origin, key.str(), node); !set) return Fail(set.error().message);
+      if (const Status set = Set(options, origin, key.str(), node); !set) return Fail(set.error());
     }
     return options;
   } catch (const toml::parse_error& error) {
-    return Fail(fmt::format("{}:{}: {}", origin, error.source().begin.line, error.description()));
+    return Fail(ErrorCode::kInvalid, fmt::format("{}:{}: {}", origin, error.source().begin.line, error.description()));
   }
 }
 

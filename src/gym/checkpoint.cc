@@ -35,14 +35,15 @@ Status CopyTensors(const Safetensors& file, const std::vector<Tensor>& tensors, 
 
 Result<Safetensors> ReadFile(const std::string& path) {
   auto content = platform::ReadWholeFile(path, kMostBytes);
-  if (!content) return Fail(content.error().message);
+  if (!content) return Fail(content.error());
   return ReadSafetensors(std::move(*content), path);
 }
 
 Result<std::int64_t> Integer(const Safetensors& file, const std::string& key, const std::string& origin) {
   const auto found = file.metadata.find(key);
   const auto value = found == file.metadata.end() ? std::nullopt : ParseInteger(found->second);
-  if (!value || *value < 0) return Fail(fmt::format("{}: no usable '{}' in the metadata", origin, key));
+  if (!value || *value < 0)
+    return Fail(ErrorCode::kCorrupt, origin, fmt::format("no usable '{}' in the metadata", key));
   return *value;
 }
 
@@ -64,7 +65,7 @@ Result<Random::State> ParseRandom(const Safetensors& file, const std::string& or
       count += value ? 1 : 0;
     }
   }
-  if (count != state.size()) return Fail(fmt::format("{}: no usable 'random' in the metadata", origin));
+  if (count != state.size()) return Fail(ErrorCode::kCorrupt, origin, "no usable 'random' in the metadata");
   return state;
 }
 
@@ -77,7 +78,7 @@ std::string CheckpointFolder(const std::string& run_folder, std::int64_t step) {
 Result<std::string> SaveCheckpoint(const std::string& run_folder, const Options& options, const Place& place,
                                    Model& model, AdamW& adam, bool with_optimizer) {
   std::string folder = CheckpointFolder(run_folder, place.step);
-  if (const Status made = platform::MakeFolders(folder); !made) return Fail(made.error().message);
+  if (const Status made = platform::MakeFolders(folder); !made) return Fail(made.error());
   if (with_optimizer) {
     std::vector<NamedFloats> moments;
     AddTensors(model.tensors(), "first.", adam.first(), moments);
@@ -85,7 +86,7 @@ Result<std::string> SaveCheckpoint(const std::string& run_folder, const Options&
     const std::map<std::string, std::string> counts = {{"adam_steps", std::to_string(adam.steps())},
                                                        {"schedule_step", std::to_string(place.schedule_step)}};
     const Status written = platform::WriteFileAtomically(OptimizerPath(folder), WriteSafetensors(counts, moments));
-    if (!written) return Fail(written.error().message);
+    if (!written) return Fail(written.error());
   }
   std::map<std::string, std::string> metadata = ToText(options);
   metadata["step"] = std::to_string(place.step);
@@ -95,7 +96,7 @@ Result<std::string> SaveCheckpoint(const std::string& run_folder, const Options&
   AddTensors(model.tensors(), "", model.weights(), weights);
   // Last: a folder with weights is a whole checkpoint.
   const Status written = platform::WriteFileAtomically(ModelPath(folder), WriteSafetensors(metadata, weights));
-  if (!written) return Fail(written.error().message);
+  if (!written) return Fail(written.error());
   return folder;
 }
 
@@ -103,7 +104,7 @@ Result<std::string> FindCheckpoint(const std::string& given) {
   std::string path = given.size() > 1 && given.ends_with('/') ? given.substr(0, given.size() - 1) : given;
   if (platform::Stat(ModelPath(path))) return path;
   const auto entry = platform::Stat(path);
-  if (!entry) return Fail(entry.error().message);
+  if (!entry) return Fail(entry.error());
   std::vector<std::pair<std::string, std::string>> unreadable;
   std::int64_t best = -1;
   constexpr std::size_t kMostFiles = 100'000;
@@ -113,17 +114,17 @@ Result<std::string> FindCheckpoint(const std::string& given) {
     if (words.size() != 3 || words[2] != "model.safetensors" || !words[1].starts_with(kPrefix)) continue;
     best = std::max(best, ParseInteger(words[1].substr(kPrefix.size())).value_or(-1));
   }
-  if (best < 0) return Fail(fmt::format("{}: no checkpoint-<step>/model.safetensors in it", path));
+  if (best < 0) return Fail(ErrorCode::kCorrupt, path, "no checkpoint-<step>/model.safetensors in it");
   return CheckpointFolder(path, best);
 }
 
 Result<Options> OptionsOfCheckpoint(const std::string& path) {
   const auto folder = FindCheckpoint(path);
-  if (!folder) return Fail(folder.error().message);
+  if (!folder) return Fail(folder.error());
   const auto file = ReadFile(ModelPath(*folder));
-  if (!file) return Fail(file.error().message);
+  if (!file) return Fail(file.error());
   auto options = FromText(file->metadata, ModelPath(*folder));
-  if (!options) return Fail(options.error().message);
+  if (!options) return Fail(options.error());
   options->resume = *folder;
   return options;
 }
@@ -131,30 +132,30 @@ Result<Options> OptionsOfCheckpoint(const std::string& path) {
 Result<Place> LoadCheckpoint(const std::string& folder, Model& model, AdamW& adam, bool& optimizer_found) {
   const std::string origin = ModelPath(folder);
   const auto file = ReadFile(origin);
-  if (!file) return Fail(file.error().message);
+  if (!file) return Fail(file.error());
   Place place;
   const auto step = Integer(*file, "step", origin);
   const auto samples = Integer(*file, "samples", origin);
   const auto random = ParseRandom(*file, origin);
-  if (!step) return Fail(step.error().message);
-  if (!samples) return Fail(samples.error().message);
-  if (!random) return Fail(random.error().message);
+  if (!step) return Fail(step.error());
+  if (!samples) return Fail(samples.error());
+  if (!random) return Fail(random.error());
   place.step = *step;
   place.loader = {*samples, *random};
   if (const Status copied = CopyTensors(*file, model.tensors(), "", model.weights(), origin); !copied)
-    return Fail(copied.error().message);
+    return Fail(copied.error());
   optimizer_found = platform::Stat(OptimizerPath(folder)).has_value();
   if (!optimizer_found) return place;
   const std::string state_origin = OptimizerPath(folder);
   const auto state = ReadFile(state_origin);
-  if (!state) return Fail(state.error().message);
+  if (!state) return Fail(state.error());
   const auto adam_steps = Integer(*state, "adam_steps", state_origin);
   const auto schedule_step = Integer(*state, "schedule_step", state_origin);
-  if (!adam_steps) return Fail(adam_steps.error().message);
-  if (!schedule_step) return Fail(schedule_step.error().message);
+  if (!adam_steps) return Fail(adam_steps.error());
+  if (!schedule_step) return Fail(schedule_step.error());
   for (const auto& [prefix, flat] : {std::pair{"first.", adam.first()}, std::pair{"second.", adam.second()}}) {
     if (const Status copied = CopyTensors(*state, model.tensors(), prefix, flat, state_origin); !copied)
-      return Fail(copied.error().message);
+      return Fail(copied.error());
   }
   adam.set_steps(*adam_steps);
   place.schedule_step = *schedule_step;

@@ -31,14 +31,14 @@ Result<Corpus> LoadCorpus(const std::string& path, int context) {
     text = WriteStories(kStoryBytes);
   } else {
     auto read = platform::ReadWholeFile(path, kMostTextBytes);
-    if (!read) return Fail(read.error().message);
+    if (!read) return Fail(read.error());
     text = std::move(*read);
   }
   // A window and one token more for the targets, in both parts.
   const std::size_t least = 10 * (static_cast<std::size_t>(context) + 1) * kLeastWindows;
   if (text.size() < least)
-    return Fail(
-        fmt::format("{}: {} bytes of text; a context of {} needs at least {}", path, text.size(), context, least));
+    return Fail(ErrorCode::kInvalid, path,
+                fmt::format("{} bytes of text; a context of {} needs at least {}", text.size(), context, least));
   std::array<std::int32_t, 256> ids = {};
   for (const char c : text) ids[static_cast<unsigned char>(c)] = 1;
   std::int32_t count = 0;

@@ -71,7 +71,7 @@ Result<std::unique_ptr<Recorder>> RecordJournal(const std::string& folder, int r
   options.world = ranks;
   record::RunHandle run = 0;
   std::string message;
-  if (record::Open(options, run, message) != record::Code::kOk) return Fail(message);
+  if (record::Open(options, run, message) != record::Code::kOk) return Fail(ErrorCode::kInvalid, message);
   return std::unique_ptr<Recorder>(std::make_unique<Journal>(run));
 }
 

@@ -60,7 +60,7 @@ Status Loop::OpenRecorder() {
   const std::string rank = group_.ranks() == 1 ? "" : fmt::format("_rank{}", group_.rank());
   auto recorder = options_.journal ? RecordJournal(options_.out, group_.rank(), group_.ranks())
                                    : RecordJsonLines(fmt::format("{}/metrics{}.jsonl", options_.out, rank));
-  if (!recorder) return Fail(recorder.error().message);
+  if (!recorder) return Fail(recorder.error());
   recorder_ = std::move(*recorder);
   for (const auto& [key, value] : SettingsOf(tuned_)) recorder_->Setting(key, value);
   return {};
@@ -70,7 +70,7 @@ Status Loop::Open(const Stretch& stretch) {
   if (Status opened = OpenRecorder(); !opened) return opened;
   if (is_first()) {
     auto log = platform::LineFile::Append(options_.out + "/train.log");
-    if (!log) return Fail(log.error().message);
+    if (!log) return Fail(log.error());
     log_ = std::make_unique<platform::LineFile>(std::move(*log));
   }
   if (!options_.guard.empty()) overseer_ = std::make_unique<Overseer>(options_, group_);
@@ -83,7 +83,7 @@ Status Loop::Open(const Stretch& stretch) {
   }
   bool optimizer_found = false;
   auto place = LoadCheckpoint(stretch.resume, model_, adam_, optimizer_found);
-  if (!place) return Fail(place.error().message);
+  if (!place) return Fail(place.error());
   place_ = *place;
   if (stretch.restore_data) loader_.Restore(place_.loader);
   Tell(place_.step, {Happening::kResume, "", model::Severity::kInfo, "resumed from " + stretch.resume});
@@ -106,7 +106,7 @@ Status Loop::Pass(const std::vector<Batch>& batches, std::int64_t step, Measured
   const float share = 1 / static_cast<float>(options_.accumulate);
   for (const Batch& batch : batches) {
     if (const std::string bad = model_.FindBadToken(batch); !bad.empty())
-      return Fail(fmt::format("{} (step {})", bad, step));
+      return Fail(ErrorCode::kInvalid, fmt::format("{} (step {})", bad, step));
     for (int i = 0; i < sabotage_.NeedlessPasses(step); ++i) {
       static_cast<void>(model_.Forward(batch));
       model_.Backward(batch, 0);
@@ -134,7 +134,7 @@ Result<Verdict> Loop::Ask(std::int64_t step, const Measured& measured) {
   if (!verdict) return verdict;
   for (const Note& note : verdict->notes) {
     Tell(step, note);
-    if (const Status said = Say("guard: " + note.text); !said) return Fail(said.error().message);
+    if (const Status said = Say("guard: " + note.text); !said) return Fail(said.error());
   }
   return verdict;
 }
@@ -144,7 +144,7 @@ Status Loop::SetBack(std::int64_t step, std::int64_t to) {
   const std::string folder = CheckpointFolder(options_.out, to);
   bool optimizer_found = false;
   auto place = LoadCheckpoint(folder, model_, adam_, optimizer_found);
-  if (!place) return Fail(place.error().message);
+  if (!place) return Fail(place.error());
   place->loader = loader_.state();
   place_ = *place;
   sabotage_.MovePast(step);
@@ -178,7 +178,7 @@ Status Loop::MakeStep(std::int64_t step) {
   measured.rate = RateAt(++place_.schedule_step, tuned_.steps, tuned_.warmup, tuned_.lr);
   measured.grad_norm = std::sqrt(SumOfSquares(model_.gradients()));
   const auto verdict = Ask(step, measured);
-  if (!verdict) return Fail(verdict.error().message);
+  if (!verdict) return Fail(verdict.error());
   if (verdict->action == guard::Action::kGo) {
     Update(measured);
   } else {
@@ -196,7 +196,8 @@ Status Loop::MakeStep(std::int64_t step) {
   if (evaluates) measured.eval_loss = model_.Forward(loader_.HeldOut());
   if (Status reported = Report(step, measured); !reported) return reported;
   if (verdict->action == guard::Action::kStop)
-    return Fail("stopped by the guard" + (verdict->notes.empty() ? "" : ": " + verdict->notes.back().text));
+    return Fail(ErrorCode::kInvalid,
+                "stopped by the guard" + (verdict->notes.empty() ? "" : ": " + verdict->notes.back().text));
   return verdict->action == guard::Action::kRollback ? SetBack(step, verdict->rollback_to) : Status();
 }
 
@@ -259,7 +260,7 @@ void Loop::RecordActivations(std::int64_t step) {
 Status Loop::Save(std::int64_t step, bool with_optimizer) {
   if (!is_first()) return {};
   const auto folder = SaveCheckpoint(options_.out, options_, place_, model_, adam_, with_optimizer);
-  if (!folder) return Fail(folder.error().message);
+  if (!folder) return Fail(folder.error());
   Tell(step, {Happening::kCheckpoint, *folder, model::Severity::kInfo, "saved " + *folder});
   if (overseer_ && with_optimizer) overseer_->NoteCheckpoint(step);
   return Say(fmt::format("saved {}", *folder));
@@ -270,8 +271,8 @@ Status Loop::Run(const Stretch& stretch) {
   while (place_.step < options_.steps) {
     const std::int64_t step = place_.step + 1;
     if (Status made = MakeStep(step); !made) {
-      Tell(step, {Happening::kFailure, "", model::Severity::kError, made.error().message});
-      static_cast<void>(Say("error: " + made.error().message));
+      Tell(step, {Happening::kFailure, "", model::Severity::kError, made.error().Text()});
+      static_cast<void>(Say("error: " + made.error().Text()));
       return made;
     }
     if (place_.step != step) continue;  // set back

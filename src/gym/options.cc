@@ -71,8 +71,8 @@ Status CheckRanges(const Options& options) {
   };
   for (const Range& range : ranges) {
     if (range.value >= range.least && range.value <= range.most) continue;
-    return Fail(fmt::format("{} is {}, expected {} to {}", range.name, FormatNumber(range.value),
-                            FormatNumber(range.least), FormatNumber(range.most)));
+    return Fail(ErrorCode::kInvalid, fmt::format("{} is {}, expected {} to {}", range.name, FormatNumber(range.value),
+                                                 FormatNumber(range.least), FormatNumber(range.most)));
   }
   return {};
 }
@@ -80,10 +80,10 @@ Status CheckRanges(const Options& options) {
 Status CheckShape(const ModelShape& shape) {
   constexpr int kUnit = static_cast<int>(kLane);
   if (shape.context % kUnit != 0)
-    return Fail(fmt::format("--context is {}, expected a multiple of {}", shape.context, kUnit));
+    return Fail(ErrorCode::kInvalid, fmt::format("--context is {}, expected a multiple of {}", shape.context, kUnit));
   if (shape.heads > 0 && shape.width % (kUnit * shape.heads) == 0) return {};
-  return Fail(fmt::format("--width is {} with {} heads, expected a multiple of {} for each head", shape.width,
-                          shape.heads, kUnit));
+  return Fail(ErrorCode::kInvalid, fmt::format("--width is {} with {} heads, expected a multiple of {} for each head",
+                                               shape.width, shape.heads, kUnit));
 }
 
 }  // namespace
@@ -91,13 +91,14 @@ Status CheckShape(const ModelShape& shape) {
 Result<Options> Resolve(Options options) {
   const Fault* const fault = FindFault(options.fault);
   if (!options.fault.empty() && fault == nullptr)
-    return Fail(fmt::format("there is no fault '{}'; `vigil gym --list` shows all", options.fault));
+    return Fail(ErrorCode::kInvalid,
+                fmt::format("there is no fault '{}'; `vigil gym --list` shows all", options.fault));
   if (options.warmup < 0) options.warmup = std::max<std::int64_t>(1, options.steps / 10);
   if (options.onset == 0) options.onset = std::max<std::int64_t>(1, options.steps / 2);
   if (options.strength == 0) options.strength = fault == nullptr ? 1 : fault->strength;
   if (!options.guard.empty() && !guard::ParsePolicy(options.guard))
-    return Fail(
-        fmt::format("--guard is {}, expected observe, warn, skip, raise or rollback", Printable(options.guard)));
+    return Fail(ErrorCode::kInvalid, fmt::format("--guard is {}, expected observe, warn, skip, raise or rollback",
+                                                 Printable(options.guard)));
   // A guard that is to return somewhere needs places to return to.
   if (options.guard == "rollback" && options.save_every == 0)
     options.save_every = std::max<std::int64_t>(1, options.steps / 10);
@@ -107,10 +108,11 @@ Result<Options> Resolve(Options options) {
     const std::int64_t processors = platform::ProcessorCount();
     options.threads = std::clamp<std::int64_t>(processors / std::max<std::int64_t>(1, options.ranks), 1, 8);
   }
-  if (const Status checked = CheckRanges(options); !checked) return Fail(checked.error().message);
-  if (const Status checked = CheckShape(options.shape); !checked) return Fail(checked.error().message);
+  if (const Status checked = CheckRanges(options); !checked) return Fail(checked.error());
+  if (const Status checked = CheckShape(options.shape); !checked) return Fail(checked.error());
   if (options.ranks < needed)
-    return Fail(fmt::format("the fault '{}' needs --ranks {} or more, not {}", options.fault, needed, options.ranks));
+    return Fail(ErrorCode::kInvalid,
+                fmt::format("the fault '{}' needs --ranks {} or more, not {}", options.fault, needed, options.ranks));
   return options;
 }
 
@@ -142,7 +144,7 @@ Result<Options> FromText(const std::map<std::string, std::string>& text, const s
       if (!fits) missing = name;
     }
   });
-  if (!missing.empty()) return Fail(fmt::format("{}: no usable value for '{}'", origin, missing));
+  if (!missing.empty()) return Fail(ErrorCode::kInvalid, origin, fmt::format("no usable value for '{}'", missing));
   return options;
 }
 

@@ -38,7 +38,7 @@ Result<Verdict> Overseer::Judge(std::int64_t step, double loss, double grad_norm
   // The mean of what rank 0 says and of the others' zeros.
   const auto scale = static_cast<float>(decides ? group_.ranks() : 0);
   float told[] = {scale * static_cast<float>(verdict.action), scale * static_cast<float>(verdict.rollback_to)};
-  if (const Status met = group_.Mean(told); !met) return Fail(met.error().message);
+  if (const Status met = group_.Mean(told); !met) return Fail(met.error());
   if (group_.ranks() > 1) {
     verdict.action = static_cast<guard::Action>(std::lround(told[0]));
     verdict.rollback_to = std::lround(told[1]);
@@ -57,11 +57,10 @@ void Overseer::LookAtControl(std::vector<Note>& notes) {
   modified_unix_s_ = entry->modified_unix_s;
   size_bytes_ = entry->size_bytes;
   const auto text = platform::ReadWholeFile(control_, kMostBytes);
-  const auto options =
-      text ? guard::ParseControl(*text, control_, given_) : Result<guard::Options>(Fail(text.error().message));
+  const auto options = text ? guard::ParseControl(*text, control_, given_) : Result<guard::Options>(Fail(text.error()));
   if (options) guard_.SetOptions(*options);
   notes.push_back({Happening::kDecision, "guard/control", options ? model::Severity::kInfo : model::Severity::kWarning,
-                   options ? control_ + " was read" : options.error().message});
+                   options ? control_ + " was read" : options.error().Text()});
 }
 
 }  // namespace vigil::gym

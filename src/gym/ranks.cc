@@ -17,7 +17,7 @@ std::size_t HeaderBytes() { return (sizeof(Board) + 63) / 64 * 64; }
 Result<Group> Group::Create(int ranks, std::size_t count, double timeout_s) {
   const std::size_t slots = ranks > 1 ? static_cast<std::size_t>(ranks) + 1 : 0;
   auto memory = platform::FamilyMemory::Create(HeaderBytes() + slots * count * sizeof(float));
-  if (!memory) return Fail(memory.error().message);
+  if (!memory) return Fail(memory.error());
   new (memory->data()) Board{};
   return Group(std::move(*memory), ranks, count, timeout_s);
 }
@@ -47,8 +47,8 @@ Status Group::Meet() {
     if (is_missing(r)) missing.push_back(std::to_string(r));
   }
   const std::string how = shared.abandoned.load() ? "was given up" : fmt::format("timed out after {:g} s", timeout_s_);
-  return Fail(fmt::format("all-reduce {} in step {}: rank {} did not arrive", how, shared.seats[rank_].step.load(),
-                          vigil::Join(missing, ", ")));
+  return Fail(ErrorCode::kInvalid, fmt::format("all-reduce {} in step {}: rank {} did not arrive", how,
+                                               shared.seats[rank_].step.load(), vigil::Join(missing, ", ")));
 }
 
 Status Group::Mean(std::span<float> values) {

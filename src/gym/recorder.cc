@@ -65,7 +65,7 @@ class JsonLines : public Recorder {
 
 Result<std::unique_ptr<Recorder>> RecordJsonLines(const std::string& path) {
   auto file = platform::LineFile::Append(path);
-  if (!file) return Fail(file.error().message);
+  if (!file) return Fail(file.error());
   return std::unique_ptr<Recorder>(std::make_unique<JsonLines>(std::move(*file)));
 }
 

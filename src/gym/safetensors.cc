@@ -107,22 +107,22 @@ Result<Safetensors> ReadSafetensors(std::string content, const std::string& orig
   const std::string_view bytes = file.content;
   std::uint64_t length = 0;
   if (bytes.size() < sizeof length)
-    return Fail(fmt::format("{}: {} bytes are no safetensors file", origin, bytes.size()));
+    return Fail(ErrorCode::kCorrupt, origin, fmt::format("{} bytes are no safetensors file", bytes.size()));
   std::memcpy(&length, bytes.data(), sizeof length);
   if (length > kMostHeaderBytes || length > bytes.size() - sizeof length)
-    return Fail(fmt::format("{}: a header of {} bytes is not within the file", origin, length));
+    return Fail(ErrorCode::kCorrupt, origin, fmt::format("a header of {} bytes is not within the file", length));
   const std::string_view header = bytes.substr(sizeof length, static_cast<std::size_t>(length));
   const std::string problem = HeaderReader(header, bytes.substr(sizeof length + header.size()), file).Read();
-  if (!problem.empty()) return Fail(fmt::format("{}: {}", origin, problem));
+  if (!problem.empty()) return Fail(ErrorCode::kCorrupt, origin, std::string(problem));
   return file;
 }
 
 Status Safetensors::CopyTo(const std::string& name, std::span<float> into, const std::string& origin) const {
   const auto found = tensors.find(name);
-  if (found == tensors.end()) return Fail(fmt::format("{}: no tensor '{}'", origin, name));
+  if (found == tensors.end()) return Fail(ErrorCode::kCorrupt, origin, fmt::format("no tensor '{}'", name));
   if (found->second.size() != into.size_bytes())
-    return Fail(fmt::format("{}: '{}' has {} bytes, this model needs {}", origin, name, found->second.size(),
-                            into.size_bytes()));
+    return Fail(ErrorCode::kCorrupt, origin,
+                fmt::format("'{}' has {} bytes, this model needs {}", name, found->second.size(), into.size_bytes()));
   std::memcpy(into.data(), found->second.data(), into.size_bytes());
   return {};
 }

@@ -39,7 +39,7 @@ int RunRank(const Job& job, Group& group, int rank, const Stretch& stretch) {
   const Status ran = Loop(job.options, job.corpus, group, job.progress).Run(stretch);
   if (ran) return 0;
   Board::Seat& seat = group.board().seats[rank];
-  std::strncpy(seat.message, ran.error().message.c_str(), sizeof seat.message - 1);
+  std::strncpy(seat.message, ran.error().Text().c_str(), sizeof seat.message - 1);
   seat.failed.store(true);
   return 1;
 }
@@ -56,7 +56,7 @@ class Launcher {
       const auto process = platform::ForkChild([&] { return RunRank(job_, group_, rank, stretch); });
       if (!process) {
         EndOthers();
-        return Fail(process.error().message);
+        return Fail(process.error());
       }
       rank_of_[*process] = rank;
     }
@@ -122,25 +122,25 @@ Result<std::string> RunStretch(const Job& job, Group& group, const Stretch& stre
   if (group.ranks() == 1 && stretch.killed_after == 0)
     return RunRank(job, group, 0, stretch) == 0 ? "" : std::string(group.board().seats[0].message);
   Launcher launcher(job, group);
-  if (const Status ran = launcher.Run(stretch); !ran) return Fail(ran.error().message);
+  if (const Status ran = launcher.Run(stretch); !ran) return Fail(ran.error());
   return launcher.death();
 }
 
 // A folder with another run in it would mix two runs.
 Status PrepareFolder(const Options& options) {
-  if (options.out.empty()) return Fail("no folder to write to (--out)");
+  if (options.out.empty()) return Fail(ErrorCode::kInvalid, "no folder to write to (--out)");
   if (platform::Stat(options.out + "/train.log") && options.resume.empty())
-    return Fail(
-        fmt::format("{}: there is a run in it already; give another --out, or --resume {}", options.out, options.out));
+    return Fail(ErrorCode::kInvalid, options.out,
+                fmt::format("there is a run in it already; give another --out, or --resume {}", options.out));
   if (Status made = platform::MakeFolders(options.out); !made) return made;
   return platform::WriteFileAtomically(options.out + "/config.json", ConfigJson(Sabotage::ChangedSettings(options)));
 }
 
 Result<Job> Prepare(const Options& asked) {
   auto options = Resolve(asked);
-  if (!options) return Fail(options.error().message);
+  if (!options) return Fail(options.error());
   auto corpus = LoadCorpus(options->data, options->shape.context);
-  if (!corpus) return Fail(corpus.error().message);
+  if (!corpus) return Fail(corpus.error());
   options->shape.vocabulary = corpus->vocabulary;
   return Job{std::move(*options), std::move(*corpus), {}};
 }
@@ -149,19 +149,19 @@ Result<Job> Prepare(const Options& asked) {
 
 Result<Summary> Train(const Options& asked, const std::function<void(const Progress&)>& progress) {
   auto job = Prepare(asked);
-  if (!job) return Fail(job.error().message);
+  if (!job) return Fail(job.error());
   job->progress = progress;
-  if (const Status prepared = PrepareFolder(job->options); !prepared) return Fail(prepared.error().message);
+  if (const Status prepared = PrepareFolder(job->options); !prepared) return Fail(prepared.error());
   const std::vector<Tensor> tensors = TensorsOf(job->options.shape);
   auto group = Group::Create(static_cast<int>(job->options.ranks), tensors.back().offset + tensors.back().size(),
                              job->options.timeout_s);
-  if (!group) return Fail(group.error().message);
+  if (!group) return Fail(group.error());
   const std::uint64_t began = platform::MonotonicNs();
   platform::CatchInterrupts();
   Summary summary;
   for (const Stretch& stretch : StretchesOf(job->options)) {
     const auto death = RunStretch(*job, *group, stretch);
-    if (!death) return Fail(death.error().message);
+    if (!death) return Fail(death.error());
     summary.message = *death;
     if (!death->empty() || group->board().interrupted.load()) break;
   }

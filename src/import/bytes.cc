@@ -89,11 +89,12 @@ Result<std::size_t> ByteSource::ReadExpanded(char* into, std::size_t capacity) {
     if (*more) continue;
     at_end_ = true;
     if (may_end_) return 0;
-    return Fail(fmt::format("{}: the compressed data end early", path_));
+    return Fail(ErrorCode::kCorrupt, path_, "the compressed data end early");
   }
   if (GrowsTooFast())
-    return Fail(fmt::format("{}: expands to more than {} times its size, which no log does", path_, kMostGrowth));
-  return may_end_ ? Result<std::size_t>(0) : Fail(fmt::format("{}: damaged compressed data", path_));
+    return Fail(ErrorCode::kLimit, path_,
+                fmt::format("expands to more than {} times its size, which no log does", kMostGrowth));
+  return may_end_ ? Result<std::size_t>(0) : Fail(ErrorCode::kCorrupt, path_, "damaged compressed data");
 }
 
 }  // namespace vigil::import

@@ -29,7 +29,7 @@ class Search {
     if (path == kStandardInput) return AddFile(path, true);
     const auto entry = platform::Stat(path);
     if (!entry) {
-      imported_.unread.push_back({path, WithoutPath(entry.error().message, path)});
+      imported_.unread.push_back({path, entry.error().message});
     } else if (entry->kind == platform::EntryKind::kFolder) {
       AddFolder(path);
     } else {
@@ -86,8 +86,8 @@ void Keep(std::vector<model::Run> read, std::vector<model::Run>& parts) {
 void ReadFound(const std::string& path, std::vector<model::Run>& parts, Imported& imported) {
   auto opened = OpenAndRecognise(path);
   if (!opened) {
-    const std::string reason = WithoutPath(opened.error().message, path);
-    (reason == "empty file" ? imported.ignored : imported.unread).push_back({path, reason});
+    const Error& error = opened.error();
+    (error.code == ErrorCode::kEmpty ? imported.ignored : imported.unread).push_back({path, error.message});
     return;
   }
   if (opened->format == nullptr) {
@@ -101,20 +101,15 @@ void ReadFound(const std::string& path, std::vector<model::Run>& parts, Imported
   }
   auto part = ReadOpened(std::move(*opened));
   if (part) return Keep(std::move(*part), parts);
-  const std::string reason = WithoutPath(part.error().message, path);
   // A text that only looked like a log for a moment is no loss; one with damage in it is.
-  const std::size_t nothing = reason.find(kHoldsNothing);
-  const std::string_view behind =
-      nothing == std::string::npos ? ":" : std::string_view(reason).substr(nothing + kHoldsNothing.size());
-  const bool sound = behind.empty() || behind.starts_with("; ");
-  if (sound) return imported.ignored.push_back({path, reason.substr(0, nothing + kHoldsNothing.size())});
-  imported.unread.push_back({path, reason});
+  const Error& error = part.error();
+  (error.code == ErrorCode::kNoData ? imported.ignored : imported.unread).push_back({path, error.message});
 }
 
 void ReadNamed(const std::string& path, std::vector<model::Run>& parts, Imported& imported) {
   auto part = ReadRuns(path);
   if (part) return Keep(std::move(*part), parts);
-  imported.unread.push_back({path, WithoutPath(part.error().message, path)});
+  imported.unread.push_back({path, part.error().message});
 }
 
 // Files of a path that stands before it, or inside another that was given, are found there.

@@ -49,7 +49,7 @@ class Window {
   Result<bool> FillFrom(ByteSource& file) {
     while (!full()) {
       const auto count = file.Read(block_.get() + size_, capacity_ - size_);
-      if (!count) return Fail(count.error().message);
+      if (!count) return Fail(count.error());
       if (*count == 0) return true;
       size_ += *count;
     }
@@ -78,8 +78,7 @@ void FeedFile(OpenedFile& opened, Reader& reader, PartBuilder& builder) {
   for (;;) {
     const auto at_end = window.FillFrom(opened.file);
     if (!at_end) {
-      builder.ReportDamage(fmt::format("byte {}: {}", offset + window.content().size(),
-                                       WithoutPath(at_end.error().message, opened.path)));
+      builder.ReportDamage(fmt::format("byte {}: {}", offset + window.content().size(), at_end.error().message));
     }
     const bool last = !at_end || *at_end;
     const std::size_t consumed = whole && !last ? 0 : reader.Consume(window.content(), last);
@@ -104,8 +103,9 @@ Result<std::vector<model::Run>> Finished(PartBuilder& builder, const Format& for
   std::erase_if(parts, [](const model::Run& part) { return !HoldsAnything(part); });
   if (!parts.empty()) return parts;
   const bool damaged = source.state == model::SourceState::kPartial;
-  return Fail(fmt::format("{}: {} {}{}{}", source.path, format.title, kHoldsNothing,
-                          source.note.empty() ? "" : (damaged ? ": " : "; "), source.note));
+  const std::string_view separator = source.note.empty() ? "" : (damaged ? ": " : "; ");
+  return Fail(damaged ? ErrorCode::kCorrupt : ErrorCode::kNoData, source.path,
+              fmt::format("{} {}{}{}", format.title, kHoldsNothing, separator, source.note));
 }
 
 // Fills the head with the first bytes that the source gives.
@@ -132,7 +132,7 @@ void TakeCompanion(const std::string& path, Reader& reader, PartBuilder& builder
   if (bytes) {
     reader.TakeCompanion(*bytes);
   } else {
-    builder.ReportDamage(bytes.error().message);
+    builder.ReportDamage(bytes.error().Text());
   }
 }
 
@@ -157,8 +157,8 @@ Result<std::vector<model::Run>> ReadMembers(OpenedFile opened) {
     std::move(parts->begin(), parts->end(), std::back_inserter(runs));
   });
   if (!runs.empty()) return runs;
-  return Fail(
-      fmt::format("{}: an archive with nothing in it that vigil reads; unpack it and name the folder", opened.path));
+  return Fail(ErrorCode::kNoData, opened.path,
+              "an archive with nothing in it that vigil reads; unpack it and name the folder");
 }
 
 Result<model::Run> FirstOf(Result<std::vector<model::Run>> runs) {
@@ -167,10 +167,6 @@ Result<model::Run> FirstOf(Result<std::vector<model::Run>> runs) {
 }
 
 }  // namespace
-
-std::string WithoutPath(const std::string& message, const std::string& path) {
-  return message.starts_with(path + ": ") ? message.substr(path.size() + 2) : message;
-}
 
 bool HoldsAnything(const model::Run& part) {
   return !part.series.empty() || !part.events.empty() || !part.facts.empty() || !part.artifacts.empty() ||
@@ -181,10 +177,10 @@ std::string RecordTooLong(std::uint64_t offset) { return TooLong(offset, "record
 
 Result<OpenedFile> OpenAndRecognise(const std::string& path) {
   auto file = path == kStandardInput ? platform::File::StandardInput() : platform::File::Open(path);
-  if (!file) return Fail(file.error().message);
+  if (!file) return Fail(file.error());
   OpenedFile opened{ByteSource(std::move(*file), path), path, {}, nullptr};
   if (Status read = ReadHead(opened); !read) return tl::unexpected(read.error());
-  if (opened.head.empty()) return Fail(fmt::format("{}: empty file", path));
+  if (opened.head.empty()) return Fail(ErrorCode::kEmpty, path, "empty file");
   opened.file.ExpandIfCompressed(opened.head);
   if (opened.file.is_changed()) {
     if (Status read = ReadHead(opened); !read) return tl::unexpected(read.error());
@@ -208,15 +204,15 @@ Result<std::vector<model::Run>> ReadOpened(OpenedFile opened) {
 
 Result<std::vector<model::Run>> ReadRuns(const std::string& path) {
   auto opened = OpenAndRecognise(path);
-  if (!opened) return Fail(opened.error().message);
+  if (!opened) return Fail(opened.error());
   if (opened->format != nullptr) return ReadOpened(std::move(*opened));
   if (tar::IsArchive(opened->head)) return ReadMembers(std::move(*opened));
   if (const std::string_view later = WhyNotYet(path, opened->head); !later.empty())
-    return Fail(fmt::format("{}: {}", path, later));
+    return Fail(ErrorCode::kUnsupported, path, std::string(later));
   const bool zeros = opened->head.find_first_not_of('\0') == std::string::npos;
-  return Fail(fmt::format("{}: {}", path,
-                          zeros ? "begins with nothing but zero bytes (never written, or lost in a crash)"
-                                : "content of no kind that vigil reads"));
+  if (zeros)
+    return Fail(ErrorCode::kCorrupt, path, "begins with nothing but zero bytes (never written, or lost in a crash)");
+  return Fail(ErrorCode::kUnrecognised, path, "content of no kind that vigil reads");
 }
 
 Result<std::vector<model::Run>> ReadRunsInBytes(const std::string& path, std::string_view bytes, const Format& format,

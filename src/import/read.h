@@ -10,7 +10,7 @@
 
 namespace vigil::import {
 
-// How the error of a file that is sound and says nothing ends; damage follows behind ": ", a remark behind "; ".
+// What the message of a kNoData error says behind the title of the format.
 inline constexpr std::string_view kHoldsNothing = "without any value, event or setting in it";
 
 // A file with its beginning read and recognised.
@@ -26,8 +26,6 @@ Result<OpenedFile> OpenAndRecognise(const std::string& path);
 // Reads the rest. `opened.format` must not be null. An Error when nothing could be used.
 Result<std::vector<model::Run>> ReadOpened(OpenedFile opened);
 
-// The reason in a message that begins with the path.
-std::string WithoutPath(const std::string& message, const std::string& path);
 // Whether the part of a run says anything at all.
 bool HoldsAnything(const model::Run& part);
 // No event, row or line of a training log comes near this; what does is damage or not ours.

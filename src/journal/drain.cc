@@ -91,7 +91,7 @@ void Empty(Ring& ring, const DrainOptions& options, Leftovers& leftovers) {
   if (!mover && IsForgotten(note, age_s, options)) return ring.Remove();
   // A folder with the number of one that is long gone has nothing to do with it.
   if (age_s <= options.others_after_s && !IsAmong(note.journal_path, options.places)) return;
-  const std::string reason = mover ? platform::SystemReason((*mover)->status().problem) : mover.error().message;
+  const std::string reason = mover ? platform::SystemReason((*mover)->status().problem) : mover.error().Text();
   leftovers.problems.push_back(fmt::format("{}: the last records of a killed process stay in {}: {}", note.journal_path,
                                            ShownName(ring.name()), reason));
 }

@@ -33,7 +33,7 @@ Result<platform::AppendFile> CreateFile(const std::string& folder, std::int32_t 
     auto file = platform::AppendFile::Create(folder + "/" + FileName(rank, part), exists);
     if (file || !exists) return file;
   }
-  return Fail(fmt::format("{}: holds {} journals of rank {} already", folder, kMostParts, rank));
+  return Fail(ErrorCode::kInvalid, folder, fmt::format("holds {} journals of rank {} already", kMostParts, rank));
 }
 
 }  // namespace
@@ -97,7 +97,7 @@ struct Mover::State {
 
   Status OpenNew() {
     auto created = CreateFile(options.folder, begin.rank, begin.part);
-    if (!created) return Fail(created.error().message);
+    if (!created) return Fail(created.error());
     UseFile(std::move(*created));
     files.fetch_add(1);
     number = 0;
@@ -355,16 +355,16 @@ Mover::~Mover() = default;
 Result<std::unique_ptr<Mover>> Mover::Create(Ring& ring, MoverOptions options) {
   options.begin.ring_id = ring.id();
   auto state = std::make_unique<State>(ring, std::move(options));
-  if (const Status opened = state->OpenNew(); !opened) return Fail(opened.error().message);
+  if (const Status opened = state->OpenNew(); !opened) return Fail(opened.error());
   state->PublishJournal();
   return std::unique_ptr<Mover>(new Mover(std::move(state)));
 }
 
 Result<std::unique_ptr<Mover>> Mover::Resume(Ring& ring, const std::string& path) {
   auto journal = platform::AppendFile::OpenExisting(path);
-  if (!journal) return Fail(journal.error().message);
+  if (!journal) return Fail(journal.error());
   // Another may stand where it was, or be seen under its name from another container.
-  if (ReadRingId(*journal) != ring.id()) return Fail(fmt::format("{}: is the journal of another run", path));
+  if (ReadRingId(*journal) != ring.id()) return Fail(ErrorCode::kInvalid, path, "is the journal of another run");
   MoverOptions options;
   options.begin = ReadBegin(ring.journal_begin());
   auto state = std::make_unique<State>(ring, std::move(options));

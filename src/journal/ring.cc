@@ -116,14 +116,14 @@ Result<Ring> Ring::Create(const RingOptions& options) {
     }
   }
   auto memory = platform::SharedMemory::CreatePrivate(size);
-  if (!memory) return Fail(memory.error().message);
+  if (!memory) return Fail(memory.error());
   return Prepare(std::move(*memory), lane_bytes);
 }
 
 Result<Ring> Ring::Prepare(platform::SharedMemory memory, std::uint64_t lane_bytes) {
   static_assert(sizeof(Header) <= kHeaderBytes);
   static_assert(Word::is_always_lock_free);
-  if (!memory.Reserve(0, kHeaderBytes + kDefinitionStep)) return Fail("no room for a ring");
+  if (!memory.Reserve(0, kHeaderBytes + kDefinitionStep)) return Fail(ErrorCode::kLimit, "no room for a ring");
   Ring ring(std::move(memory));
   auto* const header = new (ring.memory_.data()) Header;
   header->layout = kLayout;
@@ -132,7 +132,8 @@ Result<Ring> Ring::Prepare(platform::SharedMemory memory, std::uint64_t lane_byt
   header->id = {platform::RandomNumber(), platform::RandomNumber()};
   header->definitions_reserved = kDefinitionStep;
   // The shared lane and that of texts are there from the start: later nothing may be left.
-  if (!ring.ReserveLane(kTextLane) || !ring.ReserveLane(kSharedLane)) return Fail("no room for a ring");
+  if (!ring.ReserveLane(kTextLane) || !ring.ReserveLane(kSharedLane))
+    return Fail(ErrorCode::kLimit, "no room for a ring");
   return ring;
 }
 

@@ -15,6 +15,30 @@ namespace vigil::platform {
 
 std::string SystemReason(int problem) { return std::generic_category().message(problem); }
 
+ErrorCode CodeOf(int problem) {
+  switch (problem) {
+    case ENOENT:
+    case ENOTDIR:
+      return ErrorCode::kNotFound;
+    case EACCES:
+    case EPERM:
+    case EROFS:
+      return ErrorCode::kPermission;
+    case ENOMEM:
+    case ENOSPC:
+    case EDQUOT:
+    case EFBIG:
+    case EMFILE:
+    case ENFILE:
+      return ErrorCode::kLimit;
+    case EBUSY:
+    case EAGAIN:
+      return ErrorCode::kBusy;
+    default:
+      return ErrorCode::kIo;
+  }
+}
+
 AppendFile::AppendFile(AppendFile&& other) noexcept
     : descriptor_(std::exchange(other.descriptor_, -1)), path_(std::move(other.path_)) {}
 
@@ -31,17 +55,18 @@ AppendFile::~AppendFile() {
 Result<AppendFile> AppendFile::Create(const std::string& path, bool& exists) {
   const int descriptor = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0644);
   exists = descriptor < 0 && errno == EEXIST;
-  if (descriptor < 0) return Fail(fmt::format("{}: cannot be created: {}", path, SystemReason(errno)));
+  if (descriptor < 0) return Fail(CodeOf(errno), path, fmt::format("cannot be created: {}", SystemReason(errno)));
   return AppendFile(descriptor, path);
 }
 
 Result<AppendFile> AppendFile::OpenExisting(const std::string& path) {
   const int descriptor = ::open(path.c_str(), O_RDWR | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-  if (descriptor < 0) return Fail(fmt::format("{}: cannot be opened for writing: {}", path, SystemReason(errno)));
+  if (descriptor < 0)
+    return Fail(CodeOf(errno), path, fmt::format("cannot be opened for writing: {}", SystemReason(errno)));
   AppendFile file(descriptor, path);
   struct stat info = {};
   if (::fstat(descriptor, &info) != 0 || !S_ISREG(info.st_mode))
-    return Fail(fmt::format("{}: is no regular file", path));
+    return Fail(ErrorCode::kInvalid, path, "is no regular file");
   return file;
 }
 

@@ -62,22 +62,23 @@ File::~File() {
 Result<File> File::Open(const std::string& path) {
   // O_NONBLOCK: opening a FIFO must not wait for a writer.
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (descriptor < 0) return Fail(fmt::format("{}: cannot be opened: {}", path, SystemMessage(errno)));
+  if (descriptor < 0) return Fail(CodeOf(errno), path, fmt::format("cannot be opened: {}", SystemMessage(errno)));
   struct stat info = {};
   const bool known = ::fstat(descriptor, &info) == 0;
   File file(descriptor, known && info.st_size > 0 ? static_cast<std::uint64_t>(info.st_size) : 0, path);
-  if (!known) return Fail(fmt::format("{}: cannot be examined: {}", path, SystemMessage(errno)));
-  if (S_ISDIR(info.st_mode)) return Fail(fmt::format("{}: is a folder, expected a file", path));
+  if (!known) return Fail(CodeOf(errno), path, fmt::format("cannot be examined: {}", SystemMessage(errno)));
+  if (S_ISDIR(info.st_mode)) return Fail(ErrorCode::kInvalid, path, "is a folder, expected a file");
   if (!S_ISREG(info.st_mode))
-    return Fail(
-        fmt::format("{}: is not a regular file (a FIFO, device or socket); what it gives can be piped in, as -", path));
+    return Fail(ErrorCode::kInvalid, path,
+                "is not a regular file (a FIFO, device or socket); what it gives can be piped in, as -");
   file.identity_ = IdentityOf(info);
   return file;
 }
 
 Result<File> File::StandardInput() {
   const int descriptor = ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0);
-  if (descriptor < 0) return Fail(fmt::format("standard input cannot be read: {}", SystemMessage(errno)));
+  if (descriptor < 0)
+    return Fail(CodeOf(errno), fmt::format("standard input cannot be read: {}", SystemMessage(errno)));
   return File(descriptor, 0, "standard input");
 }
 
@@ -85,7 +86,7 @@ Result<std::size_t> File::Read(char* into, std::size_t capacity) {
   for (;;) {
     const ssize_t count = ::read(descriptor_, into, capacity);
     if (count >= 0) return static_cast<std::size_t>(count);
-    if (errno != EINTR) return Fail(fmt::format("{}: cannot be read: {}", path_, SystemMessage(errno)));
+    if (errno != EINTR) return Fail(CodeOf(errno), path_, fmt::format("cannot be read: {}", SystemMessage(errno)));
   }
 }
 
@@ -93,36 +94,36 @@ Result<std::size_t> File::ReadAt(std::uint64_t offset, char* into, std::size_t c
   for (;;) {
     const ssize_t count = ::pread(descriptor_, into, capacity, static_cast<off_t>(offset));
     if (count >= 0) return static_cast<std::size_t>(count);
-    if (errno != EINTR) return Fail(fmt::format("{}: cannot be read: {}", path_, SystemMessage(errno)));
+    if (errno != EINTR) return Fail(CodeOf(errno), path_, fmt::format("cannot be read: {}", SystemMessage(errno)));
   }
 }
 
 Status File::Rewind() {
   if (::lseek(descriptor_, 0, SEEK_SET) == 0) return {};
-  return Fail(fmt::format("{}: cannot be read from its beginning: {}", path_, SystemMessage(errno)));
+  return Fail(CodeOf(errno), path_, fmt::format("cannot be read from its beginning: {}", SystemMessage(errno)));
 }
 
 Result<std::string> ReadWholeFile(const std::string& path, std::uint64_t limit_bytes) {
   auto file = File::Open(path);
-  if (!file) return Fail(file.error().message);
+  if (!file) return Fail(file.error());
   constexpr std::size_t kPiece = std::size_t{1} << 20U;
   std::string content;
   for (;;) {
     const std::size_t before = content.size();
     content.resize(before + kPiece);
     const auto count = file->Read(content.data() + before, kPiece);
-    if (!count) return Fail(count.error().message);
+    if (!count) return Fail(count.error());
     content.resize(before + *count);
     if (*count == 0) return content;
     if (content.size() > limit_bytes)
-      return Fail(fmt::format("{}: larger than the limit of {}", path, FormatBytes(limit_bytes)));
+      return Fail(ErrorCode::kLimit, path, fmt::format("larger than the limit of {}", FormatBytes(limit_bytes)));
   }
 }
 
 Status WriteFileAtomically(const std::string& path, std::string_view content) {
   std::string temporary = path + ".XXXXXX";
   const int descriptor = ::mkstemp(temporary.data());
-  if (descriptor < 0) return Fail(fmt::format("{}: cannot be written: {}", path, SystemMessage(errno)));
+  if (descriptor < 0) return Fail(CodeOf(errno), path, fmt::format("cannot be written: {}", SystemMessage(errno)));
   int problem = ::fchmod(descriptor, 0644) == 0 ? 0 : errno;
   while (problem == 0 && !content.empty()) {
     const ssize_t count = ::write(descriptor, content.data(), content.size());
@@ -133,12 +134,12 @@ Status WriteFileAtomically(const std::string& path, std::string_view content) {
   if (problem == 0 && ::rename(temporary.c_str(), path.c_str()) != 0) problem = errno;
   if (problem == 0) return {};
   ::unlink(temporary.c_str());
-  return Fail(fmt::format("{}: cannot be written: {}", path, SystemMessage(problem)));
+  return Fail(CodeOf(problem), path, fmt::format("cannot be written: {}", SystemMessage(problem)));
 }
 
 Result<Entry> Stat(const std::string& path) {
   struct stat info = {};
-  if (::stat(path.c_str(), &info) != 0) return Fail(fmt::format("{}: {}", path, SystemMessage(errno)));
+  if (::stat(path.c_str(), &info) != 0) return Fail(CodeOf(errno), path, SystemMessage(errno));
   return ToEntry(path, info);
 }
 

@@ -26,7 +26,7 @@ std::string Reason(int problem) { return std::generic_category().message(problem
 Status MakeFolders(const std::string& path) {
   std::error_code problem;
   std::filesystem::create_directories(path, problem);
-  if (problem) return Fail(fmt::format("{}: the folder cannot be made: {}", path, problem.message()));
+  if (problem) return Fail(ErrorCode::kInvalid, path, fmt::format("the folder cannot be made: {}", problem.message()));
   return {};
 }
 
@@ -77,7 +77,7 @@ LineFile::~LineFile() {
 
 Result<LineFile> LineFile::Append(const std::string& path) {
   const int descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
-  if (descriptor < 0) return Fail(fmt::format("{}: cannot be written: {}", path, Reason(errno)));
+  if (descriptor < 0) return Fail(CodeOf(errno), path, fmt::format("cannot be written: {}", Reason(errno)));
   return LineFile(descriptor, path);
 }
 
@@ -85,7 +85,8 @@ Status LineFile::Write(std::string_view lines) {
   while (!lines.empty()) {
     const ssize_t count = ::write(descriptor_, lines.data(), lines.size());
     if (count >= 0) lines.remove_prefix(static_cast<std::size_t>(count));
-    if (count < 0 && errno != EINTR) return Fail(fmt::format("{}: cannot be written: {}", path_, Reason(errno)));
+    if (count < 0 && errno != EINTR)
+      return Fail(CodeOf(errno), path_, fmt::format("cannot be written: {}", Reason(errno)));
   }
   return {};
 }
@@ -93,7 +94,7 @@ Status LineFile::Write(std::string_view lines) {
 Result<FamilyMemory> FamilyMemory::Create(std::size_t size_bytes) {
   void* const data = ::mmap(nullptr, size_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (data == MAP_FAILED)
-    return Fail(fmt::format("no shared memory of {}: {}", FormatBytes(size_bytes), Reason(errno)));
+    return Fail(CodeOf(errno), fmt::format("no shared memory of {}: {}", FormatBytes(size_bytes), Reason(errno)));
   return FamilyMemory(data, size_bytes);
 }
 
@@ -112,7 +113,7 @@ FamilyMemory::~FamilyMemory() {
 
 Result<int> ForkChild(const std::function<int()>& work) {
   const int process = ::fork();
-  if (process < 0) return Fail(fmt::format("no process could be made: {}", Reason(errno)));
+  if (process < 0) return Fail(CodeOf(errno), fmt::format("no process could be made: {}", Reason(errno)));
   if (process > 0) return process;
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   // What the parent has open or registered is the parent's to close.

@@ -51,8 +51,9 @@ std::string AbsolutePath(const std::string& path);  // symbolic links resolved, 
 std::string FolderOf(const std::string& path);      // "/" of "/a", "." of "a"
 // A file system that answers says that nothing is there: not when it is out of reach, or may not be looked at.
 bool IsAbsent(const std::string& path);
-// The reason of an errno, in words.
+// The reason of an errno, in words, and as the kind of failure it is.
 std::string SystemReason(int problem);
+ErrorCode CodeOf(int problem);
 
 // ---- memory that outlives the process
 

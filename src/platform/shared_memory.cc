@@ -64,11 +64,12 @@ SharedMemory::~SharedMemory() {
 
 Result<SharedMemory> SharedMemory::Create(std::size_t size_bytes) {
   const int descriptor = ::open(kFolder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-  if (descriptor < 0) return Fail(fmt::format("{}: no shared memory: {}", kFolder, SystemReason(errno)));
+  if (descriptor < 0) return Fail(CodeOf(errno), kFolder, fmt::format("no shared memory: {}", SystemReason(errno)));
   SharedMemory memory(descriptor, nullptr, size_bytes, {});
   const bool sized = TryLock(descriptor) && ::ftruncate(descriptor, static_cast<off_t>(size_bytes)) == 0;
   if (sized) memory.data_ = Map(descriptor, size_bytes);
-  if (memory.data_ == nullptr) return Fail(fmt::format("{}: cannot be mapped: {}", kFolder, SystemReason(errno)));
+  if (memory.data_ == nullptr)
+    return Fail(CodeOf(errno), kFolder, fmt::format("cannot be mapped: {}", SystemReason(errno)));
   return memory;
 }
 
@@ -84,17 +85,17 @@ bool SharedMemory::Publish(const std::string& name) {
 Result<SharedMemory> SharedMemory::Adopt(const std::string& name) {
   const std::string path = PathOf(name);
   const int descriptor = ::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-  if (descriptor < 0) return Fail(fmt::format("{}: cannot be opened: {}", path, SystemReason(errno)));
+  if (descriptor < 0) return Fail(CodeOf(errno), path, fmt::format("cannot be opened: {}", SystemReason(errno)));
   SharedMemory memory(descriptor, nullptr, 0, name);
   struct stat info = {};
   if (::fstat(descriptor, &info) != 0 || !IsOurs(info))
-    return Fail(fmt::format("{}: is not a ring of this user", path));
-  if (!TryLock(descriptor)) return Fail(fmt::format("{}: is in use", path));
+    return Fail(ErrorCode::kInvalid, path, "is not a ring of this user");
+  if (!TryLock(descriptor)) return Fail(ErrorCode::kBusy, path, "is in use");
   // Whoever held the lock before may have removed it.
-  if (::fstat(descriptor, &info) != 0 || !IsOurs(info)) return Fail(fmt::format("{}: is gone", path));
+  if (::fstat(descriptor, &info) != 0 || !IsOurs(info)) return Fail(ErrorCode::kNotFound, path, "is gone");
   memory.size_bytes_ = static_cast<std::size_t>(info.st_size);
   memory.data_ = memory.size_bytes_ == 0 ? nullptr : Map(descriptor, memory.size_bytes_);
-  if (memory.data_ == nullptr) return Fail(fmt::format("{}: cannot be mapped", path));
+  if (memory.data_ == nullptr) return Fail(ErrorCode::kInvalid, path, "cannot be mapped");
   return memory;
 }
 
@@ -110,7 +111,7 @@ bool SharedMemory::Peek(const std::string& name, std::span<std::byte> into) {
 
 Result<SharedMemory> SharedMemory::CreatePrivate(std::size_t size_bytes) {
   std::byte* const data = Map(-1, size_bytes);
-  if (data == nullptr) return Fail(fmt::format("no memory for {}", FormatBytes(size_bytes)));
+  if (data == nullptr) return Fail(ErrorCode::kLimit, fmt::format("no memory for {}", FormatBytes(size_bytes)));
   return SharedMemory(-1, data, size_bytes, {});
 }
 

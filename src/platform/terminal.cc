@@ -45,7 +45,7 @@ Result<bool> WriteText(int descriptor, std::string_view text) {
     } else if (errno == EPIPE) {
       return false;
     } else if (errno != EINTR) {
-      return Fail(fmt::format("the output could not be written: {}", std::strerror(errno)));
+      return Fail(CodeOf(errno), fmt::format("the output could not be written: {}", std::strerror(errno)));
     }
   }
   return true;

@@ -62,7 +62,7 @@ class Walk {
   void Take(const fs::path& path, bool link) {
     auto entry = Stat(path.string());
     if (!entry) {
-      unreadable_.emplace_back(path.string(), entry.error().message.substr(path.string().size() + 2));
+      unreadable_.emplace_back(path.string(), entry.error().Text().substr(path.string().size() + 2));
       return;
     }
     if (entry->kind != EntryKind::kFolder) {

@@ -58,7 +58,7 @@ Status MakeJournal(Session& session) {
   ring_options.lane_bytes = options.lane_bytes;
   ring_options.shared = options.shared_ring;
   auto ring = journal::Ring::Create(ring_options);
-  if (!ring) return Fail(ring.error().message);
+  if (!ring) return Fail(ring.error());
   session.ring.emplace(std::move(*ring));
   journal::MoverOptions to;
   to.folder = platform::AbsolutePath(options.folder);
@@ -67,7 +67,7 @@ Status MakeJournal(Session& session) {
   if (options.shared_ring && session.ring->Publish(journal::Ring::NewName())) to.begin.ring = session.ring->name();
   DefineOwnSeries(*session.ring);
   auto mover = journal::Mover::Create(*session.ring, std::move(to));
-  if (!mover) return Fail(mover.error().message);
+  if (!mover) return Fail(mover.error());
   session.mover = std::move(*mover);
   return {};
 }
@@ -101,7 +101,7 @@ std::uint32_t Start(Session& session) noexcept {
       return 0;
     }
     const std::lock_guard lock(session.mutex);
-    session.message = made.error().message;
+    session.message = made.error().Text();
   } catch (...) {
     session.failure = Code::kNoMemory;
   }

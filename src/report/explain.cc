@@ -19,7 +19,8 @@ Result<std::vector<CataloguePage>> Find(std::string_view id) {
   if (!pages.empty()) return pages;
   const std::vector<std::string> nearest = NearestNames(id, catalogue::AllIds(), 5);
   const std::string offer = nearest.empty() ? std::string() : fmt::format("; did you mean {}?", Join(nearest, ", "));
-  return Fail(fmt::format("'{}' is no finding, cause, evidence, remedy, config rule, signature or signal{}",
+  return Fail(ErrorCode::kInvalid,
+              fmt::format("'{}' is no finding, cause, evidence, remedy, config rule, signature or signal{}",
                           OneLine(id), offer));
 }
 

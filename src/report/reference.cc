@@ -75,7 +75,8 @@ Result<std::string> ReferenceMarkdown(std::string_view kind) {
     while (out.ends_with("\n\n")) out.pop_back();
     return out;
   }
-  return Fail(fmt::format("'{}' is no kind of page; known: {}", kind, Join(ReferenceKinds(), ", ")));
+  return Fail(ErrorCode::kInvalid,
+              fmt::format("'{}' is no kind of page; known: {}", kind, Join(ReferenceKinds(), ", ")));
 }
 
 }  // namespace vigil::report

@@ -37,7 +37,7 @@ int main(int count, char** arguments) {
   }
   const auto runs = vigil::import::ReadRuns(arguments[count - 1]);
   if (!runs) {
-    fmt::print(stderr, "{}\n", runs.error().message);
+    fmt::print(stderr, "{}\n", runs.error().Text());
     return 1;
   }
   for (const auto& run : *runs) facts ? PrintFacts(run) : Print(run, named);

@@ -22,17 +22,19 @@ Status ForEachRow(std::string_view tsv, std::string_view origin, const std::vect
       for (const std::string& column : columns) {
         std::size_t at = 0;
         while (at < cells.size() && Trim(cells[at]) != column) ++at;
-        if (at == cells.size()) return Fail(fmt::format("{}: the header has no column '{}'", origin, column));
+        if (at == cells.size())
+          return Fail(ErrorCode::kInvalid, origin, fmt::format("the header has no column '{}'", column));
         places.push_back(at);
       }
       continue;
     }
     Row row;
     for (const std::size_t place : places) row.push_back(place < cells.size() ? Trim(cells[place]) : "");
-    if (row[0].empty()) return Fail(fmt::format("{}:{}: the first column is empty", origin, number));
+    if (row[0].empty())
+      return Fail(ErrorCode::kInvalid, fmt::format("{}:{}: the first column is empty", origin, number));
     take(row);
   }
-  if (places.empty()) return Fail(fmt::format("{}: no header line", origin));
+  if (places.empty()) return Fail(ErrorCode::kInvalid, origin, "no header line");
   return {};
 }
 
@@ -84,7 +86,7 @@ Result<std::vector<Case>> ParseFixtureLabels(std::string_view tsv, std::string_v
   };
   const Status read =
       ForEachRow(tsv, origin, {"path", "trainer", "fault", "split", "expect", "cause", "onset_step"}, take);
-  if (!read) return Fail(read.error().message);
+  if (!read) return Fail(read.error());
   return cases;
 }
 
@@ -102,7 +104,7 @@ Result<std::vector<Case>> ParseCorpusManifest(std::string_view tsv, std::string_
     cases.push_back(std::move(made));
   };
   const Status read = ForEachRow(tsv, origin, {"path", "kind", "label", "expect", "confidence"}, take);
-  if (!read) return Fail(read.error().message);
+  if (!read) return Fail(read.error());
   return cases;
 }
 
@@ -110,7 +112,7 @@ Result<std::map<std::string, std::string>> ParseReadings(std::string_view tsv, s
   std::map<std::string, std::string> readings;
   const Status read = ForEachRow(tsv, origin, {"path", "reading"},
                                  [&](const Row& row) { readings[std::string(row[0])] = std::string(row[1]); });
-  if (!read) return Fail(read.error().message);
+  if (!read) return Fail(read.error());
   return readings;
 }
 

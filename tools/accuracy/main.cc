@@ -34,22 +34,22 @@ std::vector<Outcome> JudgeAll(const std::vector<Case>& cases, const std::string&
 Result<std::string> ComputeRuns(const std::string& folder, std::string (*tables)(const std::vector<Outcome>&)) {
   const std::string list = folder + "/LABELS.tsv";
   const auto text = platform::ReadWholeFile(list, kMostListBytes);
-  if (!text) return Fail(text.error().message);
+  if (!text) return Fail(text.error());
   const auto cases = ParseFixtureLabels(*text, list);
-  if (!cases) return Fail(cases.error().message);
+  if (!cases) return Fail(cases.error());
   return "\n" + tables(JudgeAll(*cases, folder));
 }
 
 Result<std::string> ComputeCorpus(const std::string& root, const std::string& folder) {
   const auto text = platform::ReadWholeFile(folder + "/MANIFEST.tsv", kMostListBytes);
-  if (!text) return Fail(text.error().message);
+  if (!text) return Fail(text.error());
   const auto cases = ParseCorpusManifest(*text, folder + "/MANIFEST.tsv");
-  if (!cases) return Fail(cases.error().message);
+  if (!cases) return Fail(cases.error());
   const std::string readings_path = root + "/tests/corpus_readings.tsv";
   const auto readings_text = platform::ReadWholeFile(readings_path, kMostListBytes);
-  if (!readings_text) return Fail(readings_text.error().message);
+  if (!readings_text) return Fail(readings_text.error());
   const auto readings = ParseReadings(*readings_text, readings_path);
-  if (!readings) return Fail(readings.error().message);
+  if (!readings) return Fail(readings.error());
   return "\n" + CorpusTables(JudgeAll(*cases, folder), *readings);
 }
 
@@ -72,7 +72,7 @@ int Check(const std::string& old_page, const std::string& new_page) {
 
 int PrintRuns(const std::string& folder) {
   const auto tables = ComputeRuns(folder, FixtureTables);
-  if (!tables) return Complain(tables.error().message);
+  if (!tables) return Complain(tables.error().Text());
   fmt::print("{}", *tables);
   return 0;
 }
@@ -86,15 +86,15 @@ int Main(bool check) {
   const std::string page_path = root + "/doc/accuracy.md";
   const std::string old_page = platform::ReadWholeFile(page_path, kMostListBytes).value_or("");
   const auto fixtures = ComputeRuns(root + "/tests/fixtures", FixtureTables);
-  if (!fixtures) return Complain(fixtures.error().message);
+  if (!fixtures) return Complain(fixtures.error().Text());
   const auto gym = ComputeRuns(root + "/tests/fixtures/gym", GymTables);
-  if (!gym) return Complain(gym.error().message);
+  if (!gym) return Complain(gym.error().Text());
   std::string page = ReplacePart(ReplacePart(EmptyPage(), "fixtures", *fixtures), "gym", *gym);
   const std::string corpus_folder = CorpusFolder(root);
   const bool corpus_there = platform::Stat(corpus_folder + "/MANIFEST.tsv").has_value();
   if (corpus_there) {
     const auto corpus = ComputeCorpus(root, corpus_folder);
-    if (!corpus) return Complain(corpus.error().message);
+    if (!corpus) return Complain(corpus.error().Text());
     page = ReplacePart(page, "corpus", *corpus);
   } else {
     if (const std::string kept = PartOf(old_page, "corpus"); !kept.empty()) page = ReplacePart(page, "corpus", kept);
@@ -102,7 +102,7 @@ int Main(bool check) {
   }
   if (check) return Check(old_page, page);
   const Status written = platform::WriteFileAtomically(page_path, page);
-  if (!written) return Complain(written.error().message);
+  if (!written) return Complain(written.error().Text());
   if (!corpus_there) page = ReplacePart(page, "corpus", std::string(kCorpusAbsent) + PartOf(page, "corpus"));
   fmt::print("{}", page);
   return 0;

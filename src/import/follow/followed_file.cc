@@ -38,7 +38,7 @@ bool FollowedFile::TakeNew() {
     const auto count = file_.Read(pending_.data() + before, kPieceBytes);
     pending_.resize(before + (count ? *count : 0));
     if (!count) {
-      builder_->ReportDamage(count.error().message);
+      builder_->ReportDamage(count.error().Text());
       return false;
     }
     if (*count == 0) return true;

@@ -72,7 +72,7 @@ bool Database::IsImage(std::string_view bytes) { return bytes.starts_with(kMagic
 
 Result<Database> Database::Open(std::string image) {
   constexpr std::size_t kHeaderBytes = 100;
-  if (!IsImage(image) || image.size() < kHeaderBytes) return Fail("no SQLite database");
+  if (!IsImage(image) || image.size() < kHeaderBytes) return Fail(ErrorCode::kNoData, "no SQLite database");
   // The log was laid over it; without this SQLite would look for one, which memory does not have.
   image[18] = 1;
   image[19] = 1;
@@ -84,11 +84,11 @@ Result<Database> Database::Open(std::string image) {
   sqlite3* opened = nullptr;
   const int code = sqlite3_open_v2(":memory:", &opened, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, nullptr);
   database.connection_.reset(opened);
-  if (code != SQLITE_OK) return Fail("not enough memory to open the database");
+  if (code != SQLITE_OK) return Fail(ErrorCode::kLimit, "not enough memory to open the database");
   const auto size = static_cast<sqlite3_int64>(bytes.size());
   auto* const data = reinterpret_cast<unsigned char*>(bytes.data());
   if (sqlite3_deserialize(opened, "main", data, size, size, SQLITE_DESERIALIZE_READONLY) != SQLITE_OK)
-    return Fail(fmt::format("the database cannot be opened: {}", sqlite3_errmsg(opened)));
+    return Fail(ErrorCode::kNoData, fmt::format("the database cannot be opened: {}", sqlite3_errmsg(opened)));
   sqlite3_db_config(opened, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
   sqlite3_db_config(opened, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
   sqlite3_limit(opened, SQLITE_LIMIT_LENGTH, kLongestText);

@@ -31,7 +31,7 @@ class SqliteReader : public Reader {
     if (frames != 0) builder_.AddNote(fmt::format("with {} pages of its write-ahead log", FormatCount(frames)));
     auto database = sqlite::Database::Open(std::move(image));
     if (!database) {
-      builder_.ReportDamage(database.error().message);
+      builder_.ReportDamage(database.error().Text());
     } else {
       ReadTables(*database);
     }

@@ -165,8 +165,8 @@ TEST(Pages, AreReplacedPartByPart) {
 TEST(Lists, SayWhichColumnIsMissing) {
   const auto cases = ParseFixtureLabels("path\ttrainer\n", "LABELS.tsv");
   ASSERT_FALSE(cases);
-  EXPECT_EQ(cases.error().message, "LABELS.tsv: the header has no column 'fault'");
-  EXPECT_THAT(ParseReadings("", "x.tsv").error().message, HasSubstr("no header"));
+  EXPECT_EQ(cases.error().Text(), "LABELS.tsv: the header has no column 'fault'");
+  EXPECT_THAT(ParseReadings("", "x.tsv").error().Text(), HasSubstr("no header"));
 }
 
 TEST(Lists, AreReadByTheNamesOfTheirColumns) {

@@ -90,10 +90,10 @@ TEST(NearestNames, SurvivesAHugeWord) {
 
 TEST(Result, CarriesAValueOrTheReasonWhyNot) {
   const Result<int> good = 3;
-  const Result<int> bad = Fail("a.csv: no header");
+  const Result<int> bad = Fail(ErrorCode::kInvalid, "a.csv: no header");
   EXPECT_EQ(*good, 3);
   ASSERT_FALSE(bad);
-  EXPECT_EQ(bad.error().message, "a.csv: no header");
+  EXPECT_EQ(bad.error().Text(), "a.csv: no header");
   EXPECT_TRUE(Status().has_value());
 }
 

@@ -12,14 +12,14 @@ using testing::HasSubstr;
 
 Settings Parsed(std::string_view toml) {
   auto settings = Settings::Parse(toml, "vigil.toml");
-  EXPECT_TRUE(settings) << (settings ? "" : settings.error().message);
+  EXPECT_TRUE(settings) << (settings ? "" : settings.error().Text());
   return settings ? *settings : Settings();
 }
 
 std::string Complaint(std::string_view toml) {
   const auto settings = Settings::Parse(toml, "vigil.toml");
   EXPECT_FALSE(settings) << toml;
-  return settings ? std::string() : settings.error().message;
+  return settings ? std::string() : settings.error().Text();
 }
 
 TEST(Settings, WithoutAFileTheRowsHold) {

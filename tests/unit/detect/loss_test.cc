@@ -552,7 +552,7 @@ TEST(Detectors, SurviveAnyThresholds) {
   }
   for (const std::string& text : extremes) {
     const auto settings = catalogue::Settings::Parse(text, "extremes");
-    ASSERT_TRUE(settings) << settings.error().message;
+    ASSERT_TRUE(settings) << settings.error().Text();
     for (const std::size_t points : {0U, 1U, 2U, 3U, 40U}) {
       for (const double value : {0.0, 1.0, kNan}) {
         model::Run run;

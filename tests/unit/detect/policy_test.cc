@@ -115,7 +115,7 @@ TEST(Settings, CanChangeAThresholdAndSwitchADetectorOff) {
   EXPECT_EQ(Get(maker.Find(), "rl/truncated"), nullptr);
   const auto stricter =
       catalogue::Settings::Parse("[\"rl/truncated\"]\nlimit = 0.5\nseverity = \"error\"\n", "test.toml");
-  ASSERT_TRUE(stricter) << stricter.error().message;
+  ASSERT_TRUE(stricter) << stricter.error().Text();
   const auto findings = Detect(maker.run(), *stricter);
   ASSERT_NE(Get(findings, "rl/truncated"), nullptr);
   EXPECT_EQ(Get(findings, "rl/truncated")->severity, model::Severity::kError);

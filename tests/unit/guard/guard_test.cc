@@ -195,7 +195,7 @@ TEST(GuardControl, TakesEverySettingAndKeepsTheRest) {
       "enabled = true\nnon_finite = \"skip\"\nspike = \"rollback\"\nspike_ratio = 4\nmax_consecutive = 20\n"
       "rollback_when_given_up = true\nmax_rollbacks = 0\n",
       "guard.toml", Options{});
-  ASSERT_TRUE(options) << options.error().message;
+  ASSERT_TRUE(options) << options.error().Text();
   EXPECT_EQ(*options, (Options{true, Policy::kSkip, Policy::kRollback, 4, 20, true, 0}));
   EXPECT_EQ(*ParseControl("", "guard.toml", *options), *options);
 }
@@ -214,7 +214,7 @@ TEST(GuardControl, SaysWhereAMistakeIs) {
   for (const auto& [text, complaint] : cases) {
     const auto options = ParseControl(text, "guard.toml", Options{});
     ASSERT_FALSE(options) << text;
-    EXPECT_THAT(options.error().message, HasSubstr(complaint));
+    EXPECT_THAT(options.error().Text(), HasSubstr(complaint));
   }
 }
 

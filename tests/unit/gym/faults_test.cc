@@ -32,7 +32,7 @@ Ran TrainWith(Options options) {
   const Folder folder;
   options.out = folder / "run";
   const auto summary = Train(options, {});
-  EXPECT_TRUE(summary) << (summary ? "" : summary.error().message);
+  EXPECT_TRUE(summary) << (summary ? "" : summary.error().Text());
   Ran ran;
   if (summary) ran.summary = *summary;
   ran.log = ReadText(folder / "run/train.log");

@@ -26,7 +26,7 @@ Options WithGuard(const std::string& fault, const std::string& guard) {
 Summary TrainInto(const std::string& out, Options options) {
   options.out = out;
   const auto summary = Train(options, {});
-  EXPECT_TRUE(summary) << (summary ? "" : summary.error().message);
+  EXPECT_TRUE(summary) << (summary ? "" : summary.error().Text());
   return summary ? *summary : Summary();
 }
 
@@ -123,7 +123,7 @@ TEST(GymGuard, IsRefusedWithAPolicyThatIsNone) {
   options.out = folder / "run";
   const auto refused = Train(options, {});
   ASSERT_FALSE(refused);
-  EXPECT_THAT(refused.error().message, HasSubstr("--guard is pray, expected observe, warn"));
+  EXPECT_THAT(refused.error().Text(), HasSubstr("--guard is pray, expected observe, warn"));
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ using testing::HasSubstr;
 Summary TrainInto(const std::string& out, Options options) {
   options.out = out;
   const auto summary = Train(options, {});
-  EXPECT_TRUE(summary) << (summary ? "" : summary.error().message);
+  EXPECT_TRUE(summary) << (summary ? "" : summary.error().Text());
   return summary ? *summary : Summary();
 }
 
@@ -176,7 +176,7 @@ TEST(Train, RefusesAFolderThatHasARun) {
   options.out = folder / "run";
   const auto again = Train(options, {});
   ASSERT_FALSE(again);
-  EXPECT_THAT(again.error().message, HasSubstr("there is a run in it already"));
+  EXPECT_THAT(again.error().Text(), HasSubstr("there is a run in it already"));
 }
 
 TEST(Train, RefusesWhatCannotBe) {
@@ -187,7 +187,7 @@ TEST(Train, RefusesWhatCannotBe) {
     change(options);
     const auto summary = Train(options, {});
     ASSERT_FALSE(summary) << reason;
-    EXPECT_THAT(summary.error().message, HasSubstr(reason));
+    EXPECT_THAT(summary.error().Text(), HasSubstr(reason));
   };
   refuse([](Options& o) { o.steps = 0; }, "--steps is 0");
   refuse([](Options& o) { o.shape.width = 40; }, "--width is 40 with 2 heads");
@@ -209,7 +209,7 @@ TEST(Train, TakesATextOfItsOwn) {
   options.out = folder / "run";
   const auto refused = Train(options, {});
   ASSERT_FALSE(refused);
-  EXPECT_THAT(refused.error().message, HasSubstr("short.txt: 9 bytes of text"));
+  EXPECT_THAT(refused.error().Text(), HasSubstr("short.txt: 9 bytes of text"));
   std::ofstream text(folder / "long.txt");
   for (int i = 0; i < 500; ++i) text << "abcdefg";
   text.close();
@@ -248,7 +248,7 @@ TEST(Checkpoint, ReadsWhatItWroteAndRefusesDamage) {
     bool found = false;
     const auto place = LoadCheckpoint(folder / "run/checkpoint-12", model, adam, found);
     ASSERT_FALSE(place) << "cut at " << size;
-    EXPECT_THAT(place.error().message, HasSubstr("model.safetensors: "));
+    EXPECT_THAT(place.error().Text(), HasSubstr("model.safetensors: "));
   }
   for (std::size_t at = 0; at < 2000; at += 3) {
     std::string damaged = whole;
@@ -264,7 +264,7 @@ TEST(Group, NamesTheRankThatDoesNotCome) {
   float values[8] = {};
   const Status met = group->Mean(values);
   ASSERT_FALSE(met);
-  EXPECT_THAT(met.error().message, HasSubstr("timed out after 0.1 s in step 0: rank 1 did not arrive"));
+  EXPECT_THAT(met.error().Text(), HasSubstr("timed out after 0.1 s in step 0: rank 1 did not arrive"));
 }
 
 }  // namespace

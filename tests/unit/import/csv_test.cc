@@ -21,7 +21,7 @@ const Format kCsv = {"csv", "table of metrics", RecogniseCsv, OpenCsv};
 
 model::Run Read(std::string_view text, const std::string& path = "metrics.csv", std::size_t piece = 0) {
   auto part = ReadBytes(path, text, kCsv, piece);
-  EXPECT_TRUE(part) << part.error().message;
+  EXPECT_TRUE(part) << part.error().Text();
   return part ? std::move(*part) : model::Run();
 }
 
@@ -383,7 +383,7 @@ TEST(Csv, ReadsANumberTooLargeAsInfinite) {
 TEST(Csv, FailsOnAHeaderAlone) {
   const auto part = ReadBytes("m.csv", "step,loss\n", kCsv);
   ASSERT_FALSE(part);
-  EXPECT_THAT(part.error().message, HasSubstr("m.csv: table of metrics without any value"));
+  EXPECT_THAT(part.error().Text(), HasSubstr("m.csv: table of metrics without any value"));
 }
 
 std::string EveryShape() {

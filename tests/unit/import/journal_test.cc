@@ -141,7 +141,7 @@ TEST(JournalReader, RefusesNewerJournalsByName) {
   std::memcpy(bytes.data() + 12, &checksum, sizeof(checksum));
   const auto run = ReadBytes("rank-0.vigil", bytes, JournalFormat());
   ASSERT_FALSE(run);
-  EXPECT_THAT(run.error().message, HasSubstr("format 7.0"));
+  EXPECT_THAT(run.error().Text(), HasSubstr("format 7.0"));
 }
 
 class JournalFolder : public testing::Test {

@@ -60,7 +60,7 @@ TEST(MetricJson, OfStrangersIsRead) {
   if (corpus.empty()) GTEST_SKIP() << "not run: corpus absent";
   for (const auto& entry : std::filesystem::directory_iterator(corpus)) {
     const auto part = ReadFile(entry.path().string());
-    ASSERT_TRUE(part) << part.error().message;
+    ASSERT_TRUE(part) << part.error().Text();
     const model::Series& loss = SeriesOf(*part, "loss");
     EXPECT_GE(loss.size(), 20U);
     for (const double value : loss.values) EXPECT_TRUE(std::isfinite(value)) << entry.path();

@@ -25,7 +25,7 @@ inline const Format& FormatCalled(std::string_view id) {
 inline model::Run Read(std::string_view format, std::string_view text, const std::string& path = "file") {
   auto part = ReadBytes(path, text, FormatCalled(format));
   if (part) return *std::move(part);
-  ADD_FAILURE() << part.error().message;
+  ADD_FAILURE() << part.error().Text();
   model::Run none;
   none.sources.push_back({path, std::string(format), model::SourceState::kRead, {}});
   return none;
@@ -33,7 +33,7 @@ inline model::Run Read(std::string_view format, std::string_view text, const std
 
 inline std::string ErrorOf(std::string_view format, std::string_view text) {
   const auto part = ReadBytes("file", text, FormatCalled(format));
-  return part ? "was read" : part.error().message;
+  return part ? "was read" : part.error().Text();
 }
 
 // Everything of a part that readers decide, as text: to compare parts.

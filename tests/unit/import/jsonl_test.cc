@@ -39,7 +39,7 @@ TEST(JsonLines, WithABrokenFirstLineAreReadBehindIt) {
   ASSERT_NE(format, nullptr);
   EXPECT_EQ(format->id, "jsonl");
   const auto part = ReadBytes("deep.jsonl", text, *format);
-  ASSERT_TRUE(part) << part.error().message;
+  ASSERT_TRUE(part) << part.error().Text();
   EXPECT_EQ(SeriesOf(*part, "loss").size(), 48U);
   EXPECT_EQ(part->sources.front().state, model::SourceState::kPartial);
   EXPECT_THAT(part->sources.front().note, HasSubstr("line 1"));
@@ -218,7 +218,7 @@ TEST(JsonLines, OfStrangersAreReadWithoutRestartsOrNan) {
   if (corpus.empty()) GTEST_SKIP() << "not run: corpus absent";
   for (const auto& entry : std::filesystem::directory_iterator(corpus)) {
     const auto part = ReadFile(entry.path().string());
-    ASSERT_TRUE(part) << part.error().message;
+    ASSERT_TRUE(part) << part.error().Text();
     const model::Series& loss = SeriesOf(*part, "loss");
     EXPECT_GE(loss.size(), 14U);
     EXPECT_EQ(loss.segment_starts.size(), 1U) << entry.path();

@@ -72,7 +72,7 @@ TEST(CorpusLogs, AreReadAsTheTableSays) {
     return;
   }
   const auto text = platform::ReadWholeFile(std::string(kTable), 1U << 20U);
-  ASSERT_TRUE(text) << text.error().message;
+  ASSERT_TRUE(text) << text.error().Text();
   std::vector<std::string> wanted;
   for (const std::string_view line : Split(*text, '\n')) {
     if (!line.empty() && !line.starts_with("path\t")) wanted.emplace_back(line);

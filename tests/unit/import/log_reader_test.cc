@@ -256,9 +256,9 @@ TEST(LogReader, SaysWhatItLookedForWhereItFoundNothing) {
   const std::string text = "worker 1 started\nqueue 3 took 0.25 of 1.50 units\nworker 2 started\n";
   const auto read = ReadBytes("odd.log", text, *Recognise({"odd.log", text, text.size()}));
   ASSERT_FALSE(read.has_value());
-  EXPECT_THAT(read.error().message, HasSubstr("odd.log: log text without any value, event or setting in it; line 2"));
-  EXPECT_THAT(read.error().message, HasSubstr("\"queue 3 took 0.25 of 1.50 units\""));
-  EXPECT_THAT(read.error().message, HasSubstr("Looked for: a step or epoch"));
+  EXPECT_THAT(read.error().Text(), HasSubstr("odd.log: log text without any value, event or setting in it; line 2"));
+  EXPECT_THAT(read.error().Text(), HasSubstr("\"queue 3 took 0.25 of 1.50 units\""));
+  EXPECT_THAT(read.error().Text(), HasSubstr("Looked for: a step or epoch"));
 }
 
 }  // namespace

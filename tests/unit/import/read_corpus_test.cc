@@ -22,7 +22,7 @@ void ExpectAllRead(const char* folder, const char* format) {
   if (files.empty()) GTEST_SKIP() << "not run: corpus absent";
   for (const std::string& file : files) {
     const auto part = ReadFile(file);
-    ASSERT_TRUE(part) << part.error().message;
+    ASSERT_TRUE(part) << part.error().Text();
     EXPECT_EQ(part->sources[0].format, format) << file;
     EXPECT_EQ(part->sources[0].state, model::SourceState::kRead) << file << ": " << part->sources[0].note;
     EXPECT_FALSE(part->series.empty()) << file;

@@ -46,7 +46,7 @@ const Format kLines = {
 TEST(ReadBytes, GivesTheSamePartInPiecesOfAnySize) {
   for (const std::size_t piece : std::vector<std::size_t>{0, 1, 2, 3, 7, 100}) {
     const auto part = ReadBytes("a.txt", "1\n22\n333\n4", kLines, piece);
-    ASSERT_TRUE(part) << part.error().message;
+    ASSERT_TRUE(part) << part.error().Text();
     EXPECT_THAT(part->series.at(0).values, ElementsAre(1, 22, 333)) << piece;
     EXPECT_EQ(part->sources.at(0).state, model::SourceState::kPartial);
     EXPECT_EQ(part->sources.at(0).note, "last line is cut");
@@ -56,8 +56,8 @@ TEST(ReadBytes, GivesTheSamePartInPiecesOfAnySize) {
 TEST(ReadBytes, FailsWithFileAndReasonWhenNothingCouldBeUsed) {
   const auto part = ReadBytes("some/a.txt", "words\nonly", kLines);
   ASSERT_FALSE(part);
-  EXPECT_THAT(part.error().message, HasSubstr("some/a.txt: list of numbers"));
-  EXPECT_THAT(part.error().message, HasSubstr("last line is cut"));
+  EXPECT_THAT(part.error().Text(), HasSubstr("some/a.txt: list of numbers"));
+  EXPECT_THAT(part.error().Text(), HasSubstr("last line is cut"));
   EXPECT_FALSE(ReadBytes("a.txt", "", kLines));
 }
 
@@ -77,7 +77,7 @@ class ReadFileTest : public ::testing::Test {
   }
   static std::string MessageFor(const std::string& path) {
     const auto part = ReadFile(path);
-    return part ? "was read" : part.error().message;
+    return part ? "was read" : part.error().Text();
   }
 
   std::filesystem::path folder_;

@@ -16,12 +16,12 @@ using ::testing::SizeIs;
 
 Result<model::Run> ReadAs(const std::string& name, std::string_view text) {
   const Format* const format = Recognise({name, text, text.size()});
-  if (format == nullptr) return Fail("not recognised");
+  if (format == nullptr) return Fail(ErrorCode::kNoData, "not recognised");
   return ReadBytes(name, text, *format);
 }
 
 std::string FactOf(const Result<model::Run>& run, std::string_view key) {
-  if (!run) return "none: " + run.error().message;
+  if (!run) return "none: " + run.error().Text();
   const model::Fact* const fact = run->FindFact(key);
   return fact == nullptr ? "none" : fact->value;
 }
@@ -277,7 +277,7 @@ TEST(Settings, APickleThatCallsAProgramIsNamedAndNotBelieved) {
       "\x80\x02}(X\x02\0\0\0lrG?PbM\xd2\xf1\xa9\xfcX\x01\0\0\0xcposix\nsystem\n(X\x02\0\0\0idtRu."s;
   const auto run = ReadAs("training_args.bin", bytes);
   ASSERT_FALSE(run);
-  EXPECT_THAT(run.error().message, HasSubstr("posix.system"));
+  EXPECT_THAT(run.error().Text(), HasSubstr("posix.system"));
 }
 
 TEST(Settings, ReadAPickleCutAnywhere) {

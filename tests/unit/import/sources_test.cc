@@ -52,7 +52,7 @@ TEST_F(SourceFiles, CompressedOnesAreReadByWhatIsInThem) {
 TEST_F(SourceFiles, ACompressedOneIsReadUpToTheCut) {
   const std::string packed = Gzip(Rows(20'000));
   const auto run = ReadFile(Write("metrics.jsonl.gz", packed.substr(0, packed.size() / 2)));
-  ASSERT_TRUE(run) << run.error().message;
+  ASSERT_TRUE(run) << run.error().Text();
   EXPECT_EQ(run->sources[0].state, model::SourceState::kPartial);
   EXPECT_THAT(run->sources[0].note, HasSubstr("end early"));
   EXPECT_GT(run->Find("loss")->size(), 1000U);
@@ -62,7 +62,7 @@ TEST_F(SourceFiles, ABombIsLeftWhereItShowsItself) {
   std::string text = Rows(10);
   text += std::string(std::size_t{80} << 20U, ' ');
   const auto run = ReadFile(Write("metrics.jsonl.gz", Gzip(text)));
-  ASSERT_TRUE(run) << run.error().message;
+  ASSERT_TRUE(run) << run.error().Text();
   EXPECT_THAT(run->sources[0].note, HasSubstr("times its size"));
 }
 
@@ -93,7 +93,7 @@ const model::Series* Statistic(const model::Run& run, std::string_view which) {
 
 Result<model::Run> ReadEvents(const std::string& bytes) {
   const Format* const format = Recognise({"events.out.tfevents.1", bytes, bytes.size()});
-  if (format == nullptr) return Fail("not recognised");
+  if (format == nullptr) return Fail(ErrorCode::kNoData, "not recognised");
   return ReadBytes("events.out.tfevents.1", bytes, *format);
 }
 
@@ -104,7 +104,7 @@ TEST(Histograms, BecomeSeriesOfTheirQuantiles) {
                                 BytesField(6, Packed({2.5, 5, 7.5, 1e308})) + BytesField(7, Packed({25, 25, 25, 25}));
   const std::string value = BytesField(1, "weights") + BytesField(5, histogram);
   const auto run = ReadEvents(FileVersion() + Event(1000, 3, SummaryOf({value})) + Event(1001, 4, SummaryOf({value})));
-  ASSERT_TRUE(run) << run.error().message;
+  ASSERT_TRUE(run) << run.error().Text();
   ASSERT_NE(Statistic(*run, "p50"), nullptr);
   EXPECT_THAT(Statistic(*run, "p50")->steps, ElementsAre(3, 4));
   EXPECT_THAT(Statistic(*run, "p50")->values[0], DoubleNear(5.0, 1e-9));
@@ -118,7 +118,7 @@ TEST(Histograms, OfTensorFlow2AreTensorsOfRows) {
   const std::string tensor = VarintField(1, 2) + BytesField(4, Packed({0, 1, 0, 1, 2, 10, 2, 3, 10, 3, 4, 0}));
   const auto run =
       ReadEvents(FileVersion() + Event(1000, 3, SummaryOf({TensorValue("weights", tensor, Metadata("histograms"))})));
-  ASSERT_TRUE(run) << run.error().message;
+  ASSERT_TRUE(run) << run.error().Text();
   EXPECT_THAT(Statistic(*run, "min")->values, ElementsAre(1.0));
   EXPECT_THAT(Statistic(*run, "p50")->values, ElementsAre(2.0));
   EXPECT_THAT(Statistic(*run, "max")->values, ElementsAre(3.0));
@@ -153,7 +153,7 @@ TEST(TitanEvents, GiveMetricsAndTheTimeOfPhases) {
   ASSERT_NE(format, nullptr);
   EXPECT_EQ(format->id, "titan-events");
   const auto run = ReadBytes("train.global_rank_1.jsonl", lines, *format, 100);
-  ASSERT_TRUE(run) << run.error().message;
+  ASSERT_TRUE(run) << run.error().Text();
   EXPECT_EQ(run->framework, "torchtitan");
   EXPECT_EQ(run->ranks, 2);
   EXPECT_THAT(run->Find("loss")->values, ElementsAre(3.0, 1.5, 1.0));
@@ -166,7 +166,7 @@ TEST(Wandb, OfItsOwnClientIsReadWithNestedKeysAndSettings) {
   const Format* const format = Recognise({"run.wandb", bytes, bytes.size()});
   ASSERT_NE(format, nullptr);
   const auto run = ReadBytes("run.wandb", bytes, *format);
-  ASSERT_TRUE(run) << run.error().message;
+  ASSERT_TRUE(run) << run.error().Text();
   const model::Series* const loss = run->Find("loss");
   ASSERT_NE(loss, nullptr);
   EXPECT_EQ(loss->raw, "train/loss");

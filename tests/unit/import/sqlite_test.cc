@@ -62,7 +62,7 @@ constexpr const char* kMetrics =
 
 TEST(Sqlite, KeepsTheRunsOfMlflowApart) {
   const auto runs = Read(Fixture("mlflow.db.gz"));
-  ASSERT_TRUE(runs) << runs.error().message;
+  ASSERT_TRUE(runs) << runs.error().Text();
   EXPECT_THAT(NamesOf(*runs), UnorderedElementsAre("steady", "broken", "stopped"));
   const model::Run& steady = Named(*runs, "steady");
   EXPECT_EQ(steady.sources.front().format, "mlflow-db");
@@ -79,7 +79,7 @@ TEST(Sqlite, KeepsTheRunsOfMlflowApart) {
 
 TEST(Sqlite, TurnsWhatMlflowWritesForNonFiniteValuesBack) {
   const auto runs = Read(Fixture("mlflow.db.gz"));
-  ASSERT_TRUE(runs) << runs.error().message;
+  ASSERT_TRUE(runs) << runs.error().Text();
   const model::Run& broken = Named(*runs, "broken");
   EXPECT_TRUE(std::isnan(broken.Find("loss")->values[8]));
   EXPECT_EQ(broken.Find("grad_norm")->values[8], INFINITY);
@@ -87,7 +87,7 @@ TEST(Sqlite, TurnsWhatMlflowWritesForNonFiniteValuesBack) {
 
 TEST(Sqlite, CountsPointsThatWereLoggedWithoutAStep) {
   const auto runs = Read(Fixture("mlflow.db.gz"));
-  ASSERT_TRUE(runs) << runs.error().message;
+  ASSERT_TRUE(runs) << runs.error().Text();
   const model::Series* loss = Named(*runs, "stopped").Find("loss");
   ASSERT_NE(loss, nullptr);
   EXPECT_EQ(loss->axis, model::Axis::kRow);
@@ -97,7 +97,7 @@ TEST(Sqlite, CountsPointsThatWereLoggedWithoutAStep) {
 
 TEST(Sqlite, ReadsTrackio) {
   const auto runs = Read(Fixture("trackio/gym.db.gz"));
-  ASSERT_TRUE(runs) << runs.error().message;
+  ASSERT_TRUE(runs) << runs.error().Text();
   EXPECT_THAT(NamesOf(*runs), UnorderedElementsAre("steady", "broken"));
   const model::Run& broken = Named(*runs, "broken");
   EXPECT_EQ(broken.sources.front().format, "trackio-db");
@@ -111,11 +111,11 @@ class SqliteFiles : public ScratchTest {};
 TEST_F(SqliteFiles, ReadsWhatStandsOnlyInTheLogOfAKilledWriter) {
   const std::string path = Write("gym.db", Fixture("killed/gym.db.gz"));
   const auto without = ReadRuns(path);
-  ASSERT_TRUE(without) << without.error().message;
+  ASSERT_TRUE(without) << without.error().Text();
   EXPECT_EQ(Named(*without, "broken").Find("loss")->steps.back(), 12);
   Write("gym.db-wal", Fixture("killed/gym.db-wal.gz"));
   const auto with = ReadRuns(path);
-  ASSERT_TRUE(with) << with.error().message;
+  ASSERT_TRUE(with) << with.error().Text();
   EXPECT_EQ(Named(*with, "broken").Find("loss")->steps.back(), 14);
   EXPECT_THAT(with->front().sources.front().note, HasSubstr("write-ahead log"));
   EXPECT_FALSE(std::filesystem::exists(path + "-shm")) << "the folder is left as it was";
@@ -127,7 +127,7 @@ TEST_F(SqliteFiles, KeepsToTheLastCommitOfADamagedLog) {
   log[log.size() - 100] = static_cast<char>(~log[log.size() - 100]);
   Write("gym.db-wal", log);
   const auto runs = ReadRuns(path);
-  ASSERT_TRUE(runs) << runs.error().message;
+  ASSERT_TRUE(runs) << runs.error().Text();
   EXPECT_EQ(Named(*runs, "broken").Find("loss")->steps.back(), 13);
 }
 
@@ -158,7 +158,7 @@ TEST_F(SqliteFiles, ReadsTheFolderOfAnMlflowFileStore) {
 TEST(Sqlite, ADatabaseOfOthersIsNoRun) {
   const auto runs = Read(Made({"CREATE TABLE users (name TEXT)", "INSERT INTO users VALUES ('a')"}));
   ASSERT_FALSE(runs);
-  EXPECT_THAT(runs.error().message, HasSubstr("without any value"));
+  EXPECT_THAT(runs.error().Text(), HasSubstr("without any value"));
 }
 
 TEST(Sqlite, ReadsNoView) {
@@ -185,7 +185,7 @@ TEST(Sqlite, TakesWhateverTypesTheColumnsHold) {
                                "INSERT INTO metrics VALUES ('loss', 'text', x'ff', -5, NULL, x'00ff')",
                                "INSERT INTO metrics VALUES ('loss', 1.5, 'x', 9223372036854775807, 0, x'00ff')",
                                "INSERT INTO metrics VALUES ('loss', 1.5, 1, 3, 0, x'00ff')"}));
-  ASSERT_TRUE(runs) << runs.error().message;
+  ASSERT_TRUE(runs) << runs.error().Text();
   EXPECT_THAT(runs->front().Find("loss")->steps, ElementsAre(3));
 }
 

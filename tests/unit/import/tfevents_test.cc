@@ -21,7 +21,7 @@ const Format kTfevents = {"tfevents", "TensorBoard event file", RecogniseTfevent
 
 model::Run Read(std::string_view bytes, std::size_t piece = 0) {
   auto part = ReadBytes("events.out.tfevents.1", bytes, kTfevents, piece);
-  EXPECT_TRUE(part) << part.error().message;
+  EXPECT_TRUE(part) << part.error().Text();
   return part ? std::move(*part) : model::Run();
 }
 
@@ -261,7 +261,7 @@ TEST(Tfevents, CutAtAnyByteGivesWhatCameBeforeAndTheByteOfTheCut) {
     const auto part = ReadBytes("f", std::string_view(bytes).substr(0, length), kTfevents);
     if (!part) {
       EXPECT_EQ(most, 0) << length;
-      EXPECT_THAT(part.error().message, HasSubstr("f: TensorBoard event file"));
+      EXPECT_THAT(part.error().Text(), HasSubstr("f: TensorBoard event file"));
       continue;
     }
     const auto points = Points(*part);
@@ -282,7 +282,7 @@ TEST(Tfevents, WithAnyByteDamagedGivesNoValueThatWasNotThere) {
     bytes[at] = static_cast<char>(bytes[at] ^ (1 << (at % 8)));
     const auto part = ReadBytes("f", bytes, kTfevents);
     if (!part) {
-      EXPECT_THAT(part.error().message, HasSubstr("byte "));
+      EXPECT_THAT(part.error().Text(), HasSubstr("byte "));
       continue;
     }
     EXPECT_EQ(part->sources[0].state, model::SourceState::kPartial) << at;

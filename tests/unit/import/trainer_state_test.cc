@@ -216,7 +216,7 @@ TEST(TrainerState, ReadsEveryFileThatStrangersLeft) {
   int files = 0;
   for (const auto& entry : std::filesystem::directory_iterator(corpus)) {
     const auto part = ReadFile(entry.path().string());
-    ASSERT_TRUE(part) << part.error().message;
+    ASSERT_TRUE(part) << part.error().Text();
     EXPECT_EQ(part->sources.front().format, "trainer-state");
     EXPECT_EQ(part->sources.front().state, model::SourceState::kRead) << part->sources.front().note;
     EXPECT_GE(SeriesOf(*part, "loss").size(), 30U) << entry.path();

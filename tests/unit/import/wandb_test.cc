@@ -34,7 +34,7 @@ LogFile SmallRun() {
 
 TEST(Wandb, ReadsHistoryAtTheTrainersOwnStep) {
   const auto run = Read(SmallRun().Add(Exit(0)).bytes());
-  ASSERT_TRUE(run) << run.error().message;
+  ASSERT_TRUE(run) << run.error().Text();
   const model::Series* loss = run->Find("loss");
   ASSERT_NE(loss, nullptr);
   EXPECT_THAT(loss->steps, ElementsAre(10, 20, 30, 40, 50));
@@ -50,7 +50,7 @@ TEST(Wandb, ReadsNestedKeysAndQuotedNonFiniteValues) {
   const std::string nested = Bytes(1, Bytes(2, "eval") + Bytes(2, "loss") + Bytes(16, "\"Infinity\""));
   file.Add(Bytes(2, nested + Bytes(2, Varint(1, 7))));
   const auto run = Read(file.bytes());
-  ASSERT_TRUE(run) << run.error().message;
+  ASSERT_TRUE(run) << run.error().Text();
   const model::Series* loss = run->Find("eval_loss");
   ASSERT_NE(loss, nullptr);
   EXPECT_EQ(loss->steps.front(), 7);
@@ -63,7 +63,7 @@ TEST(Wandb, ANumberThatIsNoStepIsNotTakenForOne) {
   for (const char* step : {"0", "NaN", "1e300", "-5", "4"})
     file.Add(History({{"loss", std::to_string(row++) + ".5"}, {"_step", step}}));
   const auto run = Read(file.bytes());
-  ASSERT_TRUE(run) << run.error().message;
+  ASSERT_TRUE(run) << run.error().Text();
   const model::Series* loss = run->Find("loss");
   ASSERT_NE(loss, nullptr);
   EXPECT_THAT(loss->steps, ElementsAre(0, 1, 2, 3, 4)) << "the number of the row stands for it";
@@ -73,7 +73,7 @@ TEST(Wandb, KeysOfSettingsMayHoldAnything) {
   LogFile file = SmallRun();
   file.Add(Config({{R"(a"b\)", R"({"learning_rate_x": 0.5})"}, {"optimizer", R"({"lr": 0.25})"}}));
   const auto run = Read(file.bytes());
-  ASSERT_TRUE(run) << run.error().message;
+  ASSERT_TRUE(run) << run.error().Text();
   std::vector<std::string> keys;
   for (const model::Fact& fact : run->facts) keys.push_back(fact.raw_key);
   EXPECT_THAT(keys, testing::IsSupersetOf({R"(a"b\.learning_rate_x)", "optimizer.lr"}));

@@ -152,7 +152,7 @@ TEST(JournalTrouble, AReadOnlyFolderIsRefusedWithItsNameAndReason) {
   Ring ring = SmallRing();
   const auto mover = Mover::Create(ring, OptionsFor(folder.path()));
   ASSERT_FALSE(mover);
-  EXPECT_THAT(mover.error().message, HasSubstr(folder.path()));
+  EXPECT_THAT(mover.error().Text(), HasSubstr(folder.path()));
 }
 
 TEST(JournalTrouble, AFolderThatVanishesAndComesBackGetsANewFile) {

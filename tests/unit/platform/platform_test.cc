@@ -92,19 +92,19 @@ TEST_F(PlatformTest, MovesAFileWithoutClosingItTwice) {
 }
 
 TEST_F(PlatformTest, RefusesWhatIsNoFileWithTheReason) {
-  EXPECT_THAT(File::Open(folder_).error().message, HasSubstr("is a folder"));
-  EXPECT_THAT(File::Open(Path("missing")).error().message, HasSubstr("missing: cannot be opened: No such file"));
+  EXPECT_THAT(File::Open(folder_).error().Text(), HasSubstr("is a folder"));
+  EXPECT_THAT(File::Open(Path("missing")).error().Text(), HasSubstr("missing: cannot be opened: No such file"));
   ASSERT_EQ(::mkfifo(Path("pipe").c_str(), 0600), 0);
-  EXPECT_THAT(File::Open(Path("pipe")).error().message, HasSubstr("not a regular file"))
+  EXPECT_THAT(File::Open(Path("pipe")).error().Text(), HasSubstr("not a regular file"))
       << "and does not wait for a writer";
-  EXPECT_THAT(File::Open("/dev/zero").error().message, HasSubstr("not a regular file"));
+  EXPECT_THAT(File::Open("/dev/zero").error().Text(), HasSubstr("not a regular file"));
 }
 
 TEST_F(PlatformTest, ReadsAWholeFileUpToItsLimit) {
   const std::string content(3'000'000, 'x');
   const std::string path = Write("big", content);
   EXPECT_EQ(*ReadWholeFile(path, content.size()), content);
-  EXPECT_THAT(ReadWholeFile(path, content.size() - 1).error().message, HasSubstr("larger than the limit of 2.9 MiB"));
+  EXPECT_THAT(ReadWholeFile(path, content.size() - 1).error().Text(), HasSubstr("larger than the limit of 2.9 MiB"));
   EXPECT_EQ(*ReadWholeFile(Write("empty", ""), 0), "");
 }
 
@@ -119,7 +119,7 @@ TEST_F(PlatformTest, WritesAtomicallyAndLeavesNothingElse) {
 TEST_F(PlatformTest, SaysWhyAFileCannotBeWritten) {
   const auto status = WriteFileAtomically(Path("missing/report.html"), "x");
   ASSERT_FALSE(status);
-  EXPECT_THAT(status.error().message, HasSubstr("missing/report.html: cannot be written: No such file"));
+  EXPECT_THAT(status.error().Text(), HasSubstr("missing/report.html: cannot be written: No such file"));
 }
 
 TEST_F(PlatformTest, AFailedWriteLeavesTheFolderAsItWas) {
@@ -207,7 +207,7 @@ TEST_F(PlatformTest, NamesAFileThatCannotBeRead) {
   fs::permissions(folder_, static_cast<fs::perms>(0755));
   fs::permissions(Write("secret.log", "x"), fs::perms::none);
   const AsNobody nobody;
-  EXPECT_THAT(File::Open(Path("secret.log")).error().message,
+  EXPECT_THAT(File::Open(Path("secret.log")).error().Text(),
               HasSubstr("secret.log: cannot be opened: Permission denied"));
 }
 

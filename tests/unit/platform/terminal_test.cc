@@ -58,7 +58,7 @@ TEST(WriteText, SaysWhenNobodyReadsAnyMore) {
 TEST(WriteText, NamesTheReasonOfAFailure) {
   const auto written = WriteText(-1, "verdict\n");
   ASSERT_FALSE(written);
-  EXPECT_THAT(written.error().message, testing::HasSubstr("Bad file descriptor"));
+  EXPECT_THAT(written.error().Text(), testing::HasSubstr("Bad file descriptor"));
 }
 
 TEST(ClearLineOnInterrupt, ClearsTheLineAndDiesOfTheSignal) {

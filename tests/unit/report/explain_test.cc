@@ -73,7 +73,7 @@ TEST(Explain, FindsASignalByAnyNameItIsLoggedUnder) {
 TEST(Explain, OffersTheNearestNamesForAnUnknownId) {
   const auto text = ExplainText("loss/spkie\x1b[2J", {});
   ASSERT_FALSE(text);
-  EXPECT_THAT(text.error().message, AllOf(HasSubstr("did you mean"), HasSubstr("loss/spike"), Not(HasSubstr("\x1b"))));
+  EXPECT_THAT(text.error().Text(), AllOf(HasSubstr("did you mean"), HasSubstr("loss/spike"), Not(HasSubstr("\x1b"))));
 }
 
 TEST(Explain, ListsEveryId) {
@@ -90,7 +90,7 @@ TEST(Explain, ListsEveryId) {
 TEST(Reference, RefusesAKindThatIsNone) {
   const auto page = ReferenceMarkdown("finding");
   ASSERT_FALSE(page);
-  EXPECT_THAT(page.error().message, HasSubstr("known: findings, causes"));
+  EXPECT_THAT(page.error().Text(), HasSubstr("known: findings, causes"));
 }
 
 TEST(Reference, ThePagesInTheGuideAreThoseOfTheRows) {

@@ -134,7 +134,7 @@ TEST(Events, AreReadBackByTheReaderOfEventFiles) {
   ASSERT_NE(format, nullptr);
   ASSERT_EQ(format->id, "tfevents");
   const auto part = import::ReadBytes("events", bytes, *format);
-  ASSERT_TRUE(part) << part.error().message;
+  ASSERT_TRUE(part) << part.error().Text();
   EXPECT_EQ(part->sources.front().state, model::SourceState::kRead) << part->sources.front().note;
   std::set<std::string> stepped;
   for (const model::Finding& finding : run.findings) {
