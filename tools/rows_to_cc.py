@@ -125,7 +125,7 @@ def load(rows_dir, table):
     extra = set(content) - {table.key}
     if extra:
         sys.exit(f"{path}: unknown table {sorted(extra)}, expected [[{table.key}]]")
-    known = {name for name, _, _ in table.fields}
+    known = {name for name, _, _ in table.fields} | {"templates"}  # templates_to_cc.py reads those
     seen = set()
     for row in content.get(table.key, []):
         row_id = row.get("id", "?")

@@ -138,6 +138,17 @@ struct SignatureRow {
   std::string_view link;  // documentation of the error, or empty
 };
 
+// A sentence with places to fill, "{name:type}". Code makes statements of it through catalogue/says.h.
+struct TemplateRow {
+  std::string_view id;  // "<row>.<name>", or the id of a phrase
+  std::string_view text;
+};
+std::span<const TemplateRow> Templates();
+// The text of a statement's template, or of the row that it names (see TextOf); empty when there is none.
+std::string_view FindTemplate(std::string_view statement_id);
+// A statement that is the text of a row: kind cause, evidence, finding, signature or remedy; a text field of it.
+model::Statement TextOf(std::string_view kind, std::string_view id, std::string_view field);
+
 std::span<const SignalRow> Signals();
 std::span<const FactRow> Facts();
 std::span<const FindingRow> Findings();

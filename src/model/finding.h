@@ -1,0 +1,119 @@
+// finding: what vigil observed in a run and what it concludes from it, as data. Sentences are made of it in report.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "model/run.h"
+#include "model/statement.h"
+
+namespace vigil::model {
+
+enum class Severity : std::uint8_t { kInfo, kWarning, kError, kFatal };
+enum class Family : std::uint8_t { kLoss, kRl, kMemory, kThroughput, kHang, kResume, kEval, kSetup };
+
+std::string_view Name(Severity severity);
+std::string_view Name(Family family);
+std::optional<Severity> ParseSeverity(std::string_view name);
+std::optional<Family> ParseFamily(std::string_view name);
+
+// One observation that backs a statement. `step` kNoStep and `value` NaN mean "not a matter of a step or a value".
+struct Evidence {
+  std::string text;
+  std::int64_t step = kNoStep;
+  double value = kNoValue;
+  std::string path;
+  std::uint32_t line = 0;
+  Statement says = {};
+  Axis axis = Axis::kStep;
+
+  Position At() const { return step == kNoStep ? Position() : Position(axis, step); }
+};
+
+// A number that a detector measured, by name, for diagnosis to reason with ("height", "lead_steps", ...).
+struct Measure {
+  std::string name;
+  double value = 0;
+};
+
+struct Finding {
+  std::string id;
+  Family family = Family::kLoss;
+  Severity severity = Severity::kInfo;
+  std::string signal;
+  Labels labels;
+  std::int64_t first_step = kNoStep;
+  std::int64_t last_step = kNoStep;
+  std::vector<std::int32_t> ranks;
+  std::string message;
+  std::vector<Evidence> evidence;
+  std::vector<Measure> measures;
+  Statement says = {};
+  Axis axis = Axis::kStep;
+
+  Position First() const { return first_step == kNoStep ? Position() : Position(axis, first_step); }
+  Position Last() const { return last_step == kNoStep ? Position() : Position(axis, last_step); }
+  double MeasureOr(std::string_view name, double otherwise) const;
+};
+
+// A change to make, in the words of the framework found.
+struct Remedy {
+  std::string id;
+  std::string text;
+  std::string framework;
+  std::string file;
+  std::string setting;
+  std::string current;
+  std::string proposed;
+};
+
+// A cause that the evidence does not exclude, and the one thing that would tell it from the cause named.
+struct Rival {
+  std::string cause;
+  double confidence = 0;
+  Statement tell_apart = {};
+};
+
+// A cause of one incident. `findings` are indices into RunReport::findings, root first.
+struct Diagnosis {
+  std::string cause;  // catalogue id, or "unknown" when the evidence does not decide
+  Family family = Family::kLoss;
+  double confidence = 0;  // 0..1
+  std::string rival;      // the cause that the evidence does not exclude, empty when it excludes all others
+  double rival_confidence = 0;
+  std::string summary;
+  std::int64_t first_step = kNoStep;
+  std::int64_t last_step = kNoStep;
+  std::vector<std::uint32_t> findings;
+  std::vector<Evidence> supporting;
+  std::vector<Evidence> opposing;
+  std::vector<std::string> missing;  // what was not available and would have helped
+  std::string next;                  // the one measurement or command to run next
+  std::string restart;               // where to restart from, or empty
+  std::vector<Remedy> remedies;      // fast to invasive
+  std::vector<Rival> rivals = {};    // best first
+  Statement summary_says = {};
+  std::vector<Statement> missing_says = {};
+  Statement next_says = {};
+  Statement restart_says = {};
+  Axis axis = Axis::kStep;
+
+  Position First() const { return first_step == kNoStep ? Position() : Position(axis, first_step); }
+  Position Last() const { return last_step == kNoStep ? Position() : Position(axis, last_step); }
+};
+
+enum class CoverageState : std::uint8_t { kChecked, kPartly, kBlind };
+
+struct Coverage {
+  Family family = Family::kLoss;
+  CoverageState state = CoverageState::kBlind;
+  std::string reason;
+  std::string enable;  // the one setting that would make the check possible
+  Statement reason_says = {};
+  Statement enable_says = {};
+};
+
+}  // namespace vigil::model

@@ -1,0 +1,187 @@
+// run: a training run as plain data: series in columns, events, settings, checkpoints. No I/O, no behaviour beyond
+// keeping its own shape. Points are kept in columns, so ten million of them cost what their numbers cost.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "model/position.h"
+
+namespace vigil::model {
+
+// "No value was given", told from a value that is NaN by its payload, which copies keep.
+inline constexpr double kNoValue = std::bit_cast<double>(std::uint64_t{0x7ff8'0000'7669'6769});
+constexpr bool IsNoValue(double value) {
+  return std::bit_cast<std::uint64_t>(value) == std::bit_cast<std::uint64_t>(kNoValue);
+}
+inline constexpr std::int64_t kNoStep = -1;
+
+// How one logged value stands for the steps since the value before it. A running mean is taken over all steps since the
+// beginning of the epoch: it hides what happens late in one, and jumps where the next begins.
+enum class Aggregation : std::uint8_t { kUnknown, kInstant, kMean, kRunningMean };
+// Whether a gradient norm was taken before or after clipping.
+enum class Clipping : std::uint8_t { kUnknown, kBefore, kAfter };
+
+// Sorted by key. Keys in use: rank, layer, reward (function), dataset, task, phase.
+using Labels = std::vector<std::pair<std::string, std::string>>;
+std::string_view FindLabel(const Labels& labels, std::string_view key);
+
+// Where something stands: an index into Run::sources, and a line there (1-based, 0 = not a line of text).
+struct Place {
+  std::uint32_t source = 0;
+  std::uint32_t line = 0;
+};
+
+// One labelled stream of numbers. `steps` and `values` have equal length; `times` (unix seconds) and `lines` have that
+// length or are empty. Steps rise within a segment; a step that goes back opens the next segment: a restart is kept
+// beside what it overwrote.
+struct Series {
+  std::string signal;  // canonical id from the vocabulary; the raw name when the vocabulary does not know it
+  std::string raw;     // the name in the source
+  std::string unit;
+  Labels labels;
+  Axis axis = Axis::kStep;
+  Aggregation aggregation = Aggregation::kUnknown;
+  Clipping clipping = Clipping::kUnknown;
+  std::uint32_t source = 0;
+  std::vector<std::int64_t> steps;
+  std::vector<double> values;
+  std::vector<double> times;
+  std::vector<std::uint32_t> lines;
+  std::vector<std::uint32_t> segment_starts;  // index of each segment's first point; front is 0 when there are points
+
+  // Appends a point; opens a segment when `step` is not above the last one. `time` NaN and `line` 0 mean unknown.
+  // Inline, because readers of event files spend their time here.
+  void Append(std::int64_t step, double value, double time = kNoValue, std::uint32_t line = 0) {
+    if (steps.empty() || step <= steps.back()) segment_starts.push_back(static_cast<std::uint32_t>(steps.size()));
+    // The optional columns start with the first point that has something to put there.
+    if (!times.empty() || time == time) AppendTime(time);
+    if (!lines.empty() || line != 0) AppendLine(line);
+    steps.push_back(step);
+    values.push_back(value);
+  }
+  std::size_t size() const { return values.size(); }
+  bool empty() const { return values.empty(); }
+  // Where the point stands.
+  Position PositionOf(std::size_t index) const { return {axis, steps[index]}; }
+  // Typical steps between two points (median over the series), 0 with fewer than two points.
+  double LoggingInterval() const;
+
+ private:
+  void AppendTime(double time) {
+    if (times.size() != steps.size()) times.resize(steps.size(), kNoValue);
+    times.push_back(time);
+  }
+  void AppendLine(std::uint32_t line) {
+    if (lines.size() != steps.size()) lines.resize(steps.size(), 0);
+    lines.push_back(line);
+  }
+};
+
+enum class EventKind : std::uint8_t {
+  kMessage,
+  kException,
+  kSignature,
+  kCheckpoint,
+  kResume,
+  kEpoch,
+  kExit,
+  kNanHider
+};
+
+// Name of the event that a process left its journal without an end: it was killed, hangs, or still runs.
+inline constexpr std::string_view kNoEndEvent = "journal/no-end";
+
+// Something that happened, in words. `name` is the exception type, the signature id or empty.
+struct Event {
+  EventKind kind = EventKind::kMessage;
+  std::string name;
+  std::string text;
+  std::string detail;  // the innermost frame of a traceback as "file:line in function", or empty
+  std::int64_t step = kNoStep;
+  double time = kNoValue;
+  std::int32_t rank = -1;
+  bool run_went_on = false;  // later steps were made after it, in the same training
+  Place place;
+  Axis axis = Axis::kStep;  // that `step` is counted on
+
+  Position At() const { return step == kNoStep ? Position() : Position(axis, step); }
+};
+
+// A setting the run stated: `key` is canonical where the vocabulary knows it (lr, warmup_steps, max_grad_norm, fp16,
+// ...).
+struct Fact {
+  std::string key;
+  std::string value;
+  std::string raw_key;
+  Place place;
+};
+
+// A table or text the run left: completions, a profile, a snapshot. Kept by reference.
+struct Artifact {
+  std::string kind;
+  std::string path;
+  std::int64_t step = kNoStep;
+};
+
+// Hash of the data of a step, so that a spike can be tied to it and data that come again are seen. Columns of equal
+// length; the rank is -1 where it is not known.
+struct BatchFingerprints {
+  std::vector<std::int64_t> steps;
+  std::vector<std::uint64_t> hashes;
+  std::vector<std::int32_t> ranks;
+
+  void Append(std::int64_t step, std::uint64_t hash, std::int32_t rank) {
+    steps.push_back(step);
+    hashes.push_back(hash);
+    ranks.push_back(rank);
+  }
+};
+
+enum class SourceState : std::uint8_t { kRead, kPartial, kDuplicate };
+
+struct Source {
+  std::string path;
+  std::string format;
+  SourceState state = SourceState::kRead;
+  std::string note;      // why partial or duplicate, with the place of the damage
+  std::string run = {};  // which one, in a file that holds several (a tracker's database)
+};
+
+// What kind of training this is: pretrain, sft, lora, grpo, ppo, dpo, ebft, other. Confidence 0..1; fixed limits hold
+// only from kRegimeKnown on.
+struct Regime {
+  std::string name = "other";
+  double confidence = 0;
+};
+inline constexpr double kRegimeKnown = 0.5;
+
+struct Run {
+  std::string name;
+  std::vector<Source> sources;
+  std::string framework;  // hf-trainer, trl, axolotl, lightning, torch, ... or empty
+  Regime regime;
+  std::int32_t ranks = 1;
+  std::int64_t planned_steps = 0;  // 0 = unknown
+  AxisMap axes;                    // how its axes relate, from what it logged
+  std::vector<Series> series;
+  std::vector<Event> events;
+  std::vector<Fact> facts;
+  std::vector<Artifact> artifacts;
+  BatchFingerprints batches;
+
+  // First series of that canonical signal (the one with most points when several carry it without labels), or null.
+  const Series* Find(std::string_view signal) const;
+  const Fact* FindFact(std::string_view key) const;
+  std::optional<double> FactNumber(std::string_view key) const;
+  // The planned end, and settings that count steps (max_steps, warmup_steps, save_steps): places on the axis of steps.
+  Position Planned() const { return planned_steps > 0 ? Position(Axis::kStep, planned_steps) : Position(); }
+  bool InRegime(std::string_view wanted) const { return regime.name == wanted && regime.confidence >= kRegimeKnown; }
+};
+
+}  // namespace vigil::model

@@ -1,0 +1,100 @@
+#include "report/sentence.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cmath>
+
+#include "base/base.h"
+#include "catalogue/catalogue.h"
+
+namespace vigil::report {
+namespace {
+
+// Rows are numbered by us when a file has no step: people know them as logged points.
+std::string_view Word(model::Axis axis) {
+  constexpr std::array<std::string_view, model::kAxisCount> kWords = {"step",  "token",  "sample",
+                                                                      "epoch", "second", "logged point"};
+  return kWords[static_cast<std::size_t>(axis)];
+}
+
+std::string Whole(double value) { return std::isfinite(value) ? fmt::format("{:.0f}", value) : FormatNumber(value); }
+
+std::string NumberText(const model::Quantity& quantity, std::string_view type) {
+  const bool countable = quantity.value >= 0 && quantity.value < 1e18;
+  if (type == "whole") return Whole(quantity.value);
+  if (type == "count")
+    return countable ? FormatCount(static_cast<std::uint64_t>(std::llround(quantity.value))) : Whole(quantity.value);
+  if (type == "percent") return fmt::format("{}%", FormatNumber(std::round(quantity.value * 1000) / 10));
+  if (type == "bytes" && countable) return FormatBytes(static_cast<std::uint64_t>(quantity.value));
+  if (type == "seconds") return fmt::format("{} s", FormatNumber(quantity.value));
+  return FormatNumber(quantity.value);
+}
+
+std::string NamesText(const model::Identifiers& names) {
+  std::vector<std::string> texts;
+  texts.reserve(names.size());
+  for (const model::Identifier& name : names) texts.push_back(name.text);
+  return Join(texts, ", ");
+}
+
+// What one place of a template is filled with. Clauses nest as deep as our own templates do.
+struct ArgumentText {
+  std::string_view type;
+
+  std::string operator()(const model::Quantity& value) const { return NumberText(value, type); }
+  std::string operator()(const model::Position& value) const { return PositionText(value); }
+  std::string operator()(const model::PositionRange& value) const { return RangeText(value); }
+  std::string operator()(const model::Extent& value) const { return ExtentText(value); }
+  std::string operator()(const model::Identifier& value) const { return value.text; }
+  std::string operator()(const model::Identifiers& value) const { return NamesText(value); }
+  std::string operator()(const model::Quote& value) const { return value.text; }
+  std::string operator()(const std::vector<model::Statement>& clauses) const {  // NOLINT(misc-no-recursion)
+    std::string text;
+    for (const model::Statement& clause : clauses) text += Sentence(clause);
+    return text;
+  }
+};
+
+std::string PlaceText(const model::Statement& statement, std::string_view place) {  // NOLINT(misc-no-recursion)
+  const std::size_t colon = place.find(':');
+  const std::string_view type = colon == std::string_view::npos ? std::string_view() : place.substr(colon + 1);
+  const model::Argument* argument = statement.Find(place.substr(0, colon));
+  if (argument == nullptr) return fmt::format("{{{}}}", place);
+  if (type != "s") return std::visit(ArgumentText{type}, argument->value);
+  const auto* quantity = std::get_if<model::Quantity>(&argument->value);
+  return quantity != nullptr && quantity->value == 1 ? "" : "s";
+}
+
+}  // namespace
+
+std::string PositionText(model::Position position) {
+  return position.known() ? fmt::format("{} {}", Word(position.axis()), position.value()) : std::string();
+}
+
+std::string RangeText(model::PositionRange range) {
+  const bool one = !range.last.known() || CompareOnAxis(range.first, range.last) != std::partial_ordering::less;
+  if (one || !range.first.known()) return PositionText(range.first);
+  return fmt::format("{}s {}-{}", Word(range.first.axis()), range.first.value(), range.last.value());
+}
+
+std::string ExtentText(model::Extent extent) {
+  return fmt::format("{} {}{}", FormatNumber(extent.amount), Word(extent.axis), extent.amount == 1 ? "" : "s");
+}
+
+std::string Sentence(const model::Statement& statement) {  // NOLINT(misc-no-recursion)
+  const std::string_view text = catalogue::FindTemplate(statement.id);
+  if (text.empty()) return statement.id;
+  std::string sentence;
+  std::size_t copied = 0;
+  for (std::size_t open = text.find('{'); open != std::string_view::npos; open = text.find('{', copied)) {
+    const std::size_t close = text.find('}', open);
+    sentence += text.substr(copied, open - copied);
+    sentence += PlaceText(statement, text.substr(open + 1, close - open - 1));
+    copied = close + 1;
+  }
+  sentence += text.substr(copied);
+  return sentence;
+}
+
+}  // namespace vigil::report

@@ -1,0 +1,20 @@
+// Statements as sentences: the template of the catalogue, filled with the arguments. The only place that does it.
+#pragma once
+
+#include <string>
+
+#include "model/statement.h"
+
+namespace vigil::report {
+
+// The sentence, empty for an empty statement. A statement whose template does not exist gives its id: nothing is lost.
+std::string Sentence(const model::Statement& statement);
+
+// "step 412", "epoch 3", "logged point 7"; empty without a position.
+std::string PositionText(model::Position position);
+// "steps 398-411", "step 412" when both ends are one.
+std::string RangeText(model::PositionRange range);
+// "10 steps", "1 epoch".
+std::string ExtentText(model::Extent extent);
+
+}  // namespace vigil::report

@@ -1,0 +1,3 @@
+#include "model/position.h"
+
+bool Earlier(vigil::model::StepAt a, vigil::model::EpochAt b) { return a < b; }

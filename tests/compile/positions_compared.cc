@@ -1,0 +1,3 @@
+#include "model/position.h"
+
+bool Earlier(vigil::model::Position a, vigil::model::Position b) { return a < b; }
