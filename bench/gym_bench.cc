@@ -6,6 +6,7 @@
 
 #include "gym/data.h"
 #include "gym/optimizer.h"
+#include "platform/process.h"
 #include "support.h"
 
 namespace vigil::bench {

@@ -11,6 +11,7 @@
 
 #include "import/import.h"
 #include "journal/journal.h"
+#include "platform/clock.h"
 #include "record/record.h"
 #include "support.h"
 

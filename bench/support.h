@@ -19,7 +19,7 @@
 #include <string_view>
 
 #include "base/base.h"
-#include "platform/platform.h"
+#include "platform/files.h"
 
 namespace vigil::bench {
 

@@ -8,7 +8,7 @@
 #include "import/import.h"
 #include "model/model.h"
 #include "pipeline.h"
-#include "platform/platform.h"
+#include "platform/files.h"
 
 namespace vigil::app {
 namespace {

@@ -7,7 +7,8 @@
 #include "detect/detect.h"
 #include "diagnose/diagnose.h"
 #include "journal/journal.h"
-#include "platform/platform.h"
+#include "journal/mover.h"
+#include "platform/files.h"
 #include "report/report.h"
 
 namespace vigil::app {

@@ -13,6 +13,7 @@
 
 #include "import/import.h"
 #include "journal/journal.h"
+#include "journal/mover.h"
 
 namespace {
 

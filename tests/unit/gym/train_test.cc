@@ -9,7 +9,7 @@
 #include "gym/safetensors.h"
 #include "import/import.h"
 #include "model/model.h"
-#include "platform/platform.h"
+#include "platform/process.h"
 #include "support.h"
 
 namespace vigil::gym {

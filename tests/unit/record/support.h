@@ -10,6 +10,7 @@
 #include <string>
 
 #include "import/import.h"
+#include "journal/mover.h"
 #include "record/record.h"
 
 namespace vigil::record {
