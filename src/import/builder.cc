@@ -5,7 +5,7 @@
 
 #include "catalogue/catalogue.h"
 #include "import/import.h"
-#include "platform/platform.h"
+#include "platform/process.h"
 
 namespace vigil::import {
 namespace {

@@ -8,7 +8,7 @@
 #include "import/join/place.h"
 #include "import/not_yet.h"
 #include "import/read.h"
-#include "platform/platform.h"
+#include "platform/files.h"
 
 namespace vigil::import {
 namespace {

@@ -12,7 +12,8 @@
 #include "import/import.h"
 #include "import/join/place.h"
 #include "import/read.h"
-#include "platform/platform.h"
+#include "platform/clock.h"
+#include "platform/files.h"
 
 namespace vigil::import {
 namespace {

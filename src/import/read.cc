@@ -9,6 +9,7 @@
 #include "import/join/place.h"
 #include "import/not_yet.h"
 #include "import/tar/tar.h"
+#include "platform/files.h"
 
 namespace vigil::import {
 namespace {

@@ -11,7 +11,7 @@
 
 #include "import/import.h"
 #include "journal/journal.h"
-#include "platform/platform.h"
+#include "platform/process.h"
 
 namespace vigil::import {
 namespace {

@@ -14,6 +14,7 @@
 
 #include "import/follow/followed_file.h"
 #include "import/import.h"
+#include "platform/files.h"
 #include "scratch.h"
 #include "tfevents_writer.h"
 

@@ -12,7 +12,7 @@
 
 #include "base/base.h"
 #include "import/import.h"
-#include "platform/platform.h"
+#include "platform/files.h"
 
 namespace vigil::import {
 namespace {

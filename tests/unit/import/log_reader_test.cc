@@ -8,7 +8,6 @@
 
 #include "import/log/log.h"
 #include "log_support.h"
-#include "platform/platform.h"
 
 namespace vigil::import::log {
 namespace {
