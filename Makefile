@@ -42,7 +42,7 @@ format: install-lint ## rewrite the sources in the house format
 
 bench: install-build ## run the benchmarks
 	@tools/install-deps.sh bench
-	@tools/build.sh bench benchmarks
+	@tools/build.sh release vigil benchmarks
 	@tools/bench.sh
 
 fuzz: install-build install-lint ## fuzz each reader for FUZZ_SECONDS (60) from its corpus

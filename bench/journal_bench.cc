@@ -12,6 +12,7 @@
 #include "formats/formats.h"
 #include "ingest/ingest.h"
 #include "journal/journal.h"
+#include "platform/clock.h"
 #include "record/record.h"
 #include "support.h"
 
@@ -126,35 +127,28 @@ std::size_t Zstd(const std::string& raw) {
   return ZSTD_compress(packed.data(), packed.size(), raw.data(), raw.size(), 3);
 }
 
-void PrintSize(std::string_view what, std::size_t bytes, double samples, std::size_t ours) {
-  fmt::print("  {:<52} {:>8.2f} bytes/sample  {:>6.1f}x\n", what, static_cast<double>(bytes) / samples,
-             static_cast<double>(bytes) / static_cast<double>(ours));
+void PrintSize(const Bench& bench, std::string_view what, std::size_t bytes, double samples, std::size_t ours) {
+  bench.Print("  {:<52} {:>8.2f} bytes/sample  {:>6.1f}x\n", what, static_cast<double>(bytes) / samples,
+              static_cast<double>(bytes) / static_cast<double>(ours));
 }
 
 // The file that tensorboard's writer makes of the same samples: as many as Python can write in a few seconds.
-void CompareTensorBoard(std::span<const Row> all) {
+void CompareTensorBoard(Bench& bench, std::span<const Row> all) {
   const auto rows = all.first(std::min<std::size_t>(all.size(), 20'000));
   const TemporaryFile samples("samples", ByRows(rows));
   const std::string folder = samples.path() + "_events";
-  std::string command = fmt::format(
-      "'{0}/bench/peers/install.sh' 2>&1 && '{0}/build/peers/bin/python' '{0}/bench/peers/tensorboard_writer.py' '{1}' "
-      "'{2}'",
-      VIGIL_SOURCE_DIR, samples.path(), folder);
-  for (const std::string_view name : kNames) command += fmt::format(" '{}'", name);
-  std::fflush(stdout);
-  const std::unique_ptr<FILE, int (*)(FILE*)> pipe(::popen((command + " 2>/dev/null").c_str(), "r"), ::pclose);
-  std::array<char, 512> line = {};
-  const bool told = pipe && std::fgets(line.data(), line.size(), pipe.get()) != nullptr;
-  const auto words = Split(Trim(line.data()), '\t');
-  const auto bytes = told && words.size() == 2 ? ParseNumber(words[0]) : std::nullopt;
-  if (bytes) {
+  std::string arguments = fmt::format("'{}' '{}'", samples.path(), folder);
+  for (const std::string_view name : kNames) arguments += fmt::format(" '{}'", name);
+  for (const std::string& line : RunPeer(bench, "tensorboard_writer.py", arguments)) {
+    const auto words = Split(line, '\t');
+    const auto bytes = words.size() == 2 ? ParseNumber(words[0]) : std::nullopt;
+    bench.Check(bytes.has_value(), "tensorboard_writer.py printed: {}", line);
+    if (!bytes) continue;
     const double count = static_cast<double>(rows.size() * kSeries);
     const std::size_t ours = MakeJournal(rows, 2000).size();
-    PrintSize(fmt::format("event file by tensorboard, first {} steps", rows.size()), static_cast<std::size_t>(*bytes),
-              count, ours);
-    PrintSize("journal of these", ours, count, ours);
-  } else {
-    fmt::print("  peer not run: {}\n", Trim(line.data()));
+    PrintSize(bench, fmt::format("event file by tensorboard, first {} steps", rows.size()),
+              static_cast<std::size_t>(*bytes), count, ours);
+    PrintSize(bench, "journal of these", ours, count, ours);
   }
   std::filesystem::remove_all(folder);
 }
@@ -195,7 +189,7 @@ void WriteAll(int file, std::string_view bytes) {
 
 struct Recorded {
   double seconds = 0;
-  std::uint64_t lost = 0;
+  std::uint64_t dropped = 0;
 };
 
 // The whole way: record calls, ring, the recorder's thread, a file on disk. Flushed whenever the ring may be half full,
@@ -225,47 +219,42 @@ Recorded ThroughRecorder(std::span<const Row> rows) {
   static_cast<void>(record::GetStatus(run, status));
   static_cast<void>(record::Close(run, 0));
   recorded.seconds = WallSeconds() - before;
-  recorded.lost = status.lost_records;
+  recorded.dropped = status.lost_records;
   std::filesystem::remove_all(folder);
   return recorded;
 }
 
-int Main() {
-  constexpr std::int64_t kSteps = 200'000;
-  const auto rows = MakeRows(kSteps);
-  const double samples = static_cast<double>(kSteps) * kSeries;
+void Main(Bench& bench) {
+  const std::int64_t steps = bench.Size<std::int64_t>(200'000, 2'000);
+  const auto rows = MakeRows(steps);
+  const double samples = static_cast<double>(steps) * kSeries;
   const std::string raw = ByRows(rows);
   std::string journal;
-  const double pack = BestSeconds(3, [&] { journal = MakeJournal(rows, 2000); });
-  fmt::print("{} steps of {} series\n", kSteps, kSeries);
-  PrintSize("journal, full blocks", journal.size(), samples, journal.size());
+  const double pack = BestSeconds(bench.Repeats(3), [&] { journal = MakeJournal(rows, 2000); });
+  bench.Print("{} steps of {} series\n", steps, kSeries);
+  PrintSize(bench, "journal, full blocks", journal.size(), samples, journal.size());
   for (const std::size_t block : {100U, 4U, 1U})
-    PrintSize(fmt::format("journal, {} steps a block", block), MakeJournal(rows, block).size(), samples,
+    PrintSize(bench, fmt::format("journal, {} steps a block", block), MakeJournal(rows, block).size(), samples,
               journal.size());
-  PrintSize("step, time and value as they are", raw.size(), samples, journal.size());
-  PrintSize("the same with zstd, sample by sample", Zstd(raw), samples, journal.size());
-  PrintSize("the same with zstd, column by column", Zstd(ByColumns(rows)), samples, journal.size());
-  PrintSize("one table with zstd: step and time once a row", Zstd(AsTable(rows)), samples, journal.size());
-  CompareTensorBoard(rows);
+  PrintSize(bench, "step, time and value as they are", raw.size(), samples, journal.size());
+  PrintSize(bench, "the same with zstd, sample by sample", Zstd(raw), samples, journal.size());
+  PrintSize(bench, "the same with zstd, column by column", Zstd(ByColumns(rows)), samples, journal.size());
+  PrintSize(bench, "one table with zstd: step and time once a row", Zstd(AsTable(rows)), samples, journal.size());
+  CompareTensorBoard(bench, rows);
 
   const TemporaryFile file("rank-0.vigil", journal);
   std::size_t points = 0;
-  const double read = BestSeconds(5, [&] {
-    points = 0;
-    const auto run = formats::ReadFile(file.path());
-    for (const model::Series& series : run->series) points += series.size();
+  const double read = BestSeconds(bench.Repeats(5), [&] { points = PointsOf(formats::ReadFile(file.path())); });
+  bench.Check(points == static_cast<std::size_t>(samples), "read {} of {} samples", points, samples);
+  const Times write = ToDisk(bench.Repeats(7), [&](int to) {
+    PackJournal(rows, 2000, [&](const std::string& bytes) { WriteAll(to, bytes); });
   });
-  if (points != static_cast<std::size_t>(samples)) {
-    fmt::print("  FAILED: read {} of {} samples\n", points, samples);
-    return 1;
-  }
-  const Times write =
-      ToDisk(7, [&](int to) { PackJournal(rows, 2000, [&](const std::string& bytes) { WriteAll(to, bytes); }); });
-  const Times write_raw = ToDisk(7, [&](int to) { WriteAll(to, raw); });
+  const Times write_raw = ToDisk(bench.Repeats(7), [&](int to) { WriteAll(to, raw); });
   const Recorded recorded = ThroughRecorder(rows);
+  bench.Check(recorded.seconds > 0 && recorded.dropped == 0, "{} records were dropped", recorded.dropped);
   const auto print = [&](std::string_view what, double seconds, std::string_view how) {
-    fmt::print("  {:<28} {:>6.2f} GB/s of raw samples  {:>6.1f} ns/sample, {}\n", what,
-               static_cast<double>(raw.size()) / seconds * 1e-9, seconds * 1e9 / samples, how);
+    bench.Print("  {:<28} {:>6.2f} GB/s of raw samples  {:>6.1f} ns/sample, {}\n", what,
+                static_cast<double>(raw.size()) / seconds * 1e-9, seconds * 1e9 / samples, how);
   };
   print("packing", pack, "in memory, processor time");
   print("writing", write.processor_s, "packed and written to a file on disk, processor time");
@@ -273,12 +262,11 @@ int Main() {
   print("raw samples", write_raw.processor_s, "written as they are, processor time");
   print("raw samples", write_raw.wall_s, "the same with the wait for the disk, wall time");
   print("recording", recorded.seconds,
-        fmt::format("record calls to a closed journal on disk, wall time, {} lost", recorded.lost));
+        fmt::format("record calls to a closed journal on disk, wall time, {} dropped", recorded.dropped));
   print("reading", read, "file to columns, checksums on, processor time");
-  return 0;
 }
 
 }  // namespace
 }  // namespace vigil::bench
 
-int main() { return vigil::bench::Main(); }
+int main(int argc, char** argv) { return vigil::bench::RunBench(argc, argv, vigil::bench::Main); }

@@ -84,12 +84,6 @@ std::string MakeVerlLines(std::size_t rows) {
   return text;
 }
 
-std::size_t Points(const Result<model::Run>& part) {
-  std::size_t points = 0;
-  for (const model::Series& series : part->series) points += series.size();
-  return points;
-}
-
 // ---- peers that take the text apart and add the numbers up, no more
 
 struct Adder : rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Adder> {
@@ -100,11 +94,11 @@ struct Adder : rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Adder> {
   }
 };
 
-double RapidJsonSeconds(const std::string& text) {
+double RapidJsonSeconds(const Bench& bench, const std::string& text) {
   constexpr unsigned kFlags = rapidjson::kParseNanAndInfFlag | rapidjson::kParseIterativeFlag |
                               rapidjson::kParseFullPrecisionFlag | rapidjson::kParseStopWhenDoneFlag;
   Adder adder;
-  return BestSeconds(5, [&] {
+  return BestSeconds(bench.Repeats(5), [&] {
     rapidjson::Reader reader;
     rapidjson::StringStream stream(text.c_str());
     while (stream.Peek() != '\0' && !reader.Parse<kFlags>(stream, adder).IsError()) {
@@ -122,19 +116,19 @@ double AddUp(simdjson::ondemand::object object) {
   return sum;
 }
 
-double SimdjsonStateSeconds(const std::string& text) {
+double SimdjsonStateSeconds(const Bench& bench, const std::string& text) {
   const simdjson::padded_string padded(text);
   simdjson::ondemand::parser parser;
   double sum = 0;
-  return BestSeconds(5, [&] {
+  return BestSeconds(bench.Repeats(5), [&] {
     simdjson::ondemand::document document = parser.iterate(padded);
     for (auto entry : document["log_history"].get_array()) sum += AddUp(entry.get_object());
   });
 }
 
-double ScannerSeconds(const std::string& text) {
+double ScannerSeconds(const Bench& bench, const std::string& text) {
   double sum = 0;
-  return BestSeconds(5, [&] {
+  return BestSeconds(bench.Repeats(5), [&] {
     std::string_view rest = text;
     while (!rest.empty()) {
       codec::JsonScanner scanner(rest);
@@ -146,32 +140,35 @@ double ScannerSeconds(const std::string& text) {
   });
 }
 
-void Measure(std::string_view title, const std::string& name, const std::string& text) {
+void Measure(Bench& bench, std::string_view title, const std::string& name, const std::string& text,
+             std::size_t expected) {
   const TemporaryFile file(name, text);
   std::size_t points = 0;
-  const double seconds = BestSeconds(7, [&] { points = Points(formats::ReadFile(file.path())); });
-  fmt::print("{}: {:.0f} MB, {} points\n", title, Megabytes(text.size()), points);
-  PrintRate("vigil, from file to series", text.size(), seconds, points, "point");
+  const double seconds = BestSeconds(bench.Repeats(7), [&] { points = PointsOf(formats::ReadFile(file.path())); });
+  bench.Check(points == expected, "{}: read {} of {} values", title, points, expected);
+  bench.Print("{}: {:.0f} MB, {} points\n", title, Megabytes(text.size()), points);
+  bench.PrintRate("vigil, from file to series", text.size(), seconds, points, "point");
   const double rate = static_cast<double>(text.size()) / seconds;
-  fmt::print("  {:<44} {:>9.2f} of the budget of {:.0f} MB/s\n", "", rate / kBudgetBytesPerSecond,
-             kBudgetBytesPerSecond * 1e-6);
-  const Limits limits = MeasureLimits(file.path(), text);
-  fmt::print("  {:<44} {:>9.1f} times its time\n", "against reading the file alone", seconds / limits.read_seconds);
-  PrintRate("vigil's scanner alone", text.size(), ScannerSeconds(text), points, "point");
-  PrintRate("RapidJSON alone", text.size(), RapidJsonSeconds(text), points, "point");
-  if (name.ends_with(".json")) PrintRate("simdjson alone", text.size(), SimdjsonStateSeconds(text), points, "point");
-  ComparePeer("python_json.py", file.path(), text.size(), seconds / static_cast<double>(text.size()));
+  bench.Print("  {:<44} {:>9.2f} of the budget of {:.0f} MB/s\n", "", rate / kBudgetBytesPerSecond,
+              kBudgetBytesPerSecond * 1e-6);
+  const Limits limits = MeasureLimits(bench, file.path(), text);
+  bench.Print("  {:<44} {:>9.1f} times its time\n", "against reading the file alone", seconds / limits.read_seconds);
+  bench.PrintRate("vigil's scanner alone", text.size(), ScannerSeconds(bench, text), points, "point");
+  bench.PrintRate("RapidJSON alone", text.size(), RapidJsonSeconds(bench, text), points, "point");
+  if (name.ends_with(".json"))
+    bench.PrintRate("simdjson alone", text.size(), SimdjsonStateSeconds(bench, text), points, "point");
+  ComparePeer(bench, "python_json.py", file.path(), text.size(), seconds / static_cast<double>(text.size()));
 }
 
-int Main() {
-  Measure("trainer state", "trainer_state.json", MakeState(400'000));
-  Measure("JSON lines, dense", "dense.jsonl", MakeDenseLines(400'000));
-  Measure("JSON lines of LLaMA-Factory", "trainer_log.jsonl", MakeLlamaFactoryLines(200'000));
-  Measure("JSON lines of verl", "verl.jsonl", MakeVerlLines(40'000));
-  return 0;
+void Main(Bench& bench) {
+  const std::size_t rows = bench.Size<std::size_t>(400'000, 400);
+  Measure(bench, "trainer state", "trainer_state.json", MakeState(rows), rows * 4);
+  Measure(bench, "JSON lines, dense", "dense.jsonl", MakeDenseLines(rows), rows * 4);
+  Measure(bench, "JSON lines of LLaMA-Factory", "trainer_log.jsonl", MakeLlamaFactoryLines(rows / 2), rows / 2 * 5);
+  Measure(bench, "JSON lines of verl", "verl.jsonl", MakeVerlLines(rows / 10), rows / 10 * 30);
 }
 
 }  // namespace
 }  // namespace vigil::bench
 
-int main() { return vigil::bench::Main(); }
+int main(int argc, char** argv) { return vigil::bench::RunBench(argc, argv, vigil::bench::Main); }

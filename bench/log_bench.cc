@@ -2,15 +2,13 @@
 // and logs in which nothing but error messages is looked for, without and with the words that those are made of.
 #include <random>
 
+#include "formats/formats.h"
 #include "ingest/ingest.h"
 #include "support.h"
 #include "textlog/log_reader.h"
-#include "textlog/textlog.h"
 
 namespace vigil::bench {
 namespace {
-
-constexpr std::size_t kBytes = std::size_t{64} << 20U;
 
 // Loss and norm of a step, noisy and falling.
 struct Noise {
@@ -18,19 +16,19 @@ struct Noise {
   double operator()() { return static_cast<double>(random() % 1000) * 1e-3; }
 };
 
-std::string PlainLoop() {
+std::string PlainLoop(std::size_t bytes) {
   std::string text;
   Noise noise;
-  for (int step = 1; text.size() < kBytes; ++step)
+  for (int step = 1; text.size() < bytes; ++step)
     text += fmt::format("step {} | loss {:.4f} | grad_norm {:.2f} | lr {:.1e} | {} tok/s\n", step, 2 + noise(),
                         0.5 + noise(), 3e-4, 20000 + step % 777);
   return text;
 }
 
-std::string Megatron() {
+std::string Megatron(std::size_t bytes) {
   std::string text;
   Noise noise;
-  for (int step = 1; text.size() < kBytes; ++step)
+  for (int step = 1; text.size() < bytes; ++step)
     text += fmt::format(
         " [2026-08-22 15:22:22] iteration {:8d}/  250000 | consumed samples: {:12d} | elapsed time per iteration (ms): "
         "{:.1f} | learning rate: {:.6E} | global batch size:     8 | lm loss: {:.6E} | loss scale: 1.0 | grad norm: "
@@ -40,11 +38,11 @@ std::string Megatron() {
   return text;
 }
 
-std::string HfTrainer() {
+std::string HfTrainer(std::size_t bytes) {
   std::string text;
   Noise noise;
   constexpr int kTotal = 1000000;
-  for (int step = 1; text.size() < kBytes && step < kTotal; ++step) {
+  for (int step = 1; text.size() < bytes && step < kTotal; ++step) {
     const std::string bar = fmt::format("\r {:2d}%|\u2588\u2588\u258c       | {}/{} [25:49<45:20,  4.62it/s]",
                                         step * 100 / kTotal, step, kTotal);
     text += bar;
@@ -58,10 +56,10 @@ std::string HfTrainer() {
 }
 
 // Coloured, as on a terminal, and of several ranks in turns.
-std::string Torchtitan() {
+std::string Torchtitan(std::size_t bytes) {
   std::string text;
   Noise noise;
-  for (int i = 8; text.size() < kBytes; ++i)
+  for (int i = 8; text.size() < bytes; ++i)
     text += fmt::format(
         "[rank{}]:[titan] 2026-05-22 18:51:59,{:03d} - root - INFO - \x1b[31mstep: {:2d}  \x1b[32mloss: {:7.4f}  "
         "\x1b[38;2;180;60;0mgrad_norm: {:7.4f}  \x1b[38;2;54;234;195mmemory: {:5.2f}GiB(64.99%)  \x1b[34mtps: "
@@ -71,9 +69,9 @@ std::string Torchtitan() {
   return text;
 }
 
-std::string RankLogs() {
+std::string RankLogs(std::size_t bytes) {
   std::string text;
-  for (int i = 0; text.size() < kBytes; ++i) {
+  for (int i = 0; text.size() < bytes; ++i) {
     text += fmt::format(
         "[rank{}]:[titan] 2026-05-22 18:51:59,{:03d} - root - INFO - Swapped layers.{}.weight to "
         "MXFP8TrainingWeightWrapperTensor\n",
@@ -86,9 +84,9 @@ std::string RankLogs() {
 }
 
 // Lines of a healthy cluster, every one with words that error messages are made of.
-std::string Warnings() {
+std::string Warnings(std::size_t bytes) {
   std::string text;
-  for (int i = 0; text.size() < kBytes; ++i) {
+  for (int i = 0; text.size() < bytes; ++i) {
     text += fmt::format("WARNING: request {} failed, connection to worker {} had error {}, timeout in {} s\n", i,
                         i % 64, i % 17, i % 30);
     text += fmt::format("[W{:04d} socket.cpp:663] peer {} is not ready: invalid state, should exit after signal {}\n",
@@ -111,12 +109,18 @@ std::size_t CountNewlines(std::string_view text) {
   return count;
 }
 
-void Measure(std::string_view what, const std::string& text) {
+// What a log must give: at least that many points a line, or that many events in all.
+struct Expected {
+  double points_per_line = 0;
+  std::size_t events = 0;
+};
+
+void Measure(Bench& bench, std::string_view what, const std::string& text, const Expected& expected) {
   std::size_t lines = 0;
-  const double newlines = BestSeconds(5, [&] { lines = CountNewlines(text); });
+  const double newlines = BestSeconds(bench.Repeats(5), [&] { lines = CountNewlines(text); });
   std::size_t points = 0;
   std::size_t events = 0;
-  const double reading = BestSeconds(5, [&] {
+  const double reading = BestSeconds(bench.Repeats(5), [&] {
     ingest::PartBuilder builder("train.log", "log-text");
     textlog::LogReader reader(builder);
     constexpr std::size_t kPiece = std::size_t{512} << 10U;
@@ -128,23 +132,27 @@ void Measure(std::string_view what, const std::string& text) {
     for (const model::Series& series : builder.part().series) points += series.size();
     events = builder.part().events.size();
   });
-  fmt::print("{}: {} lines, {} points, {} events\n", what, FormatCount(lines), FormatCount(points),
-             FormatCount(events));
-  PrintRate("vigil", text.size(), reading, lines, "line");
-  PrintRate("finding newlines (memchr)", text.size(), newlines, lines, "line");
-  fmt::print("  {:<44} {:>9.1f} times the time of finding newlines\n", "", reading / newlines);
+  bench.Check(static_cast<double>(points) >= expected.points_per_line * static_cast<double>(lines),
+              "{}: {} points of {} lines", what, points, lines);
+  bench.Check(events >= expected.events, "{}: {} events, at least {} are there", what, events, expected.events);
+  bench.Print("{}: {} lines, {} points, {} events\n", what, FormatCount(lines), FormatCount(points),
+              FormatCount(events));
+  bench.PrintRate("vigil", text.size(), reading, lines, "line");
+  bench.PrintRate("finding newlines (memchr)", text.size(), newlines, lines, "line");
+  bench.Print("  {:<44} {:>9.1f} times the time of finding newlines\n", "", reading / newlines);
+}
+
+void Main(Bench& bench) {
+  const std::size_t bytes = std::size_t{bench.Size(64U, 4U)} << 20U;
+  Measure(bench, "plain loop, a metric line per step", PlainLoop(bytes), {3.9, 0});
+  Measure(bench, "Megatron lines", Megatron(bytes), {5, 0});
+  Measure(bench, "torchtitan, coloured lines of four ranks", Torchtitan(bytes), {4, 0});
+  Measure(bench, "HF Trainer, dictionaries between bars", HfTrainer(bytes), {3, 0});
+  Measure(bench, "rank logs without metrics", RankLogs(bytes), {0, 1});
+  Measure(bench, "warnings of error messages' words", Warnings(bytes), {0, 1});
 }
 
 }  // namespace
 }  // namespace vigil::bench
 
-int main() {
-  using namespace vigil::bench;
-  Measure("plain loop, a metric line per step", PlainLoop());
-  Measure("Megatron lines", Megatron());
-  Measure("torchtitan, coloured lines of four ranks", Torchtitan());
-  Measure("HF Trainer, dictionaries between bars", HfTrainer());
-  Measure("rank logs without metrics", RankLogs());
-  Measure("warnings of error messages' words", Warnings());
-  return 0;
-}
+int main(int argc, char** argv) { return vigil::bench::RunBench(argc, argv, vigil::bench::Main); }

@@ -4,15 +4,14 @@
 
 #include <cstdint>
 
+#include "formats/formats.h"
 #include "ingest/ingest.h"
 #include "support.h"
 #include "textlog/log_reader.h"
-#include "textlog/textlog.h"
 
 namespace vigil::bench {
 namespace {
 
-constexpr std::uint64_t kBytes = std::uint64_t{10'000} * 1'000'000;
 constexpr double kLimitMegabytes = 300;
 
 double PeakMegabytes() {
@@ -30,29 +29,37 @@ void MakePiece(std::int64_t& step, std::string& text) {
   }
 }
 
-int Main() {
+void Main(Bench& bench) {
+  const std::uint64_t wanted = bench.Size<std::uint64_t>(10'000'000'000, 20'000'000);
   ingest::PartBuilder builder("train.log", "log-text");
   textlog::LogReader reader(builder);
   std::uint64_t bytes = 0;
   std::int64_t step = 1;
   std::string text;
-  while (bytes < kBytes) {
+  while (bytes < wanted) {
     const std::size_t before = text.size();
     MakePiece(step, text);
     bytes += text.size() - before;
-    const std::size_t taken = reader.Consume(text, bytes >= kBytes);
+    const std::size_t taken = reader.Consume(text, bytes >= wanted);
     text.erase(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(taken));
   }
   std::size_t points = 0;
-  for (const model::Series& series : builder.part().series) points += series.size();
+  for (const model::Series& series : builder.part().series) {
+    points += series.size();
+    // Thinning may drop points, never the end of the log.
+    const std::int64_t stride = (step - 1) / static_cast<std::int64_t>(std::max<std::size_t>(series.size(), 1)) + 1;
+    bench.Check(series.size() > 0 && series.steps.back() + 2 * stride >= step - 1, "{} ends before the log does",
+                series.raw);
+  }
   const double peak = PeakMegabytes();
-  fmt::print("log of {:.1f} GB, {} lines: {} points kept\n", static_cast<double>(bytes) * 1e-9,
-             FormatCount(static_cast<std::uint64_t>(step - 1)), FormatCount(points));
-  fmt::print("  {:<44} {:>9.0f} MB   limit {:.0f} MB\n", "peak memory of the process", peak, kLimitMegabytes);
-  return peak <= kLimitMegabytes ? 0 : 1;
+  bench.Print("log of {:.1f} GB, {} lines: {} points kept\n", static_cast<double>(bytes) * 1e-9,
+              FormatCount(static_cast<std::uint64_t>(step - 1)), FormatCount(points));
+  bench.Print("  {:<44} {:>9.0f} MB   limit {:.0f} MB\n", "peak memory of the process", peak, kLimitMegabytes);
+  bench.Check(points > 0, "no points in a log of {} lines", step - 1);
+  bench.Check(peak <= kLimitMegabytes, "the process took {:.0f} MB, the limit is {:.0f}", peak, kLimitMegabytes);
 }
 
 }  // namespace
 }  // namespace vigil::bench
 
-int main() { return vigil::bench::Main(); }
+int main(int argc, char** argv) { return vigil::bench::RunBench(argc, argv, vigil::bench::Main); }

@@ -44,40 +44,37 @@ Cost RunOnce(const std::vector<std::string>& words) {
   return {wall.count(), seconds(used.ru_utime) + seconds(used.ru_stime)};
 }
 
-Cost Best(const std::vector<std::string>& words) {
-  constexpr int kRepeats = 20;
+Cost Best(const Bench& bench, const std::vector<std::string>& words) {
   Cost best;
-  for (int i = 0; i < kRepeats; ++i) {
+  for (int i = 0; i < bench.Repeats(20); ++i) {
     const Cost cost = RunOnce(words);
     best = {std::min(best.wall, cost.wall), std::min(best.cpu, cost.cpu)};
   }
   return best;
 }
 
-void Print(std::string_view what, const Cost& cost) {
-  fmt::print("  {:<44} {:>7.1f} ms   {:>7.1f} ms of processor\n", what, 1e3 * cost.wall, 1e3 * cost.cpu);
+void Print(const Bench& bench, std::string_view what, const Cost& cost) {
+  bench.Print("  {:<44} {:>7.1f} ms   {:>7.1f} ms of processor\n", what, 1e3 * cost.wall, 1e3 * cost.cpu);
 }
 
-int Main() {
+void Main(Bench& bench) {
   const std::string program = std::string(VIGIL_BINARY_DIR) + "/vigil";
   const std::string runs = std::string(VIGIL_SOURCE_DIR) + "/tests/fixtures/runs/";
   const std::string state = runs + "hf/healthy-cosine-s12/checkpoint-200/trainer_state.json";
-  fmt::print("the program on small folders, best of 20\n");
-  const Cost nothing = Best({"/bin/true"});
-  const Cost python = Best({"python3", "-c", "import json, sys; json.load(open(sys.argv[1]))", state});
-  Print("a program that does nothing", nothing);
-  Print("python3 reading one trainer state", python);
-  bool all_ran = true;
+  bench.Print("the program on small folders, best of 20\n");
+  const Cost nothing = Best(bench, {"/bin/true"});
+  const Cost python = Best(bench, {"python3", "-c", "import json, sys; json.load(open(sys.argv[1]))", state});
+  Print(bench, "a program that does nothing", nothing);
+  Print(bench, "python3 reading one trainer state", python);
   for (const char* run : {"hf/healthy-cosine-s12", "torch/lr-too-high-s12", "grpo/entropy-collapse-s5"}) {
-    const Cost cost = Best({program, "diagnose", runs + run});
-    all_ran = all_ran && std::isfinite(cost.wall);
-    Print(fmt::format("vigil diagnose {}", run), cost);
-    fmt::print("    {:.2g} of Python's start, {:.2g} of 50 ms\n", cost.wall / python.wall, cost.wall / 0.05);
+    const Cost cost = Best(bench, {program, "diagnose", runs + run});
+    bench.Check(std::isfinite(cost.wall), "vigil diagnose {} failed", run);
+    Print(bench, fmt::format("vigil diagnose {}", run), cost);
+    bench.Print("    {:.2g} of Python's start, {:.2g} of 50 ms\n", cost.wall / python.wall, cost.wall / 0.05);
   }
-  return all_ran ? 0 : 1;
 }
 
 }  // namespace
 }  // namespace vigil::bench
 
-int main() { return vigil::bench::Main(); }
+int main(int argc, char** argv) { return vigil::bench::RunBench(argc, argv, vigil::bench::Main); }

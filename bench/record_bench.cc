@@ -16,7 +16,6 @@ namespace vigil::bench {
 namespace {
 
 constexpr std::int64_t kScalars = 60'000;  // what a lane holds: nothing is lost while the clock runs
-constexpr int kRounds = 30;
 
 struct Recording {
   Recording() {
@@ -42,13 +41,13 @@ struct Recording {
   record::SeriesHandle series = 0;
 };
 
-void PrintNs(std::string_view what, double seconds, double scalars) {
-  fmt::print("  {:<52} {:>8.1f} ns/scalar\n", what, seconds * 1e9 / scalars);
+void PrintNs(const Bench& bench, std::string_view what, double seconds, double scalars) {
+  bench.Print("  {:<52} {:>8.1f} ns/scalar\n", what, seconds * 1e9 / scalars);
 }
 
-double OneThread(const Recording& recording) {
+double OneThread(const Recording& recording, int rounds) {
   double best = std::numeric_limits<double>::infinity();
-  for (int round = 0; round < kRounds; ++round) {
+  for (int round = 0; round < rounds; ++round) {
     static_cast<void>(record::Flush(recording.run, 10'000));
     const double seconds = BestSeconds(1, [&] {
       for (std::int64_t step = 0; step < kScalars; ++step)
@@ -57,6 +56,17 @@ double OneThread(const Recording& recording) {
     best = std::min(best, seconds);
   }
   return best;
+}
+
+// What was measured is recording: every scalar came into the journal.
+void CheckAllWritten(Bench& bench, const Recording& recording, int rounds) {
+  static_cast<void>(record::Flush(recording.run, 10'000));
+  record::RunStatus status;
+  const bool known = record::GetStatus(recording.run, status) == record::Code::kOk;
+  bench.Check(known && status.lost_records == 0, "{} records were dropped", status.lost_records);
+  const std::size_t points = PointsOf(formats::ReadFile(recording.folder + "/rank-0.vigil"));
+  const auto expected = static_cast<std::size_t>(rounds) * kScalars;
+  bench.Check(points == expected, "{} of {} scalars are in the journal", points, expected);
 }
 
 // Processor time of a call, when that many threads record at once: what sharing costs, whatever the number of cores.
@@ -76,37 +86,38 @@ double ManyThreads(const Recording& recording, int count) {
   return total / count / kEach;
 }
 
-int Main() {
+void Main(Bench& bench) {
   const Recording recording;
-  const double ours = OneThread(recording);
+  const int rounds = bench.Repeats(30);
+  const double ours = OneThread(recording, rounds);
+  CheckAllWritten(bench, recording, rounds);
   const std::size_t heap_before = ::mallinfo2().uordblks;
   for (std::int64_t step = 0; step < kScalars; ++step) static_cast<void>(record::Add(recording.series, step, 1));
   const std::size_t heap = ::mallinfo2().uordblks - heap_before;
   std::vector<std::pair<std::int64_t, double>> kept;
-  const double vector = BestSeconds(kRounds, [&] {
+  const double vector = BestSeconds(rounds, [&] {
     kept.clear();
     for (std::int64_t step = 0; step < kScalars; ++step) kept.emplace_back(step, static_cast<double>(step) * 0.1);
   });
   const std::unique_ptr<FILE, int (*)(FILE*)> file(std::tmpfile(), std::fclose);
-  const double lines = BestSeconds(5, [&] {
+  const double lines = BestSeconds(bench.Repeats(5), [&] {
     for (std::int64_t step = 0; step < kScalars; ++step)
       fmt::print(file.get(), "{{\"step\": {}, \"loss\": {}}}\n", step, static_cast<double>(step) * 0.1);
   });
-  fmt::print("one scalar, from the call to the shared memory (budget 30 ns)\n");
-  PrintNs("vigil, one thread", ours, kScalars);
+  bench.Print("one scalar, from the call to the shared memory (budget 30 ns)\n");
+  PrintNs(bench, "vigil, one thread", ours, kScalars);
   for (const int count : {2, 8, 62, 64}) {
-    fmt::print("  {:<52} {:>8.1f} ns/scalar\n", fmt::format("vigil, {} threads, processor time of one", count),
-               ManyThreads(recording, count) * 1e9);
+    bench.Print("  {:<52} {:>8.1f} ns/scalar\n", fmt::format("vigil, {} threads, processor time of one", count),
+                ManyThreads(recording, count) * 1e9);
   }
-  PrintNs("appending to a vector", vector, kScalars);
-  PrintNs("a buffered JSON line", lines, kScalars);
-  fmt::print("  heap grown by {} scalars: {} bytes; system calls and allocations are counted by record_test\n",
-             kScalars, heap);
-  fmt::print("  {:.1f} times the vector, {:.2f} of a JSON line\n", ours / vector, ours / lines);
-  return 0;
+  PrintNs(bench, "appending to a vector", vector, kScalars);
+  PrintNs(bench, "a buffered JSON line", lines, kScalars);
+  bench.Print("  heap grown by {} scalars: {} bytes; system calls and allocations are counted by record_test\n",
+              kScalars, heap);
+  bench.Print("  {:.1f} times the vector, {:.2f} of a JSON line\n", ours / vector, ours / lines);
 }
 
 }  // namespace
 }  // namespace vigil::bench
 
-int main() { return vigil::bench::Main(); }
+int main(int argc, char** argv) { return vigil::bench::RunBench(argc, argv, vigil::bench::Main); }

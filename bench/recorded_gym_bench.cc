@@ -4,13 +4,13 @@
 #include <filesystem>
 #include <vector>
 
+#include "formats/formats.h"
 #include "gym/gym.h"
+#include "ingest/ingest.h"
 #include "support.h"
 
 namespace vigil::bench {
 namespace {
-
-constexpr int kSteps = 101;
 
 double ProcessCpuSeconds() {
   timespec now = {};
@@ -18,8 +18,16 @@ double ProcessCpuSeconds() {
   return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
 }
 
+// The journal holds the loss of every step: what was measured was recorded.
+void CheckJournal(Bench& bench, const std::string& path, int steps) {
+  const auto run = formats::ReadFile(path);
+  std::size_t most = 0;
+  for (std::size_t i = 0; run && i < run->series.size(); ++i) most = std::max(most, run->series[i].size());
+  bench.Check(most == static_cast<std::size_t>(steps), "the journal has {} of {} steps", most, steps);
+}
+
 // Processor time of one run.
-double RunSeconds(gym::Options options, int steps, const std::string& folder) {
+double RunSeconds(Bench& bench, gym::Options options, int steps, const std::string& folder) {
   options.out = folder;
   options.steps = steps;
   options.threads = 1;
@@ -27,8 +35,9 @@ double RunSeconds(gym::Options options, int steps, const std::string& folder) {
   const double before = ProcessCpuSeconds();
   const auto summary = gym::Train(options, {});
   const double seconds = ProcessCpuSeconds() - before;
+  bench.Check(summary.has_value(), "a training failed: {}", summary ? "" : summary.error().Text());
+  if (options.journal) CheckJournal(bench, folder + "/rank-0.vigil", steps);
   std::filesystem::remove_all(folder);
-  if (!summary) fmt::print("  FAILED: {}\n", summary.error().Text());
   return seconds;
 }
 
@@ -47,34 +56,34 @@ constexpr Way kWays[] = {{"its log alone", false, false, 0},
 struct Cost {
   double start_s = std::numeric_limits<double>::infinity();  // a run of one step
   double whole_s = std::numeric_limits<double>::infinity();
-  double step_s() const { return (whole_s - start_s) / (kSteps - 1); }
+  double step_s(int steps) const { return (whole_s - start_s) / (steps - 1); }
 };
 
-int Main() {
-  constexpr int kTurns = 15;
+void Main(Bench& bench) {
+  const int turns = bench.Repeats(15);
+  const int steps = bench.Size(101, 11);
   const std::string folder = fmt::format("{}/bench_gym_{}", VIGIL_BINARY_DIR, ::getpid());  // /tmp may be memory
   std::array<Cost, std::size(kWays)> costs;
-  for (int turn = 0; turn < kTurns; ++turn) {
+  for (int turn = 0; turn < turns; ++turn) {
     for (std::size_t i = 0; i < std::size(kWays); ++i) {
       gym::Options options;
       options.metrics = kWays[i].metrics;
       options.journal = kWays[i].journal;
       options.stats_every = kWays[i].stats_every;
-      costs[i].start_s = std::min(costs[i].start_s, RunSeconds(options, 1, folder));
-      costs[i].whole_s = std::min(costs[i].whole_s, RunSeconds(options, kSteps, folder));
+      costs[i].start_s = std::min(costs[i].start_s, RunSeconds(bench, options, 1, folder));
+      costs[i].whole_s = std::min(costs[i].whole_s, RunSeconds(bench, options, steps, folder));
     }
   }
-  fmt::print("runs of the gym, default model, one thread, {} steps: {:.2f} ms a step (budget of recording 0.5%)\n",
-             kSteps, costs[0].step_s() * 1e3);
+  bench.Print("runs of the gym, default model, one thread, {} steps: {:.2f} ms a step (budget of recording 0.5%)\n",
+              steps, costs[0].step_s(steps) * 1e3);
   for (std::size_t i = 1; i < std::size(kWays); ++i) {
-    fmt::print("  {:<56} {:>+6.2f}% of a step, {:>+6.2f}% of the run, {:.1f} ms at its start and end\n", kWays[i].name,
-               100 * (costs[i].step_s() / costs[0].step_s() - 1), 100 * (costs[i].whole_s / costs[0].whole_s - 1),
-               (costs[i].start_s - costs[0].start_s) * 1e3);
+    bench.Print("  {:<56} {:>+6.2f}% of a step, {:>+6.2f}% of the run, {:.1f} ms at its start and end\n", kWays[i].name,
+                100 * (costs[i].step_s(steps) / costs[0].step_s(steps) - 1),
+                100 * (costs[i].whole_s / costs[0].whole_s - 1), (costs[i].start_s - costs[0].start_s) * 1e3);
   }
-  return 0;
 }
 
 }  // namespace
 }  // namespace vigil::bench
 
-int main() { return vigil::bench::Main(); }
+int main(int argc, char** argv) { return vigil::bench::RunBench(argc, argv, vigil::bench::Main); }

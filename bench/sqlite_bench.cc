@@ -8,14 +8,11 @@
 namespace vigil::bench {
 namespace {
 
-constexpr int kRuns = 20;
-constexpr int kSteps = 10'000;
-
 void Execute(sqlite3* database, const std::string& sql) {
   if (sqlite3_exec(database, sql.c_str(), nullptr, nullptr, nullptr) != SQLITE_OK) std::abort();
 }
 
-std::string MakeDatabase() {
+std::string MakeDatabase(int runs, int steps) {
   sqlite3* database = nullptr;
   if (sqlite3_open(":memory:", &database) != SQLITE_OK) std::abort();
   Execute(database, "CREATE TABLE runs (run_uuid TEXT PRIMARY KEY, name TEXT)");
@@ -23,12 +20,12 @@ std::string MakeDatabase() {
           "CREATE TABLE metrics (key TEXT, value REAL, timestamp INT, step INT, is_nan INT, run_uuid TEXT, PRIMARY KEY "
           "(key, timestamp, step, run_uuid, value, is_nan))");
   Execute(database, "BEGIN");
-  for (int run = 0; run < kRuns; ++run) {
+  for (int run = 0; run < runs; ++run) {
     const std::string id = fmt::format("{:032x}", run);
     Execute(database, fmt::format("INSERT INTO runs VALUES ('{}', 'run-{}')", id, run));
     Execute(database, fmt::format("WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < {}) INSERT "
                                   "INTO metrics SELECT 'train/loss', 3.0 / x, 1763200000000 + x, x, 0, '{}' FROM n",
-                                  kSteps, id));
+                                  steps, id));
   }
   Execute(database, "COMMIT");
   sqlite3_int64 size = 0;
@@ -57,25 +54,29 @@ std::size_t RowsBySqlite(const std::string& path) {
   return sum > 0 ? count : 0;
 }
 
+void Main(Bench& bench) {
+  const int runs = bench.Size(20, 3);
+  const int steps = bench.Size(10'000, 100);
+  const std::string image = MakeDatabase(runs, steps);
+  const TemporaryFile file("mlflow.db", image);
+  std::size_t points = 0;
+  const double ours = BestSeconds(bench.Repeats(5), [&] {
+    points = 0;
+    const auto read = formats::ReadRuns(file.path());
+    if (!read) return;
+    for (const auto& run : *read) points += run.series.front().size();
+  });
+  std::size_t rows = 0;
+  const double peer = BestSeconds(bench.Repeats(5), [&] { rows = RowsBySqlite(file.path()); });
+  const auto expected = static_cast<std::size_t>(runs * steps);
+  bench.Check(rows == expected, "SQLite gave {} of {} rows", rows, expected);
+  bench.Check(points == expected, "read {} of {} values", points, expected);
+  bench.Print("MLflow database, {} points, {:.1f} MB: {:.2f} M points/s; SQLite alone {:.2f} M rows/s; ratio {:.2f}\n",
+              points, Megabytes(image.size()), static_cast<double>(points) / ours * 1e-6,
+              static_cast<double>(rows) / peer * 1e-6, ours / peer);
+}
+
 }  // namespace
 }  // namespace vigil::bench
 
-int main() {
-  using namespace vigil::bench;
-  const std::string image = MakeDatabase();
-  const TemporaryFile file("mlflow.db", image);
-  std::size_t points = 0;
-  const double ours = BestSeconds(5, [&] {
-    points = 0;
-    const auto runs = vigil::formats::ReadRuns(file.path());
-    if (!runs) std::abort();
-    for (const auto& run : *runs) points += run.series.front().size();
-  });
-  std::size_t rows = 0;
-  const double peer = BestSeconds(5, [&] { rows = RowsBySqlite(file.path()); });
-  if (points != rows) std::abort();
-  fmt::print("MLflow database, {} points, {:.1f} MB: {:.2f} M points/s; SQLite alone {:.2f} M rows/s; ratio {:.2f}\n",
-             points, Megabytes(image.size()), static_cast<double>(points) / ours * 1e-6,
-             static_cast<double>(rows) / peer * 1e-6, ours / peer);
-  return 0;
-}
+int main(int argc, char** argv) { return vigil::bench::RunBench(argc, argv, vigil::bench::Main); }

@@ -64,40 +64,30 @@ std::string MakeFile(std::size_t records) {
   return out;
 }
 
-std::size_t Points(const Result<model::Run>& part) {
-  std::size_t points = 0;
-  for (const model::Series& series : part->series) points += series.size();
-  return points;
-}
-
-int Main() {
-  constexpr std::size_t kRecords = 4'000'000;
-  const std::string content = MakeFile(kRecords);
+void Main(Bench& bench) {
+  const std::size_t records = bench.Size<std::size_t>(4'000'000, 8'000);
+  const std::string content = MakeFile(records);
   const TemporaryFile file("events.out.tfevents.1", content);
-  fmt::print("event file of scalars: {} records, {:.0f} MB, {:.1f} bytes a record\n", kRecords,
-             Megabytes(content.size()), static_cast<double>(content.size()) / kRecords);
+  bench.Print("event file of scalars: {} records, {:.0f} MB, {:.1f} bytes a record\n", records,
+              Megabytes(content.size()), static_cast<double>(content.size()) / static_cast<double>(records));
   std::size_t points = 0;
-  const double seconds = BestSeconds(7, [&] { points = Points(formats::ReadFile(file.path())); });
-  if (points != kRecords) {
-    fmt::print("  FAILED: read {} of {} values\n", points, kRecords);
-    return 1;
-  }
-  const Limits limits = MeasureLimits(file.path(), content);
-  PrintRate("vigil, file to columns, both checksums", content.size(), seconds, kRecords, "record");
-  PrintRate("reading the bytes (page cache)", content.size(), limits.read_seconds, kRecords, "record");
-  PrintRate("copying the bytes (memcpy)", content.size(), limits.copy_seconds, kRecords, "record");
-  fmt::print("  {:.1f} times the time of reading, {:.1f} times that of copying\n", seconds / limits.read_seconds,
-             seconds / limits.copy_seconds);
+  const double seconds = BestSeconds(bench.Repeats(7), [&] { points = PointsOf(formats::ReadFile(file.path())); });
+  bench.Check(points == records, "read {} of {} values", points, records);
+  const Limits limits = MeasureLimits(bench, file.path(), content);
+  bench.PrintRate("vigil, file to columns, both checksums", content.size(), seconds, records, "record");
+  bench.PrintRate("reading the bytes (page cache)", content.size(), limits.read_seconds, records, "record");
+  bench.PrintRate("copying the bytes (memcpy)", content.size(), limits.copy_seconds, records, "record");
+  bench.Print("  {:.1f} times the time of reading, {:.1f} times that of copying\n", seconds / limits.read_seconds,
+              seconds / limits.copy_seconds);
   // The peer is a thousand times slower: it gets the beginning of the same file.
-  constexpr std::size_t kPeerRecords = 40'000;
-  const std::string peer_content = MakeFile(kPeerRecords);
+  const std::size_t peer_records = bench.Size<std::size_t>(40'000, 800);
+  const std::string peer_content = MakeFile(peer_records);
   const TemporaryFile peer_file("peer.tfevents.1", peer_content);
-  ComparePeer("tensorboard_loader.py", peer_file.path(), peer_content.size(),
+  ComparePeer(bench, "tensorboard_loader.py", peer_file.path(), peer_content.size(),
               seconds / static_cast<double>(content.size()));
-  return 0;
 }
 
 }  // namespace
 }  // namespace vigil::bench
 
-int main() { return vigil::bench::Main(); }
+int main(int argc, char** argv) { return vigil::bench::RunBench(argc, argv, vigil::bench::Main); }

@@ -27,42 +27,44 @@ void MakeRun(const std::filesystem::path& folder, int seed) {
   std::ofstream(folder / "config.json") << R"({"learning_rate": 0.0001, "max_steps": 400, "weight_decay": 0.1})";
 }
 
-double SecondsFor(int runs) {
+double SecondsFor(Bench& bench, int runs) {
   const std::filesystem::path root = fmt::format("/tmp/vigil_tree_bench_{}_{}", ::getpid(), runs);
   for (int i = 0; i < runs; ++i) MakeRun(root / fmt::format("group{}", i / 100) / fmt::format("run{}", i), i);
   std::size_t found = 0;
   const double seconds = BestSeconds(1, [&] { found = pipeline::ImportPaths({root.string()}).runs.size(); });
   std::filesystem::remove_all(root);
-  fmt::print("{:>6} runs of 3 files: {:.2f} s of processor time, {:.0f} us a run, {} runs found\n", runs, seconds,
-             seconds / runs * 1e6, found);
+  bench.Check(found == static_cast<std::size_t>(runs), "found {} of {} runs", found, runs);
+  bench.Print("{:>6} runs of 3 files: {:.2f} s of processor time, {:.0f} us a run, {} runs found\n", runs, seconds,
+              seconds / runs * 1e6, found);
   return seconds;
 }
 
 // What nothing can be had from costs a look at its name and size.
-void MeasureEmptyFiles() {
-  constexpr int kFolders = 50;
-  constexpr int kFiles = 1000;
+void MeasureEmptyFiles(Bench& bench) {
+  const int folders = bench.Size(50, 2);
+  const int files = bench.Size(1000, 100);
   const std::filesystem::path root = fmt::format("/tmp/vigil_tree_bench_{}_empty", ::getpid());
-  for (int folder = 0; folder < kFolders; ++folder) {
+  for (int folder = 0; folder < folders; ++folder) {
     std::filesystem::create_directories(root / std::to_string(folder));
-    for (int i = 0; i < kFiles; ++i) std::ofstream(root / std::to_string(folder) / fmt::format("{}.log", i)).flush();
+    for (int i = 0; i < files; ++i) std::ofstream(root / std::to_string(folder) / fmt::format("{}.log", i)).flush();
   }
   MakeRun(root / "run", 1);
   std::size_t found = 0;
   const double seconds = BestSeconds(1, [&] { found = pipeline::ImportPaths({root.string()}).runs.size(); });
   std::filesystem::remove_all(root);
-  fmt::print("{:>6} empty files and one run: {:.2f} s of processor time, {:.1f} us a file, {} run found\n",
-             kFolders * kFiles, seconds, seconds / (kFolders * kFiles) * 1e6, found);
+  bench.Check(found == 1, "found {} runs where one is", found);
+  bench.Print("{:>6} empty files and one run: {:.2f} s of processor time, {:.1f} us a file, {} run found\n",
+              folders * files, seconds, seconds / (folders * files) * 1e6, found);
+}
+
+void Main(Bench& bench) {
+  const double small = SecondsFor(bench, bench.Size(1000, 5));
+  const double large = SecondsFor(bench, bench.Size(10'000, 50));
+  bench.Print("ten times the runs: {:.1f} times the time\n", large / small);
+  MeasureEmptyFiles(bench);
 }
 
 }  // namespace
 }  // namespace vigil::bench
 
-int main() {
-  using namespace vigil::bench;
-  const double small = SecondsFor(1000);
-  const double large = SecondsFor(10'000);
-  fmt::print("ten times the runs: {:.1f} times the time\n", large / small);
-  MeasureEmptyFiles();
-  return 0;
-}
+int main(int argc, char** argv) { return vigil::bench::RunBench(argc, argv, vigil::bench::Main); }

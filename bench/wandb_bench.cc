@@ -9,6 +9,7 @@
 namespace vigil::bench {
 namespace {
 
+constexpr std::size_t kMetrics = 12;
 constexpr std::size_t kBlock = std::size_t{32} << 10U;
 
 void PutVarint(std::string& out, std::uint64_t value) {
@@ -63,8 +64,9 @@ std::string Row(int step) {
   std::string row = Item("_step", std::to_string(step)) + Item("_timestamp", fmt::format("{:.7e}", 1.79e9 + step)) +
                     Item("_runtime", fmt::format("{:.6f}", step * 0.25)) +
                     Item("train/global_step", std::to_string(step * 10));
-  for (int i = 0; i < 12; ++i)
-    row += Item(fmt::format("train/metric_{}", i), fmt::format("{:.16g}", 3.0 / (1 + 0.001 * step) + i));
+  for (std::size_t i = 0; i < kMetrics; ++i)
+    row += Item(fmt::format("train/metric_{}", i),
+                fmt::format("{:.16g}", 3.0 / (1 + 0.001 * step) + static_cast<double>(i)));
   return row;
 }
 
@@ -79,32 +81,30 @@ std::string MakeLog(bool with_summaries, int rows) {
   return log.bytes();
 }
 
-void Measure(const char* what, const std::string& bytes, int rows) {
+void Measure(Bench& bench, const char* what, const std::string& bytes, int rows) {
   const TemporaryFile file("wandb.wandb", bytes);
   std::size_t points = 0;
-  const double seconds = BestSeconds(5, [&] {
-    const auto run = formats::ReadFile(file.path());
-    points = 0;
-    for (const auto& series : run->series) points += series.size();
-  });
-  const double checksums = BestSeconds(5, [&] {
+  const double seconds = BestSeconds(bench.Repeats(5), [&] { points = PointsOf(formats::ReadFile(file.path())); });
+  const std::size_t expected = static_cast<std::size_t>(rows) * kMetrics;
+  bench.Check(points == expected, "{}: read {} of {} values", what, points, expected);
+  const double checksums = BestSeconds(bench.Repeats(5), [&] {
     volatile uLong crc = crc32(0, reinterpret_cast<const Bytef*>(bytes.data()), static_cast<uInt>(bytes.size()));
     static_cast<void>(crc);
   });
-  fmt::print("{}: {:.1f} MB, {} rows, {} points\n", what, Megabytes(bytes.size()), rows, points);
-  PrintRate("vigil, to series", bytes.size(), seconds, points, "point");
-  PrintRate("zlib's checksum of the bytes alone", bytes.size(), checksums, points, "point");
-  fmt::print("  budget of 300 MB/s: {:.2f} times\n", Megabytes(bytes.size()) / seconds / 300);
-  ComparePeer("wandb_reader.py", file.path(), bytes.size(), seconds / static_cast<double>(bytes.size()));
+  bench.Print("{}: {:.1f} MB, {} rows, {} points\n", what, Megabytes(bytes.size()), rows, points);
+  bench.PrintRate("vigil, to series", bytes.size(), seconds, points, "point");
+  bench.PrintRate("zlib's checksum of the bytes alone", bytes.size(), checksums, points, "point");
+  bench.Print("  budget of 300 MB/s: {:.2f} times\n", Megabytes(bytes.size()) / seconds / 300);
+  ComparePeer(bench, "wandb_reader.py", file.path(), bytes.size(), seconds / static_cast<double>(bytes.size()));
+}
+
+void Main(Bench& bench) {
+  const int rows = bench.Size(60'000, 500);
+  Measure(bench, "history and summaries", MakeLog(true, rows), rows);
+  Measure(bench, "history alone", MakeLog(false, rows), rows);
 }
 
 }  // namespace
 }  // namespace vigil::bench
 
-int main() {
-  using namespace vigil::bench;
-  constexpr int kRows = 60'000;
-  Measure("history and summaries", MakeLog(true, kRows), kRows);
-  Measure("history alone", MakeLog(false, kRows), kRows);
-  return 0;
-}
+int main(int argc, char** argv) { return vigil::bench::RunBench(argc, argv, vigil::bench::Main); }

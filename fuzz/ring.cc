@@ -1,5 +1,7 @@
 // Rings that killed processes left: words of a sound one are overwritten, three bytes for the place and one for a word
 // each, and it is emptied into its journal.
+#include "journal/ring.h"
+
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -7,6 +9,7 @@
 #include <string>
 
 #include "journal/journal.h"
+#include "journal/mover.h"
 
 namespace {
 

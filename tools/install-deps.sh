@@ -16,7 +16,7 @@ packages_of() {
       libvectorscan-dev libsimdjson-dev libhwy-dev libzstd-dev libxxhash-dev libsqlite3-dev zlib1g-dev \
       libyaml-cpp-dev ;;
     lint) echo clang-19 clang-tidy-19 clang-format-19 libclang-rt-19-dev lld-19 llvm-19 shellcheck ;;
-    bench) echo python3-venv libopenblas-dev ;;
+    bench) echo python3-venv libopenblas0 ;;
     python) echo python3 python3-venv ;;
     *)
       echo "install-deps: unknown group '$1'; groups: build lint bench python" >&2

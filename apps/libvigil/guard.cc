@@ -8,7 +8,8 @@
 #include <memory>
 #include <mutex>
 
-#include "platform/platform.h"
+#include "platform/files.h"
+#include "platform/recording.h"
 #include "support.h"
 
 using namespace vigil::capi;

@@ -3,7 +3,7 @@
 #include <cstdlib>
 
 #include "command.h"
-#include "platform/platform.h"
+#include "platform/terminal.h"
 
 namespace vigil::app {
 namespace {

@@ -8,7 +8,7 @@
 #include "ingest/ingest.h"
 #include "model/model.h"
 #include "pipeline/pipeline.h"
-#include "platform/platform.h"
+#include "platform/files.h"
 
 namespace vigil::app {
 namespace {

@@ -6,7 +6,8 @@
 #include <set>
 
 #include "ingest/ingest.h"
-#include "platform/platform.h"
+#include "platform/clock.h"
+#include "platform/files.h"
 #include "report/report.h"
 
 namespace vigil::app {

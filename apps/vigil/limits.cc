@@ -1,5 +1,5 @@
 #include "command.h"
-#include "platform/platform.h"
+#include "platform/files.h"
 
 namespace vigil::app {
 

@@ -6,7 +6,8 @@
 #include <memory>
 
 #include "command.h"
-#include "platform/platform.h"
+#include "platform/files.h"
+#include "platform/terminal.h"
 
 namespace vigil::app {
 namespace {

@@ -8,7 +8,9 @@
 #include "detect/detect.h"
 #include "ingest/ingest.h"
 #include "pipeline/pipeline.h"
-#include "platform/platform.h"
+#include "platform/clock.h"
+#include "platform/files.h"
+#include "platform/terminal.h"
 
 namespace vigil::app {
 namespace {

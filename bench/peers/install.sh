@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Makes build/peers, the Python environment of what benchmarks and checks compare with. Does nothing when it is there.
 # With `torch` it makes build/torch instead: PyTorch alone, which takes gigabytes and so is asked for by hand.
+# With `--check` it makes nothing, and fails when build/peers is not there.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
@@ -24,6 +25,7 @@ if [ "${1:-}" = torch ]; then
   make_env build/torch torch numpy
 else
   probe="tensorboard, pandas, wandb.sdk.internal.datastore, junitparser, sarif_pydantic, prometheus_client"
+  if [ "${1:-}" = --check ]; then exec build/peers/bin/python -c "import $probe"; fi
   # The last W&B whose package reads its own files in Python is older than what it writes with.
   make_env build/peers tensorboard pandas wandb==0.25.0 "setuptools<81" junitparser sarif-pydantic prometheus_client
 fi

@@ -4,7 +4,7 @@
 
 #include "gym/options.h"
 #include "gym/safetensors.h"
-#include "platform/platform.h"
+#include "platform/files.h"
 
 namespace vigil::gym {
 namespace {

@@ -7,7 +7,7 @@
 #include <numeric>
 
 #include "gym/text.h"
-#include "platform/platform.h"
+#include "platform/files.h"
 
 namespace vigil::gym {
 namespace {

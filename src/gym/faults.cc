@@ -7,7 +7,8 @@
 #include <limits>
 
 #include "gym/random.h"
-#include "platform/platform.h"
+#include "platform/clock.h"
+#include "platform/process.h"
 
 namespace vigil::gym {
 namespace {

@@ -6,6 +6,10 @@
 #include <csignal>
 
 #include "gym/options.h"
+#include "platform/clock.h"
+#include "platform/files.h"
+#include "platform/process.h"
+#include "platform/terminal.h"
 
 namespace vigil::gym {
 namespace {

@@ -10,6 +10,7 @@
 #include "gym/faults.h"
 #include "gym/overseer.h"
 #include "gym/ranks.h"
+#include "platform/files.h"
 
 namespace vigil::gym {
 

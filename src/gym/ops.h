@@ -8,7 +8,7 @@
 #include <span>
 
 #include "gym/kernels.h"
-#include "platform/platform.h"
+#include "platform/process.h"
 
 namespace vigil::gym {
 

@@ -10,7 +10,7 @@
 #include "gym/json.h"
 #include "gym/kernels.h"
 #include "gym/ranks.h"
-#include "platform/platform.h"
+#include "platform/process.h"
 
 namespace vigil::gym {
 namespace {

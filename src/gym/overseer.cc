@@ -2,7 +2,8 @@
 
 #include <cmath>
 
-#include "platform/platform.h"
+#include "platform/clock.h"
+#include "platform/files.h"
 
 namespace vigil::gym {
 namespace {

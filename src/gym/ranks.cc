@@ -7,6 +7,9 @@
 #include <new>
 #include <vector>
 
+#include "platform/clock.h"
+#include "platform/process.h"
+
 namespace vigil::gym {
 namespace {
 

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "base/base.h"
-#include "platform/platform.h"
+#include "platform/process.h"
 
 namespace vigil::gym {
 

@@ -5,7 +5,7 @@
 
 #include "gym/gym.h"
 #include "gym/json.h"
-#include "platform/platform.h"
+#include "platform/files.h"
 
 namespace vigil::gym {
 namespace {

@@ -7,6 +7,10 @@
 
 #include "gym/loop.h"
 #include "gym/options.h"
+#include "platform/clock.h"
+#include "platform/files.h"
+#include "platform/process.h"
+#include "platform/terminal.h"
 
 namespace vigil::gym {
 namespace {

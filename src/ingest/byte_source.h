@@ -9,7 +9,7 @@
 #include "base/base.h"
 #include "codec/codec.h"
 #include "ingest/utf16.h"
-#include "platform/platform.h"
+#include "platform/files.h"
 
 namespace vigil::ingest {
 

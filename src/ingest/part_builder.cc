@@ -5,7 +5,7 @@
 
 #include "catalogue/catalogue.h"
 #include "ingest/ingest.h"
-#include "platform/platform.h"
+#include "platform/process.h"
 
 namespace vigil::ingest {
 namespace {

@@ -9,6 +9,7 @@
 #include "ingest/paths.h"
 #include "ingest/tar/tar.h"
 #include "ingest/unsupported.h"
+#include "platform/files.h"
 
 namespace vigil::ingest {
 namespace {

@@ -7,7 +7,7 @@
 #include "ingest/ingest.h"
 #include "ingest/read.h"
 #include "ingest/unsupported.h"
-#include "platform/platform.h"
+#include "platform/files.h"
 
 namespace vigil::ingest {
 namespace {

@@ -3,6 +3,11 @@
 #include <algorithm>
 
 #include "journal/journal.h"
+#include "journal/mover.h"
+#include "journal/ring.h"
+#include "platform/clock.h"
+#include "platform/files.h"
+#include "platform/recording.h"
 
 namespace vigil::journal {
 namespace {

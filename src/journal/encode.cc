@@ -8,6 +8,7 @@
 #include "codec/codec.h"
 #include "journal/columns.h"
 #include "journal/journal.h"
+#include "journal/ring.h"
 #include "journal/wire.h"
 
 namespace vigil::journal {

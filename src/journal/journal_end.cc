@@ -1,6 +1,7 @@
 #include "journal/journal_end.h"
 
 #include "journal/wire.h"
+#include "platform/recording.h"
 
 namespace vigil::journal {
 namespace {

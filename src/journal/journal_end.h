@@ -6,6 +6,7 @@
 #include <string>
 
 #include "journal/journal.h"
+#include "platform/recording.h"
 
 namespace vigil::journal {
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "journal/ring.h"
 #include "journal/wire.h"
 
 namespace vigil::journal {

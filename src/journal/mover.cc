@@ -1,3 +1,5 @@
+#include "journal/mover.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,7 +12,10 @@
 #include "journal/journal.h"
 #include "journal/journal_end.h"
 #include "journal/lane_records.h"
+#include "journal/ring.h"
 #include "journal/wire.h"
+#include "platform/files.h"
+#include "platform/recording.h"
 
 namespace vigil::journal {
 namespace {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/base.h"
 #include "journal/wire.h"
 
 namespace vigil::journal {

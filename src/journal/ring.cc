@@ -6,6 +6,10 @@
 #include <cstring>
 #include <new>
 
+#include "platform/files.h"
+#include "platform/process.h"
+#include "platform/recording.h"
+
 namespace vigil::journal {
 namespace {
 

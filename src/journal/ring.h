@@ -1,5 +1,5 @@
-// The ring between recording threads and the journal: lanes in shared memory, one writer each, that never wait. A full
-// lane overwrites its oldest records; the reader counts what it missed. Part of the face of journal.
+// journal/ring: the ring between recording threads and the journal: lanes in shared memory, one writer each, that never
+// wait. A full lane overwrites its oldest records; the reader counts what it missed.
 #pragma once
 
 #include <array>
@@ -13,34 +13,12 @@
 #include <vector>
 
 #include "base/base.h"
-#include "platform/platform.h"
+#include "journal/section.h"
+#include "platform/files.h"
+#include "platform/recording.h"
 
 namespace vigil::journal {
 
-// Tags of the sections of a block.
-enum class Section : std::uint8_t {
-  kPadding = 0,
-  kBegin = 1,
-  kDefinitions = 2,
-  kSamples = 3,
-  kEvents = 4,
-  kSettings = 5,
-  kBatches = 6,
-  kArtifacts = 7,
-  kPositions = 8,
-  kLosses = 9,
-  kClock = 10,
-  kEnd = 11,
-};
-
-// Up to where a lane has been moved.
-struct Position {
-  std::uint32_t lane = 0;
-  std::uint64_t position = 0;  // words since the beginning
-  std::uint64_t records = 0;   // the same in records
-};
-
-inline constexpr std::uint32_t kLanes = 64;
 inline constexpr std::uint32_t kTextLane = 0;             // events, settings, artifacts: never pushed out by samples
 inline constexpr std::uint32_t kSharedLane = kLanes - 1;  // for threads that find no lane of their own
 inline constexpr std::uint64_t kChunkWords = 512;         // records do not cross chunks: a reader can start at any

@@ -5,8 +5,9 @@
 #include "detect/detect.h"
 #include "diagnose/diagnose.h"
 #include "journal/journal.h"
+#include "journal/mover.h"
 #include "pipeline/pipeline.h"
-#include "platform/platform.h"
+#include "platform/files.h"
 #include "report/report.h"
 
 namespace vigil::pipeline {

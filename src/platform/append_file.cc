@@ -3,41 +3,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
-#include <filesystem>
-#include <system_error>
 #include <utility>
 
-#include "platform/platform.h"
+#include "platform/files.h"
+#include "platform/recording.h"
 
 namespace vigil::platform {
-
-std::string SystemReason(int problem) { return std::generic_category().message(problem); }
-
-ErrorCode CodeOf(int problem) {
-  switch (problem) {
-    case ENOENT:
-    case ENOTDIR:
-      return ErrorCode::kNotFound;
-    case EACCES:
-    case EPERM:
-    case EROFS:
-      return ErrorCode::kPermission;
-    case ENOMEM:
-    case ENOSPC:
-    case EDQUOT:
-    case EFBIG:
-    case EMFILE:
-    case ENFILE:
-      return ErrorCode::kLimit;
-    case EBUSY:
-    case EAGAIN:
-      return ErrorCode::kBusy;
-    default:
-      return ErrorCode::kIo;
-  }
-}
 
 AppendFile::AppendFile(AppendFile&& other) noexcept
     : descriptor_(std::exchange(other.descriptor_, -1)), path_(std::move(other.path_)) {}
@@ -94,24 +66,6 @@ std::uint64_t AppendFile::size_bytes() const {
 bool AppendFile::is_gone() const {
   struct stat info = {};
   return ::fstat(descriptor_, &info) != 0 || info.st_nlink == 0;
-}
-
-std::string FolderOf(const std::string& path) {
-  const std::size_t slash = path.rfind('/');
-  return slash == std::string::npos ? "." : path.substr(0, std::max<std::size_t>(slash, 1));
-}
-
-bool IsAbsent(const std::string& path) {
-  struct stat info = {};
-  return ::stat(path.c_str(), &info) != 0 && errno == ENOENT;
-}
-
-std::string AbsolutePath(const std::string& path) {
-  std::error_code problem;
-  const auto absolute = std::filesystem::weakly_canonical(std::filesystem::absolute(path, problem), problem);
-  std::string text = problem ? path : absolute.string();
-  while (text.size() > 1 && text.ends_with('/')) text.pop_back();
-  return text;
 }
 
 }  // namespace vigil::platform

@@ -1,8 +1,6 @@
-// What recording in another's process needs of the system: files that grow, memory that outlives the process, clocks,
-// marks that forks wipe, a thread of its own. Part of the face of platform.
+// platform/recording: what recording in another's process needs of the system: files that grow, memory that outlives
+// the process, marks that forks wipe, a thread of its own.
 #pragma once
-
-#include <time.h>
 
 #include <atomic>
 #include <cstddef>
@@ -12,7 +10,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "base/base.h"
 
@@ -46,14 +43,6 @@ class AppendFile {
   int descriptor_ = -1;
   std::string path_;
 };
-
-std::string AbsolutePath(const std::string& path);  // symbolic links resolved, as far as it exists
-std::string FolderOf(const std::string& path);      // "/" of "/a", "." of "a"
-// A file system that answers says that nothing is there: not when it is out of reach, or may not be looked at.
-bool IsAbsent(const std::string& path);
-// The reason of an errno, in words, and as the kind of failure it is.
-std::string SystemReason(int problem);
-ErrorCode CodeOf(int problem);
 
 // ---- memory that outlives the process
 
@@ -95,28 +84,7 @@ class SharedMemory {
   std::string name_;
 };
 
-// Names in the folder that begin with `prefix`; none when it cannot be read.
-std::vector<std::string> NamesIn(const std::string& folder, std::string_view prefix);
-
-// ---- clocks
-
-inline std::uint64_t ClockNs(clockid_t clock) {
-  timespec now = {};
-  ::clock_gettime(clock, &now);
-  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000U + static_cast<std::uint64_t>(now.tv_nsec);
-}
-// The clock of MonotonicNs at the last tick of the kernel (1 to 4 ms): never a system call, whatever the clock source.
-inline std::uint64_t CoarseMonotonicNs() { return ClockNs(CLOCK_MONOTONIC_COARSE); }
-inline std::int64_t UnixNs() { return static_cast<std::int64_t>(ClockNs(CLOCK_REALTIME)); }
-
-// ---- this machine, this process
-
-std::string HostName();
-std::string BootId();       // of the running kernel; empty when it cannot be told
-std::string ProgramName();  // of this process
-std::uint32_t UserId();
-std::int32_t ProcessId();
-std::uint64_t RandomNumber();
+// ---- this process
 
 // A number of this process that its forked children do not share: 0 in a child until the child asks ThisProcess().
 // Reading the word costs a load.

@@ -1,4 +1,3 @@
-#include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/mman.h>
@@ -10,7 +9,8 @@
 #include <cstdio>
 #include <utility>
 
-#include "platform/platform.h"
+#include "platform/files.h"
+#include "platform/recording.h"
 
 namespace vigil::platform {
 namespace {
@@ -133,18 +133,6 @@ bool SharedMemory::Rename(const std::string& name) {
   if (name_.empty() || ::rename(PathOf(name_).c_str(), PathOf(name).c_str()) != 0) return false;
   name_ = name;
   return true;
-}
-
-std::vector<std::string> NamesIn(const std::string& folder, std::string_view prefix) {
-  std::vector<std::string> names;
-  const std::unique_ptr<DIR, int (*)(DIR*)> opened(::opendir(folder.c_str()), ::closedir);
-  while (opened) {
-    const dirent* const entry = ::readdir(opened.get());
-    if (entry == nullptr) break;
-    if (std::string_view(entry->d_name).starts_with(prefix)) names.emplace_back(entry->d_name);
-  }
-  std::sort(names.begin(), names.end());
-  return names;
 }
 
 }  // namespace vigil::platform

@@ -1,14 +1,16 @@
+#include "platform/terminal.h"
+
 #include <fmt/format.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <cmath>
 #include <csignal>
-#include <cstring>
+#include <cstdlib>
 #include <ctime>
 
-#include "platform/platform.h"
+#include "platform/files.h"
 
 namespace vigil::platform {
 namespace {
@@ -37,6 +39,18 @@ extern "C" void NoteInterrupt(int signal) {
 
 }  // namespace
 
+bool IsTerminal(int descriptor) { return ::isatty(descriptor) == 1; }
+
+int TerminalWidth(int descriptor, int otherwise) {
+  struct winsize size = {};
+  if (::ioctl(descriptor, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
+  if (const char* columns = std::getenv("COLUMNS")) {
+    const auto value = ParseInteger(columns);
+    if (value && *value >= 20 && *value <= 1000) return static_cast<int>(*value);
+  }
+  return otherwise;
+}
+
 Result<bool> WriteText(int descriptor, std::string_view text) {
   while (!text.empty()) {
     const ssize_t written = ::write(descriptor, text.data(), text.size());
@@ -45,7 +59,7 @@ Result<bool> WriteText(int descriptor, std::string_view text) {
     } else if (errno == EPIPE) {
       return false;
     } else if (errno != EINTR) {
-      return Fail(CodeOf(errno), fmt::format("the output could not be written: {}", std::strerror(errno)));
+      return Fail(CodeOf(errno), fmt::format("the output could not be written: {}", SystemReason(errno)));
     }
   }
   return true;
@@ -74,20 +88,6 @@ void Pause(double seconds) {
   const double whole = std::floor(seconds);
   const timespec time = {static_cast<std::time_t>(whole), static_cast<long>((seconds - whole) * 1e9)};
   ::nanosleep(&time, nullptr);
-}
-
-std::string LocalTime() {
-  const std::time_t now = std::time(nullptr);
-  std::tm parts = {};
-  std::array<char, 32> text = {};
-  if (::localtime_r(&now, &parts) == nullptr) return {};
-  return {text.data(), std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%S", &parts)};
-}
-
-double SteadySeconds() {
-  timespec now = {};
-  ::clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
 }
 
 }  // namespace vigil::platform

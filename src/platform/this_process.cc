@@ -12,7 +12,8 @@
 #include <cstring>
 #include <new>
 
-#include "platform/platform.h"
+#include "platform/process.h"
+#include "platform/recording.h"
 
 namespace vigil::platform {
 namespace {
@@ -39,32 +40,9 @@ Mark& TheMark() {
   return *mark;
 }
 
-std::string FirstLine(const char* path) {
-  const auto text = ReadWholeFile(path, 4096);
-  if (!text) return {};
-  return std::string(Trim(std::string_view(*text).substr(0, text->find('\n'))));
-}
-
 int Membarrier(int command) { return static_cast<int>(::syscall(SYS_membarrier, command, 0, 0)); }
 
 }  // namespace
-
-std::string HostName() {
-  std::array<char, 256> name = {};
-  return ::gethostname(name.data(), name.size() - 1) == 0 ? std::string(name.data()) : std::string();
-}
-
-std::string BootId() { return FirstLine("/proc/sys/kernel/random/boot_id"); }
-std::string ProgramName() { return FirstLine("/proc/self/comm"); }
-std::uint32_t UserId() { return ::geteuid(); }
-std::int32_t ProcessId() { return ::getpid(); }
-
-std::uint64_t RandomNumber() {
-  std::uint64_t number = 0;
-  if (::getrandom(&number, sizeof(number), GRND_NONBLOCK) == sizeof(number)) return number;
-  // Early in boot, or an old kernel: unlikely to be met twice is enough.
-  return MonotonicNs() * 0x9e3779b97f4a7c15U ^ static_cast<std::uint64_t>(::getpid());
-}
 
 const std::atomic<std::uint64_t>& ProcessMark() { return TheMark().number; }
 

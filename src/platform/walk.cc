@@ -6,7 +6,7 @@
 #include <system_error>
 #include <utility>
 
-#include "platform/platform.h"
+#include "platform/files.h"
 
 namespace vigil::platform {
 namespace {

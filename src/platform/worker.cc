@@ -5,7 +5,7 @@
 #include <csignal>
 #include <mutex>
 
-#include "platform/platform.h"
+#include "platform/recording.h"
 
 namespace vigil::platform {
 namespace {

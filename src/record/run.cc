@@ -1,6 +1,10 @@
 #include <chrono>
 #include <new>
 
+#include "journal/mover.h"
+#include "journal/ring.h"
+#include "platform/clock.h"
+#include "platform/recording.h"
 #include "record/session.h"
 #include "record/slots.h"
 

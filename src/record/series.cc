@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "journal/ring.h"
+#include "platform/clock.h"
 #include "record/session.h"
 #include "record/slots.h"
 

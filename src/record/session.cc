@@ -5,6 +5,11 @@
 #include <chrono>
 #include <limits>
 
+#include "journal/mover.h"
+#include "journal/ring.h"
+#include "platform/files.h"
+#include "platform/process.h"
+#include "platform/recording.h"
 #include "record/slots.h"
 
 namespace vigil::record {

@@ -10,6 +10,9 @@
 #include <optional>
 #include <string>
 
+#include "journal/mover.h"
+#include "journal/ring.h"
+#include "platform/recording.h"
 #include "record/record.h"
 
 namespace vigil::record {

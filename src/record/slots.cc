@@ -2,6 +2,9 @@
 
 #include <pthread.h>
 
+#include "journal/ring.h"
+#include "platform/clock.h"
+#include "platform/recording.h"
 #include "record/session.h"
 
 namespace vigil::record {

@@ -6,6 +6,8 @@
 #include <atomic>
 #include <mutex>
 
+#include "journal/ring.h"
+#include "platform/clock.h"
 #include "record/record.h"
 
 namespace vigil::record {

@@ -10,6 +10,8 @@
 #include "gym/optimizer.h"
 #include "gym/random.h"
 #include "gym/safetensors.h"
+#include "platform/files.h"
+#include "platform/process.h"
 
 namespace vigil::gym {
 namespace {

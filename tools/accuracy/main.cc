@@ -11,7 +11,7 @@
 #include <string_view>
 
 #include "accuracy/tables.h"
-#include "platform/platform.h"
+#include "platform/files.h"
 
 namespace vigil::accuracy {
 namespace {

@@ -12,7 +12,8 @@
 #include "ingest/ingest.h"
 #include "ingest/paths.h"
 #include "ingest/read.h"
-#include "platform/platform.h"
+#include "platform/clock.h"
+#include "platform/files.h"
 
 namespace vigil::ingest {
 namespace {

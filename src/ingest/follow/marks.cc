@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "platform/platform.h"
+#include "platform/files.h"
 
 namespace vigil::ingest {
 namespace {

@@ -13,6 +13,7 @@
 
 #include "ingest/ingest.h"
 #include "journal/journal.h"
+#include "journal/mover.h"
 #include "pipeline/pipeline.h"
 
 namespace {

@@ -13,7 +13,7 @@
 #include "ingest/ingest.h"
 #include "journal/journal.h"
 #include "pipeline/pipeline.h"
-#include "platform/platform.h"
+#include "platform/process.h"
 
 namespace vigil::formats {
 namespace {

@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "gym/optimizer.h"
+#include "platform/process.h"
 #include "support.h"
 
 namespace vigil::gym {

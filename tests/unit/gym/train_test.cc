@@ -10,7 +10,7 @@
 #include "ingest/ingest.h"
 #include "model/model.h"
 #include "pipeline/pipeline.h"
-#include "platform/platform.h"
+#include "platform/process.h"
 #include "support.h"
 
 namespace vigil::gym {

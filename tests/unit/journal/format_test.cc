@@ -8,6 +8,7 @@
 #include <random>
 
 #include "codec/codec.h"
+#include "platform/clock.h"
 #include "support.h"
 
 namespace vigil::journal {

@@ -11,6 +11,8 @@
 #include <thread>
 #include <vector>
 
+#include "journal/mover.h"
+#include "journal/ring.h"
 #include "support.h"
 
 namespace vigil::journal {

@@ -11,6 +11,8 @@
 #include <cstring>
 #include <random>
 
+#include "journal/mover.h"
+#include "journal/ring.h"
 #include "support.h"
 
 namespace vigil::journal {

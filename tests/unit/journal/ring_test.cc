@@ -1,9 +1,12 @@
 // The ring: what was recorded is collected once, a full lane keeps the newest, and the loss is counted.
+#include "journal/ring.h"
+
 #include <gmock/gmock.h>
 
 #include <random>
 #include <thread>
 
+#include "journal/mover.h"
 #include "support.h"
 
 namespace vigil::journal {

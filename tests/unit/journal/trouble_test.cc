@@ -10,6 +10,8 @@
 #include <cerrno>
 #include <cmath>
 
+#include "journal/mover.h"
+#include "journal/ring.h"
 #include "support.h"
 
 namespace vigil::journal {

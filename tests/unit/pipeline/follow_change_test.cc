@@ -15,8 +15,10 @@
 #include "ingest/follow/followed_file.h"
 #include "ingest/ingest.h"
 #include "pipeline/pipeline.h"
+#include "platform/files.h"
 #include "support/scratch.h"
 #include "support/tfevents_writer.h"
+#include "tfevents_writer.h"
 
 namespace vigil::pipeline {
 namespace {

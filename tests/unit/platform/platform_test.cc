@@ -1,5 +1,3 @@
-#include "platform/platform.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -8,6 +6,9 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+
+#include "platform/files.h"
+#include "platform/terminal.h"
 
 namespace vigil::platform {
 namespace {

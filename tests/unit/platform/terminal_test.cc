@@ -1,3 +1,5 @@
+#include "platform/terminal.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -5,8 +7,6 @@
 
 #include <array>
 #include <csignal>
-
-#include "platform/platform.h"
 
 namespace vigil::platform {
 namespace {

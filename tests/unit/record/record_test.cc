@@ -4,6 +4,7 @@
 #include <fstream>
 #include <thread>
 
+#include "platform/files.h"
 #include "record/slots.h"
 #include "support.h"
 

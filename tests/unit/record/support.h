@@ -10,6 +10,7 @@
 #include <string>
 
 #include "ingest/ingest.h"
+#include "journal/mover.h"
 #include "pipeline/pipeline.h"
 #include "record/record.h"
 

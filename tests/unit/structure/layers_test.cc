@@ -26,6 +26,7 @@ purpose = "ground"
 uses = []
 [module.platform]
 purpose = "system"
+faces = ["files.h", "clock.h"]
 uses = ["base"]
 [module.detect]
 purpose = "detectors"
@@ -56,7 +57,7 @@ TEST(Layers, TheTableHasNoRingsAndNamesOnlyModulesAboveTheUser) { EXPECT_THAT(Of
 
 TEST(Layers, EveryModuleIsAFolderWithAFace) {
   for (const Module& module : ReadLayers().modules) {
-    EXPECT_TRUE(std::filesystem::exists(InTree("src/" + module.name + "/" + module.name + ".h"))) << module.name;
+    for (const std::string& face : module.faces) EXPECT_TRUE(std::filesystem::exists(InTree("src/" + face))) << face;
   }
 }
 
@@ -100,6 +101,13 @@ TEST(LayersCheck, SeesAReachBehindAFace) {
               ElementsAre(HasSubstr("behind the face of detect")));
   EXPECT_THAT(OffencesInSample("apps/vigil/main.cc", "#include \"detect/spike.h\"\n"),
               ElementsAre(HasSubstr("behind the face of detect")));
+}
+
+TEST(LayersCheck, AcceptsEveryFaceOfAModuleWithSeveralAndNoOther) {
+  EXPECT_THAT(OffencesInSample("apps/vigil/main.cc", "#include \"platform/files.h\"\n#include \"platform/clock.h\"\n"),
+              IsEmpty());
+  EXPECT_THAT(OffencesInSample("apps/vigil/main.cc", "#include \"platform/platform.h\"\n"),
+              ElementsAre(HasSubstr("behind the face of platform; include platform/files.h, platform/clock.h")));
 }
 
 TEST(LayersCheck, SeesAnIncludeThatHidesItsModule) {

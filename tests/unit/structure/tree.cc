@@ -50,11 +50,18 @@ std::string JudgeQuoted(const Layers& layers, const std::string& own, const Incl
   const std::string wanted = FirstFolder(include.path);
   if (layers.Find(wanted) == nullptr) return "is no path from src/ on; write <module>/<file>";
   if (wanted == own) return {};
-  if (include.path != wanted + "/" + wanted + ".h")
-    return fmt::format("reaches behind the face of {0}; include {0}/{0}.h", wanted);
+  if (const auto& faces = layers.Find(wanted)->faces; !Contains(faces, include.path))
+    return fmt::format("reaches behind the face of {}; include {}", wanted, Join(faces, ", "));
   if (!own.empty() && !Contains(layers.Find(own)->uses, wanted))
     return fmt::format("is an edge {} -> {} that src/layers.toml does not allow", own, wanted);
   return {};
+}
+
+std::vector<std::string> FacesOf(const std::string& module, const toml::node_view<const toml::node>& row) {
+  std::vector<std::string> faces = Strings(row["faces"]);
+  if (faces.empty()) faces.push_back(module + ".h");
+  for (std::string& face : faces) face = module + "/" + face;
+  return faces;
 }
 
 // Everything `name` may use, over any number of edges, itself excluded.
@@ -127,7 +134,8 @@ Layers ParseLayers(std::string_view toml) {
   if (const toml::table* modules = content["module"].as_table()) {
     for (const auto& [name, node] : *modules) {
       const toml::node_view<const toml::node> row(node);
-      by_line[node.source().begin.line] = {std::string(name.str()), row["purpose"].value_or(std::string()),
+      const std::string module(name.str());
+      by_line[node.source().begin.line] = {module, row["purpose"].value_or(std::string()), FacesOf(module, row),
                                            Strings(row["uses"])};
     }
   }
@@ -171,6 +179,30 @@ std::vector<std::string> Offences(const Layers& layers) {
     above.insert(module.name);
   }
   return offences;
+}
+
+std::ptrdiff_t LinesReExported(const std::string& face,
+                               const std::function<std::string(const std::string& header)>& read) {
+  const std::string module = FirstFolder(face);
+  std::ptrdiff_t lines = 0;
+  std::set<std::string> seen = {face};
+  std::vector<std::string> pending = {face};
+  while (!pending.empty()) {
+    const std::string text = read(pending.back());
+    pending.pop_back();
+    lines += std::count(text.begin(), text.end(), '\n');
+    for (const Include& include : IncludesOf(text)) {
+      if (include.quoted && FirstFolder(include.path) == module && seen.insert(include.path).second)
+        pending.push_back(include.path);
+    }
+  }
+  return lines;
+}
+
+std::string OpeningOf(const std::string& face) {
+  const std::string module = FirstFolder(face);
+  const std::string stem = fs::path(face).stem().string();
+  return stem == module ? fmt::format("// {}: ", module) : fmt::format("// {}/{}: ", module, stem);
 }
 
 std::string Diagram(const Layers& layers) {

@@ -1,7 +1,9 @@
 // The source tree as the structure tests see it: files, includes, the table of layers, generated parts of documents.
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,6 +27,7 @@ std::vector<Include> IncludesOf(std::string_view source);
 struct Module {
   std::string name;
   std::string purpose;
+  std::vector<std::string> faces;  // headers that others may include, "<module>/<file>"; one by that name unless said
   std::vector<std::string> uses;
 };
 // src/layers.toml: the modules in the order of the file, and the headers that only some modules may include.
@@ -43,6 +46,13 @@ std::vector<std::string> Offences(const Layers& layers, const std::filesystem::p
 // What is wrong with the table itself: names that are not there, or stand below their user (which also rules out
 // rings).
 std::vector<std::string> Offences(const Layers& layers);
+
+// The lines of a face with all that it includes of its own module, over any number of includes: what a reader of the
+// face is made to read. `read` gives the text of a header ("model/run.h").
+std::ptrdiff_t LinesReExported(const std::string& face,
+                               const std::function<std::string(const std::string& header)>& read);
+// How a face must open: "// model: " for model/model.h, "// model/run: " for model/run.h.
+std::string OpeningOf(const std::string& face);
 
 // The module diagram and table as Markdown. Edges that follow from others are not drawn.
 std::string Diagram(const Layers& layers);

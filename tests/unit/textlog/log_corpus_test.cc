@@ -13,7 +13,7 @@
 #include "base/base.h"
 #include "formats/formats.h"
 #include "ingest/ingest.h"
-#include "platform/platform.h"
+#include "platform/files.h"
 #include "textlog/textlog.h"
 
 namespace vigil::textlog {

@@ -9,7 +9,6 @@
 #include "formats/formats.h"
 #include "ingest/ingest.h"
 #include "log_support.h"
-#include "platform/platform.h"
 #include "textlog/textlog.h"
 
 namespace vigil::textlog {

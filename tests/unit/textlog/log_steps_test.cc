@@ -8,7 +8,7 @@
 #include <filesystem>
 
 #include "log_support.h"
-#include "platform/platform.h"
+#include "platform/files.h"
 
 namespace vigil::textlog {
 namespace {

@@ -1,24 +1,20 @@
-#include "platform/platform.h"
+#include "platform/files.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/ioctl.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstdlib>
-#include <cstring>
-#include <memory>
+#include <filesystem>
 #include <system_error>
+#include <utility>
 
 namespace vigil::platform {
 namespace {
-
-std::string SystemMessage(int code) { return std::generic_category().message(code); }
 
 FileIdentity IdentityOf(const struct stat& info) {
   return {static_cast<std::uint64_t>(info.st_dev), static_cast<std::uint64_t>(info.st_ino)};
@@ -62,11 +58,11 @@ File::~File() {
 Result<File> File::Open(const std::string& path) {
   // O_NONBLOCK: opening a FIFO must not wait for a writer.
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (descriptor < 0) return Fail(CodeOf(errno), path, fmt::format("cannot be opened: {}", SystemMessage(errno)));
+  if (descriptor < 0) return Fail(CodeOf(errno), path, fmt::format("cannot be opened: {}", SystemReason(errno)));
   struct stat info = {};
   const bool known = ::fstat(descriptor, &info) == 0;
   File file(descriptor, known && info.st_size > 0 ? static_cast<std::uint64_t>(info.st_size) : 0, path);
-  if (!known) return Fail(CodeOf(errno), path, fmt::format("cannot be examined: {}", SystemMessage(errno)));
+  if (!known) return Fail(CodeOf(errno), path, fmt::format("cannot be examined: {}", SystemReason(errno)));
   if (S_ISDIR(info.st_mode)) return Fail(ErrorCode::kInvalid, path, "is a folder, expected a file");
   if (!S_ISREG(info.st_mode))
     return Fail(ErrorCode::kInvalid, path,
@@ -77,8 +73,7 @@ Result<File> File::Open(const std::string& path) {
 
 Result<File> File::StandardInput() {
   const int descriptor = ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0);
-  if (descriptor < 0)
-    return Fail(CodeOf(errno), fmt::format("standard input cannot be read: {}", SystemMessage(errno)));
+  if (descriptor < 0) return Fail(CodeOf(errno), fmt::format("standard input cannot be read: {}", SystemReason(errno)));
   return File(descriptor, 0, "standard input");
 }
 
@@ -86,7 +81,7 @@ Result<std::size_t> File::Read(char* into, std::size_t capacity) {
   for (;;) {
     const ssize_t count = ::read(descriptor_, into, capacity);
     if (count >= 0) return static_cast<std::size_t>(count);
-    if (errno != EINTR) return Fail(CodeOf(errno), path_, fmt::format("cannot be read: {}", SystemMessage(errno)));
+    if (errno != EINTR) return Fail(CodeOf(errno), path_, fmt::format("cannot be read: {}", SystemReason(errno)));
   }
 }
 
@@ -94,13 +89,13 @@ Result<std::size_t> File::ReadAt(std::uint64_t offset, char* into, std::size_t c
   for (;;) {
     const ssize_t count = ::pread(descriptor_, into, capacity, static_cast<off_t>(offset));
     if (count >= 0) return static_cast<std::size_t>(count);
-    if (errno != EINTR) return Fail(CodeOf(errno), path_, fmt::format("cannot be read: {}", SystemMessage(errno)));
+    if (errno != EINTR) return Fail(CodeOf(errno), path_, fmt::format("cannot be read: {}", SystemReason(errno)));
   }
 }
 
 Status File::Rewind() {
   if (::lseek(descriptor_, 0, SEEK_SET) == 0) return {};
-  return Fail(CodeOf(errno), path_, fmt::format("cannot be read from its beginning: {}", SystemMessage(errno)));
+  return Fail(CodeOf(errno), path_, fmt::format("cannot be read from its beginning: {}", SystemReason(errno)));
 }
 
 Result<std::string> ReadWholeFile(const std::string& path, std::uint64_t limit_bytes) {
@@ -123,7 +118,7 @@ Result<std::string> ReadWholeFile(const std::string& path, std::uint64_t limit_b
 Status WriteFileAtomically(const std::string& path, std::string_view content) {
   std::string temporary = path + ".XXXXXX";
   const int descriptor = ::mkstemp(temporary.data());
-  if (descriptor < 0) return Fail(CodeOf(errno), path, fmt::format("cannot be written: {}", SystemMessage(errno)));
+  if (descriptor < 0) return Fail(CodeOf(errno), path, fmt::format("cannot be written: {}", SystemReason(errno)));
   int problem = ::fchmod(descriptor, 0644) == 0 ? 0 : errno;
   while (problem == 0 && !content.empty()) {
     const ssize_t count = ::write(descriptor, content.data(), content.size());
@@ -134,35 +129,76 @@ Status WriteFileAtomically(const std::string& path, std::string_view content) {
   if (problem == 0 && ::rename(temporary.c_str(), path.c_str()) != 0) problem = errno;
   if (problem == 0) return {};
   ::unlink(temporary.c_str());
-  return Fail(CodeOf(problem), path, fmt::format("cannot be written: {}", SystemMessage(problem)));
+  return Fail(CodeOf(problem), path, fmt::format("cannot be written: {}", SystemReason(problem)));
 }
 
 Result<Entry> Stat(const std::string& path) {
   struct stat info = {};
-  if (::stat(path.c_str(), &info) != 0) return Fail(CodeOf(errno), path, SystemMessage(errno));
+  if (::stat(path.c_str(), &info) != 0) return Fail(CodeOf(errno), path, SystemReason(errno));
   return ToEntry(path, info);
 }
 
-void PreferLargePages(void* memory, std::size_t size_bytes) {
-  constexpr std::size_t kLargePage = std::size_t{2} << 20U;
-  if (size_bytes < 2 * kLargePage) return;
-  // Whole pages inside the block only: what is around it belongs to others.
-  void* begin = memory;
-  std::size_t space = size_bytes;
-  if (std::align(kLargePage, kLargePage, begin, space) == nullptr) return;
-  ::madvise(begin, space / kLargePage * kLargePage, MADV_HUGEPAGE);
+Status MakeFolders(const std::string& path) {
+  std::error_code problem;
+  std::filesystem::create_directories(path, problem);
+  if (problem) return Fail(ErrorCode::kInvalid, path, fmt::format("the folder cannot be made: {}", problem.message()));
+  return {};
 }
 
-bool IsTerminal(int descriptor) { return ::isatty(descriptor) == 1; }
+std::string FolderOf(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  return slash == std::string::npos ? "." : path.substr(0, std::max<std::size_t>(slash, 1));
+}
 
-int TerminalWidth(int descriptor, int otherwise) {
-  struct winsize size = {};
-  if (::ioctl(descriptor, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
-  if (const char* columns = std::getenv("COLUMNS")) {
-    const auto value = ParseInteger(columns);
-    if (value && *value >= 20 && *value <= 1000) return static_cast<int>(*value);
+bool IsAbsent(const std::string& path) {
+  struct stat info = {};
+  return ::stat(path.c_str(), &info) != 0 && errno == ENOENT;
+}
+
+std::string AbsolutePath(const std::string& path) {
+  std::error_code problem;
+  const auto absolute = std::filesystem::weakly_canonical(std::filesystem::absolute(path, problem), problem);
+  std::string text = problem ? path : absolute.string();
+  while (text.size() > 1 && text.ends_with('/')) text.pop_back();
+  return text;
+}
+
+std::vector<std::string> NamesIn(const std::string& folder, std::string_view prefix) {
+  std::vector<std::string> names;
+  const std::unique_ptr<DIR, int (*)(DIR*)> opened(::opendir(folder.c_str()), ::closedir);
+  while (opened) {
+    const dirent* const entry = ::readdir(opened.get());
+    if (entry == nullptr) break;
+    if (std::string_view(entry->d_name).starts_with(prefix)) names.emplace_back(entry->d_name);
   }
-  return otherwise;
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+std::string SystemReason(int problem) { return std::generic_category().message(problem); }
+
+ErrorCode CodeOf(int problem) {
+  switch (problem) {
+    case ENOENT:
+    case ENOTDIR:
+      return ErrorCode::kNotFound;
+    case EACCES:
+    case EPERM:
+    case EROFS:
+      return ErrorCode::kPermission;
+    case ENOMEM:
+    case ENOSPC:
+    case EDQUOT:
+    case EFBIG:
+    case EMFILE:
+    case ENFILE:
+      return ErrorCode::kLimit;
+    case EBUSY:
+    case EAGAIN:
+      return ErrorCode::kBusy;
+    default:
+      return ErrorCode::kIo;
+  }
 }
 
 }  // namespace vigil::platform
