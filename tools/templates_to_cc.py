@@ -69,7 +69,8 @@ def collect(rows_dir):
     def add(file, statement_id, text):
         if statement_id in templates:
             stop(file, f"the template '{statement_id}' is defined twice")
-        templates[statement_id] = (file, " ".join(text.split()))
+        # A clause that is put behind another one begins with its own blank: that one stays.
+        templates[statement_id] = (file, (" " if text.startswith(" ") else "") + " ".join(text.split()))
 
     for file, key, prefix in [("findings", "finding", ""), ("evidence", "evidence", ""), ("config_rules", "rule", "")]:
         with open(rows_dir / f"{file}.toml", "rb") as handle:

@@ -1,5 +1,3 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -22,12 +20,12 @@ struct Batch {
   friend auto operator<=>(const Batch&, const Batch&) = default;
 };
 
-// The batches of each rank by step; what two files tell alike stands once. A step that was made twice with other data
-// stands twice.
-std::map<std::int32_t, std::vector<Batch>> BatchesByRank(const model::BatchFingerprints& told) {
+// The batches of each rank by step; duplicates of two files are merged. A step that was made twice with other data has
+// two batches.
+std::map<std::int32_t, std::vector<Batch>> BatchesByRank(const model::BatchFingerprints& logged) {
   std::map<std::int32_t, std::vector<Batch>> ranks;
-  for (std::size_t i = 0; i < told.steps.size(); ++i)
-    ranks[std::max(told.ranks[i], 0)].push_back({told.steps[i], told.hashes[i]});
+  for (std::size_t i = 0; i < logged.steps.size(); ++i)
+    ranks[std::max(logged.ranks[i], 0)].push_back({logged.steps[i], logged.hashes[i]});
   for (auto& [rank, batches] : ranks) {
     std::sort(batches.begin(), batches.end());
     batches.erase(std::unique(batches.begin(), batches.end()), batches.end());
@@ -66,7 +64,11 @@ std::vector<Repetition> RepetitionsIn(const std::vector<Batch>& batches) {
   return found;
 }
 
-// Where the run was stopped and went on, from what was told of it and from steps that went back: the first step after
+// Fingerprints are recorded with the optimizer step.
+model::Position AtStep(std::int64_t step) { return {model::Axis::kStep, step}; }
+model::PositionRange Steps(std::int64_t first, std::int64_t last) { return {AtStep(first), AtStep(last)}; }
+
+// Where the run was stopped and went on, from what was logged of it and from steps that went back: the first step after
 // it lies behind `after` and not behind `by`.
 struct Resumption {
   std::int64_t after = 0;
@@ -77,8 +79,10 @@ std::vector<Resumption> ResumptionsOf(const model::Run& run) {
   constexpr std::size_t kMost = 1000;
   std::vector<Resumption> resumptions;
   for (const model::Event& event : run.events) {
-    if (event.kind == model::EventKind::kResume && event.step != model::kNoStep)
-      resumptions.push_back({event.step - 1, event.step + 1});
+    if (event.kind != model::EventKind::kResume) continue;
+    // One that is only known by its epoch counts where a map leads to the step.
+    const model::Position at = run.axes.To(model::Axis::kStep, event.At());
+    if (at.known()) resumptions.push_back({at.value() - 1, at.value() + 1});
   }
   if (const model::Series* loss = run.Find("loss"); loss != nullptr && loss->axis == model::Axis::kStep) {
     const auto interval = static_cast<std::int64_t>(std::max(1.0, loss->LoggingInterval()));
@@ -93,19 +97,25 @@ std::vector<Resumption> ResumptionsOf(const model::Run& run) {
 // Where an epoch ends, unshuffled data begin again as they should.
 bool EpochEndsAt(const model::Run& run, std::int64_t step) {
   const model::Series* epoch = run.Find("epoch");
-  if (epoch == nullptr || epoch->size() < 2 || epoch->segment_starts.size() != 1) return false;
+  if (epoch == nullptr || epoch->axis != model::Axis::kStep) return false;
+  if (epoch->size() < 2 || epoch->segment_starts.size() != 1) return false;
   const auto at = std::lower_bound(epoch->steps.begin(), epoch->steps.end(), step) - epoch->steps.begin();
   const auto i = static_cast<std::size_t>(std::clamp<std::ptrdiff_t>(at, 1, std::ssize(epoch->steps) - 1));
   return std::floor(epoch->values[i]) > std::floor(epoch->values[i - 1]);
 }
 
-model::Finding FindingOf(std::string_view id, const catalogue::Settings& settings, std::int64_t first,
-                         std::int64_t last, std::string message) {
-  model::Finding finding = MakeFinding(first, last, std::move(message));
-  const catalogue::FindingRow* row = catalogue::FindFinding(id);
-  finding.id = std::string(id);
-  finding.family = row->family;
-  finding.severity = settings.SeverityOf(id, row->severity);
+model::Finding DescribeRestart(const Repetition& seen, std::int64_t first_step, const catalogue::Settings& settings) {
+  const std::int64_t from = seen.first - seen.offset;
+  model::Statement start;
+  if (from == first_step) start = says::ResumeDataRestartFromFirst{};
+  model::Finding finding = FindingOfRow(kRestartId, settings, Steps(seen.first, seen.last),
+                                        says::ResumeDataRestartSeen{.at = AtStep(seen.first),
+                                                                    .again = Steps(seen.first, seen.last),
+                                                                    .earlier = Steps(from, seen.last - seen.offset),
+                                                                    .start = start});
+  AddEvidenceAt(finding, says::ResumeDataRestartInARow{.batches = seen.batches}, AtStep(seen.first), model::kNoValue);
+  AddMeasure(finding, "batches", static_cast<double>(seen.batches));
+  AddMeasure(finding, "offset", static_cast<double>(seen.offset));
   return finding;
 }
 
@@ -119,18 +129,7 @@ std::optional<model::Finding> FindDataRestart(const model::Run& run, const std::
       return seen.first > resumption.after && seen.first <= resumption.by;
     });
     if (seen.batches < least || !at_resumption || EpochEndsAt(run, seen.first)) continue;
-    const std::int64_t from = seen.first - seen.offset;
-    const bool from_start = from == batches.front().step;
-    model::Finding finding = FindingOf(
-        kRestartId, settings, seen.first, seen.last,
-        fmt::format(
-            "the restart at step {} read data that it had seen: steps {} to {} had the batches of steps {} to {}{}",
-            seen.first, seen.first, seen.last, from, seen.last - seen.offset, from_start ? ", from the first on" : ""));
-    AddEvidence(finding, fmt::format("{} batches in a row are the same", FormatCount(seen.batches)), seen.first,
-                model::kNoValue);
-    AddMeasure(finding, "batches", static_cast<double>(seen.batches));
-    AddMeasure(finding, "offset", static_cast<double>(seen.offset));
-    return finding;
+    return DescribeRestart(seen, batches.front().step, settings);
   }
   return std::nullopt;
 }
@@ -148,10 +147,8 @@ std::optional<model::Finding> FindStuckBatch(const std::vector<Batch>& batches, 
     }
   }
   if (best_length < least) return std::nullopt;
-  const std::int64_t first = batches[best].step;
-  const std::int64_t last = batches[best + best_length - 1].step;
-  model::Finding finding =
-      FindingOf(kRepeatedId, settings, first, last, fmt::format("steps {} to {} all had the same batch", first, last));
+  const model::PositionRange span = Steps(batches[best].step, batches[best + best_length - 1].step);
+  model::Finding finding = FindingOfRow(kRepeatedId, settings, span, says::DataRepeatedStuck{.span = span});
   AddMeasure(finding, "steps", static_cast<double>(best_length));
   return finding;
 }
@@ -179,9 +176,11 @@ std::optional<model::Finding> FindRanksAlike(const model::Run& run,
     const std::size_t compared = std::min(first.size(), other->second.size());
     if (shared.size() < least || static_cast<double>(shared.size()) < kNearlyAll * static_cast<double>(compared))
       continue;
-    model::Finding finding = FindingOf(kRepeatedId, settings, shared.front().step, shared.back().step,
-                                       fmt::format("ranks {} and {} had the same batch at {} of {} steps", first_rank,
-                                                   other->first, FormatCount(shared.size()), FormatCount(compared)));
+    model::Finding finding = FindingOfRow(kRepeatedId, settings, Steps(shared.front().step, shared.back().step),
+                                          says::DataRepeatedRanks{.one = std::to_string(first_rank),
+                                                                  .other = std::to_string(other->first),
+                                                                  .same = shared.size(),
+                                                                  .compared = compared});
     AddMeasure(finding, "ranks_alike", 1);
     AddMeasure(finding, "steps", static_cast<double>(shared.size()));
     return finding;

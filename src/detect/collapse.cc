@@ -1,5 +1,3 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "detect/detectors.h"
@@ -19,7 +17,8 @@ struct Stretch {
 class Collapse : public Detector {
  public:
   explicit Collapse(const Context& context)
-      : enabled_(!context.reinforcement),
+      : places_(context),
+        enabled_(!context.reinforcement),
         running_mean_(context.primary != nullptr && context.primary->aggregation == model::Aggregation::kRunningMean),
         zero_points_(context.Threshold("zero_points")),
         constant_points_(context.Threshold("constant_points")) {}
@@ -54,13 +53,14 @@ class Collapse : public Detector {
     if (!enabled_ || worst_.points == 0) return;
     const bool at_end = worst_.last_step == current_.last_step && worst_.first.step == current_.first.step;
     const double value = worst_.first.value;
-    model::Finding finding = MakeFinding(worst_.first.step, worst_.last_step,
-                                         fmt::format("loss is exactly {} on {} points in a row from step {}",
-                                                     FormatNumber(value), worst_.points, worst_.first.step));
+    model::Finding finding = MakeFinding(
+        worst_.first.step, worst_.last_step,
+        says::LossCollapseConstant{.value = value, .points = worst_.points, .first = places_.At(worst_.first.step)});
     if (!at_end && static_cast<double>(zeros_) < 0.5 * static_cast<double>(points_))
       finding.severity = model::Severity::kWarning;
     AddEvidence(finding,
-                fmt::format("loss {} from step {} to {}", FormatNumber(value), worst_.first.step, worst_.last_step),
+                says::LossCollapseFromTo{
+                    .value = value, .first = places_.At(worst_.first.step), .last = places_.At(worst_.last_step)},
                 worst_.first.step, value, worst_.first.line);
     AddMeasure(finding, "value", value);
     AddMeasure(finding, "points", static_cast<double>(worst_.points));
@@ -90,12 +90,13 @@ class Collapse : public Detector {
       const bool from_start = stretch.value_before == kUnknown && points >= 2 * zero_points_;
       return from_start || (stretch.value_before > kNearZero && points >= zero_points_);
     }
-    // A loss that stands still while the gradient moves is a rounded or a smoothed one.
+    // A loss that does not move while the gradient does is a rounded or a smoothed one.
     const bool rounded = std::abs(stretch.first.value) < kDigits * resolution_;
     // And late in an epoch a mean over all of it moves by less than the last digit.
     return !running_mean_ && points >= constant_points_ && stretch.moving_gradients * 2 < stretch.points && !rounded;
   }
 
+  Places places_;
   bool enabled_;
   bool running_mean_;
   double zero_points_;
@@ -111,7 +112,7 @@ class Collapse : public Detector {
 }  // namespace
 
 std::unique_ptr<Detector> MakeCollapse(const Context& context) {
-  return std::make_unique<BegunAnew<Collapse>>(context);
+  return std::make_unique<StartedOver<Collapse>>(context);
 }
 
 }  // namespace vigil::detect

@@ -10,7 +10,8 @@
 #include <vector>
 
 #include "catalogue/catalogue.h"
-#include "model/model.h"
+#include "model/finding.h"
+#include "model/run.h"
 
 namespace vigil::detect {
 
@@ -26,11 +27,17 @@ struct Context {
   bool loss_scaler = false;                // fp16 with a loss scaler: skipped overflow steps are part of it
 
   double Threshold(std::string_view name) const { return settings->Threshold(row->id, name); }
+  // The axis of the judged series. A detector works on this one axis: every count it is given or makes is a count on
+  // it.
+  model::Axis axis() const { return primary == nullptr ? model::Axis::kStep : primary->axis; }
+  model::Position At(std::int64_t count) const { return {axis(), count}; }
+  // The planned end on that axis; unknown when none was stated, or when nothing logged leads from steps to the axis.
+  model::Position Planned() const { return run->axes.To(axis(), run->Planned()); }
 };
 
 struct Sample {
   std::uint32_t role = 0;  // which of the row's signals: 0 is the one judged
-  std::int64_t step = 0;
+  std::int64_t step = 0;   // on the axis of the judged series; companions on another one are mapped before they come
   double value = 0;
   std::uint32_t line = 0;
 };
@@ -46,8 +53,8 @@ class Detector {
   virtual void Restart(std::int64_t step) { static_cast<void>(step); }
   // The run was stopped and went on: no step was lost. `step` is the first one after it.
   virtual void Resume(std::int64_t step) { static_cast<void>(step); }
-  // The findings so far. Const, so that a live view can ask at any time. Severity, family, id, signal and labels are
-  // filled in by the engine from the row; a detector sets severity only where the outcome decides.
+  // The findings so far. Const, so that a live view can ask at any time. Severity, family, id, signal, labels and axis
+  // are filled in by the engine; a detector sets severity only where the outcome decides.
   virtual void Report(std::vector<model::Finding>& out) const = 0;
 };
 
@@ -64,7 +71,7 @@ std::vector<model::Finding> Detect(const model::Run& run, const catalogue::Setti
 // with what followed from it listed as evidence. An error after which the run went on is a warning at most.
 std::vector<model::Finding> FindingsFromEvents(const model::Run& run, const catalogue::Settings& settings);
 
-// hang/stalled: a run that is watched has not told of a step for `silent_s` seconds, far longer than its steps take.
+// hang/stalled: a run that is watched has not logged a step for `silent_s` seconds, far longer than its steps take.
 // Nothing for one that has ended, or whose steps have no times.
 std::optional<model::Finding> FindStall(const model::Run& run, double silent_s, const catalogue::Settings& settings);
 
@@ -96,7 +103,7 @@ class StepJudge {
 
   // A value that is not known is model::kNoValue.
   StepVerdict Judge(double loss, double grad_norm);
-  // Steps went back: the baseline begins anew.
+  // Steps went back: the baseline starts from nothing.
   void Restart();
 
  private:

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "catalogue/says.h"
 #include "detect/detect.h"
 #include "stats/stats.h"
 
@@ -67,16 +68,33 @@ inline constexpr auto kFromRow = static_cast<model::Severity>(255);
 // A number of points that a settings file may give as anything.
 inline std::size_t Count(double points) { return static_cast<std::size_t>(std::clamp(points, 3.0, 65536.0)); }
 
-model::Finding MakeFinding(std::int64_t first_step, std::int64_t last_step, std::string message);
-void AddEvidence(model::Finding& finding, std::string text, std::int64_t step, double value, std::uint32_t line = 0);
+// What a detector found, from one count of its axis to another. The engine sets the axis (FillIn), so that no detector
+// can forget it.
+model::Finding MakeFinding(std::int64_t first, std::int64_t last, model::Statement says);
+void AddEvidence(model::Finding& finding, model::Statement says, std::int64_t at, double value, std::uint32_t line = 0);
 void AddMeasure(model::Finding& finding, std::string name, double value);
+
+// Counts of the judged series as positions, for the arguments of statements.
+class Places {
+ public:
+  explicit Places(const Context& context) : axis_(context.axis()) {}
+
+  model::Axis axis() const { return axis_; }
+  model::Position At(std::int64_t count) const { return {axis_, count}; }
+  model::PositionRange Range(std::int64_t first, std::int64_t last) const { return {At(first), At(last)}; }
+  model::Extent Length(double amount) const { return {axis_, amount}; }
+
+ private:
+  model::Axis axis_;
+};
 
 // Policy-gradient losses hover around zero whether or not anything is learned: their shape means nothing.
 bool IsReinforcementLearning(const model::Run& run);
 // fp16 with a loss scaler: skipped overflow steps are part of it.
 bool UsesLossScaler(const model::Run& run);
-// Steps the run was to take: planned, or the last one seen.
-std::int64_t PlannedSteps(const model::Run& run, std::int64_t last_seen);
+// The count at which the run was to end, on that axis: planned, or the last one seen when the plan is in steps and
+// nothing leads from steps to the axis.
+std::int64_t PlannedEnd(const model::Run& run, model::Axis axis, std::int64_t last_seen);
 
 // The course of a loss in bounded memory: its level now, at its start and at its best, on the finite values.
 class LossCourse {
@@ -99,11 +117,11 @@ class LossCourse {
   stats::BucketHistory history_{128};
 };
 
-// A detector that counts over the whole run, and counts from nothing when the run begins anew from its first step.
+// A detector that counts over the whole run, and counts from nothing when the run is started over from its first step.
 template <class Counting>
-class BegunAnew : public Detector {
+class StartedOver : public Detector {
  public:
-  explicit BegunAnew(const Context& context) : context_(context), counting_(context) {}
+  explicit StartedOver(const Context& context) : context_(context), counting_(context) {}
 
   void Observe(const Sample& sample) override {
     if (first_step_ == model::kNoStep) first_step_ = sample.step;

@@ -1,6 +1,4 @@
 // Whether the loss rose and stayed up, at the end or for a good part of the run.
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <functional>
 #include <span>
@@ -22,7 +20,8 @@ bool Falls(std::span<const double> logs) {
 class Divergence : public Detector {
  public:
   explicit Divergence(const Context& context)
-      : min_log_ratio_(std::log(context.Threshold("min_ratio"))),
+      : places_(context),
+        min_log_ratio_(std::log(context.Threshold("min_ratio"))),
         z_(context.Threshold("z")),
         recent_z_(context.Threshold("recent_z")),
         min_points_(context.Threshold("min_points")),
@@ -106,8 +105,8 @@ class Divergence : public Detector {
            *std::min_element(last.begin(), last.end()) > (confirmed ? smooth[best] + 0.5 * min_log_ratio_ : bar);
   }
 
-  // The run went as usual until its last points, which stand far above all that: the level of the last tenth does not
-  // know it yet, but the run may have been stopped because of it. What was usual is told by the part before that tenth.
+  // The run went as usual until its last points, which are far above all that: the level of the last tenth does not
+  // show it, but the run may have been stopped because of it. What was usual is taken from the part before that tenth.
   bool ReportLateRise(std::span<const double> smooth, std::size_t best, std::vector<model::Finding>& out) const {
     const auto& recent = curve_.recent();
     if (recent.size() < kEnoughForRecent + kLatePoints) return false;
@@ -130,12 +129,10 @@ class Divergence : public Detector {
     const std::int64_t step = first_up > 0 ? recent[first_up].step : FirstBucketAbove(quarter);
     model::Finding finding = MakeFinding(
         step, curve_.last_step(),
-        fmt::format("loss turned up at step {} and ends near {}, {}x its usual {}", step, FormatNumber(std::exp(end)),
-                    FormatNumber(std::exp(end - usual)), FormatNumber(std::exp(usual))));
-    AddEvidence(finding, fmt::format("usual loss {} before the rise", FormatNumber(std::exp(usual))), step,
-                std::exp(usual));
-    AddEvidence(finding, fmt::format("level {} at the end", FormatNumber(std::exp(end))), curve_.last_step(),
-                std::exp(end));
+        says::LossDivergenceLate{
+            .turn = places_.At(step), .end = std::exp(end), .ratio = std::exp(end - usual), .usual = std::exp(usual)});
+    AddEvidence(finding, says::LossDivergenceUsual{.usual = std::exp(usual)}, step, std::exp(usual));
+    AddEvidence(finding, says::LossDivergenceEnd{.end = std::exp(end)}, curve_.last_step(), std::exp(end));
     AddMeasure(finding, "best", std::exp(smooth[best]));
     AddMeasure(finding, "end", std::exp(end));
     AddMeasure(finding, "start", std::exp(smooth.front()));
@@ -161,7 +158,7 @@ class Divergence : public Detector {
   }
 
   // The loss left for several times its level early on, stayed away for a good part of the run and came back: whatever
-  // the model knew before is gone. Later and narrower ones are spikes.
+  // the model knew before is lost. Later and narrower ones are spikes.
   void ReportExcursion(std::span<const double> smooth, std::vector<model::Finding>& out) const {
     const auto peak = static_cast<std::size_t>(std::max_element(smooth.begin(), smooth.end()) - smooth.begin());
     const auto low = static_cast<std::size_t>(
@@ -175,12 +172,15 @@ class Divergence : public Detector {
     const std::int64_t first = curve_.At(low).last_step;
     const double level = std::exp(smooth[low]);
     const double top = std::exp(smooth[peak]);
-    model::Finding finding = MakeFinding(
-        first, curve_.At(peak).last_step,
-        fmt::format("loss left {} at step {} for {} ({}x, at step {}) and came back late", FormatNumber(level), first,
-                    FormatNumber(top), FormatNumber(std::exp(height)), curve_.At(peak).last_step));
+    model::Finding finding =
+        MakeFinding(first, curve_.At(peak).last_step,
+                    says::LossDivergenceExcursion{.level = level,
+                                                  .left = places_.At(first),
+                                                  .peak = top,
+                                                  .ratio = std::exp(height),
+                                                  .peak_at = places_.At(curve_.At(peak).last_step)});
     finding.severity = model::Severity::kWarning;
-    AddEvidence(finding, fmt::format("loss {} at step {}", FormatNumber(top), curve_.At(peak).last_step),
+    AddEvidence(finding, says::LossDivergencePeak{.peak = top, .at = places_.At(curve_.At(peak).last_step)},
                 curve_.At(peak).last_step, top);
     AddMeasure(finding, "best", level);
     AddMeasure(finding, "end", std::exp(smooth.back()));
@@ -233,27 +233,28 @@ class Divergence : public Detector {
                             stats::TrendZ(logs.subspan(peak)) < kRecoveringZ;
     const double best_value = std::exp(smooth[best]);
     const double end_value = std::exp(end);
-    model::Finding finding = MakeFinding(
-        curve_.At(first_up).first_step, curve_.last_step(),
-        fmt::format("loss turned up at step {} and ends near {}, {}x its best level of {} (step {})",
-                    curve_.At(first_up).first_step, FormatNumber(end_value), FormatNumber(end_value / best_value),
-                    FormatNumber(best_value), curve_.At(best).last_step));
-    if (logs.size() < kFewForAnError && rise < kManifold) finding.severity = model::Severity::kWarning;
+    const model::Position best_at = places_.At(curve_.At(best).last_step);
+    // What speaks against a run that is lost; the finding is then worth a look, not an alarm.
+    model::Statement doubt;
     if (EvaluationIsFine()) {
-      finding.severity = model::Severity::kWarning;
-      finding.message += "; evaluation does not confirm it";
+      doubt = says::DivergenceEvaluationIsFine{};
     } else if (recovering && end < smooth.front()) {  // still worse than at the start is no recovery
-      finding.severity = model::Severity::kWarning;
-      finding.message += "; it is falling again";
+      doubt = says::DivergenceFallingAgain{};
     } else if (IsANewPhase(logs, smooth, first_up, best)) {
-      finding.severity = model::Severity::kWarning;
-      finding.message +=
-          "; it stepped up at once and falls from there: did the data, the objective or a weight change?";
+      doubt = says::DivergenceNewPhase{};
     }
-    AddEvidence(finding,
-                fmt::format("best level {} up to step {}", FormatNumber(best_value), curve_.At(best).last_step),
-                curve_.At(best).last_step, best_value);
-    AddEvidence(finding, fmt::format("level {} at the end", FormatNumber(end_value)), curve_.last_step(), end_value);
+    model::Finding finding = MakeFinding(curve_.At(first_up).first_step, curve_.last_step(),
+                                         says::LossDivergenceRose{.turn = places_.At(curve_.At(first_up).first_step),
+                                                                  .end = end_value,
+                                                                  .ratio = end_value / best_value,
+                                                                  .best = best_value,
+                                                                  .best_at = best_at,
+                                                                  .doubt = doubt});
+    if (!doubt.empty() || (logs.size() < kFewForAnError && rise < kManifold))
+      finding.severity = model::Severity::kWarning;
+    AddEvidence(finding, says::LossDivergenceBest{.best = best_value, .at = best_at}, curve_.At(best).last_step,
+                best_value);
+    AddEvidence(finding, says::LossDivergenceEnd{.end = end_value}, curve_.last_step(), end_value);
     AddMeasure(finding, "best", best_value);
     AddMeasure(finding, "end", end_value);
     AddMeasure(finding, "start", std::exp(smooth.front()));
@@ -305,6 +306,7 @@ class Divergence : public Detector {
   static constexpr std::uint64_t kEnoughEvals = 4;
   static constexpr double kEvalRose = 1.15;
   static constexpr double kEvalFine = 0.05;
+  Places places_;
   double min_log_ratio_;
   double z_;
   double recent_z_;

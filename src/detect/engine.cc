@@ -181,6 +181,8 @@ void FillIn(model::Finding& finding, const Context& context, bool severity_set) 
   finding.id = std::string(context.row->id);
   finding.family = context.row->family;
   finding.severity = SeverityOf(context, severity_set ? std::optional(finding.severity) : std::nullopt);
+  finding.axis = context.axis();
+  for (model::Evidence& evidence : finding.evidence) evidence.axis = context.axis();
   if (context.primary == nullptr) return;
   finding.signal = context.primary->signal;
   finding.labels = context.primary->labels;
@@ -207,7 +209,8 @@ bool ComesTooEarly(const Context& context, const model::Finding& finding) {
                                                            "rl/reward-flat"};
   constexpr double kRoom = 0.2;
   if (context.ended || std::find(kOfProgress.begin(), kOfProgress.end(), finding.id) == kOfProgress.end()) return false;
-  return static_cast<double>(finding.last_step) < kRoom * static_cast<double>(context.run->planned_steps);
+  const model::Position planned = context.Planned();
+  return planned.known() && static_cast<double>(finding.last_step) < kRoom * static_cast<double>(planned.value());
 }
 
 void RunDetector(const Context& context, const Watched& watched, std::size_t lead,

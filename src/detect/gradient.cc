@@ -1,5 +1,3 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <limits>
 
@@ -13,7 +11,8 @@ namespace {
 class GradExplosion : public Detector {
  public:
   explicit GradExplosion(const Context& context)
-      : limit_(FixedLimit(context)),
+      : places_(context),
+        limit_(FixedLimit(context)),
         sustained_(context.Threshold("sustained_points")),
         growth_(context.Threshold("growth")),
         growth_points_(context.Threshold("growth_points")),
@@ -42,25 +41,11 @@ class GradExplosion : public Detector {
   void Report(std::vector<model::Finding>& out) const override {
     model::Finding finding;
     if (exploded_.points > 0) {
-      finding = MakeFinding(
-          exploded_.from.step, exploded_.to.step,
-          fmt::format("grad_norm grew from {} to {} over {} points from step {}", FormatNumber(exploded_.from.value),
-                      FormatNumber(exploded_.to.value), exploded_.points, exploded_.from.step));
-      AddEvidence(finding, fmt::format("grad_norm {} at step {}", FormatNumber(exploded_.to.value), exploded_.to.step),
-                  exploded_.to.step, exploded_.to.value, exploded_.to.line);
+      finding = DescribeGrowth();
     } else if (StaysAboveLimit()) {
-      finding = MakeFinding(
-          longest_start_.step, last_.step,
-          fmt::format("grad_norm above {} on {} points in a row from step {}, up to {}", FormatNumber(limit_),
-                      longest_above_, longest_start_.step, FormatNumber(largest_.value)));
-      AddEvidence(finding, fmt::format("grad_norm {} at step {}", FormatNumber(largest_.value), largest_.step),
-                  largest_.step, largest_.value, largest_.line);
+      finding = DescribeLimit();
     } else if (const Rise rise = RiseOfLevel(); rise.ratio >= relative_ && rise.from * rise.ratio > floor_) {
-      finding = MakeFinding(rise.from_step, last_.step,
-                            fmt::format("grad_norm level rose from {} to {} by the end", FormatNumber(rise.from),
-                                        FormatNumber(rise.from * rise.ratio)));
-      AddEvidence(finding, fmt::format("grad_norm level {} at the end", FormatNumber(rise.from * rise.ratio)),
-                  last_.step, rise.from * rise.ratio);
+      finding = DescribeRise(rise);
     } else {
       return;
     }
@@ -81,6 +66,36 @@ class GradExplosion : public Detector {
     double ratio = 1;
     std::int64_t from_step = 0;
   };
+
+  model::Finding DescribeGrowth() const {
+    model::Finding finding = MakeFinding(exploded_.from.step, exploded_.to.step,
+                                         says::GradExplosionGrowth{.from = exploded_.from.value,
+                                                                   .to = exploded_.to.value,
+                                                                   .points = exploded_.points,
+                                                                   .first = places_.At(exploded_.from.step)});
+    AddPoint(finding, exploded_.to);
+    return finding;
+  }
+  model::Finding DescribeLimit() const {
+    model::Finding finding = MakeFinding(longest_start_.step, last_.step,
+                                         says::GradExplosionAboveLimit{.limit = limit_,
+                                                                       .points = longest_above_,
+                                                                       .first = places_.At(longest_start_.step),
+                                                                       .largest = largest_.value});
+    AddPoint(finding, largest_);
+    return finding;
+  }
+  model::Finding DescribeRise(const Rise& rise) const {
+    const double level = rise.from * rise.ratio;
+    model::Finding finding =
+        MakeFinding(rise.from_step, last_.step, says::GradExplosionLevel{.from = rise.from, .to = level});
+    AddEvidence(finding, says::GradExplosionLevelAtEnd{.value = level}, last_.step, level);
+    return finding;
+  }
+  void AddPoint(model::Finding& finding, const Sample& point) const {
+    AddEvidence(finding, says::GradExplosionPoint{.value = point.value, .at = places_.At(point.step)}, point.step,
+                point.value, point.line);
+  }
 
   static double FixedLimit(const Context& context) {
     const model::Run& run = *context.run;
@@ -137,8 +152,9 @@ class GradExplosion : public Detector {
 
   static constexpr double kBeyondEarlier = 5;
   static constexpr double kSustainedShare = 0.1;
-  // Norms near zero mean that no group had a signal yet: growing from there is how learning begins.
+  // Norms near zero mean that no group has had a signal so far: growing from there is how learning begins.
   static constexpr double kRlFloor = 1;
+  Places places_;
   double limit_;
   double sustained_;
   double growth_;
@@ -166,7 +182,7 @@ class GradExplosion : public Detector {
 class GradZero : public Detector {
  public:
   explicit GradZero(const Context& context)
-      : share_(context.Threshold("share")), min_points_(context.Threshold("min_points")) {}
+      : places_(context), share_(context.Threshold("share")), min_points_(context.Threshold("min_points")) {}
 
   void Observe(const Sample& sample) override {
     if (sample.role == 1) return loss_.Add(sample.step, sample.value);
@@ -185,13 +201,14 @@ class GradZero : public Detector {
     // A trainer that learns and prints 0 does not measure the norm, or rounds it away.
     if (loss_.Improved(0.05) || reward_.Improved(0.1)) return;
     model::Finding finding =
-        MakeFinding(first_.step, last_step_, fmt::format("grad_norm is exactly 0 on {} of {} points", zeros_, points_));
-    AddEvidence(finding, fmt::format("grad_norm 0 from step {}", first_.step), first_.step, 0, first_.line);
+        MakeFinding(first_.step, last_step_, says::GradZeroShare{.zeros = zeros_, .points = points_});
+    AddEvidence(finding, says::GradZeroFirst{.at = places_.At(first_.step)}, first_.step, 0, first_.line);
     AddMeasure(finding, "share", static_cast<double>(zeros_) / static_cast<double>(points_));
     out.push_back(std::move(finding));
   }
 
  private:
+  Places places_;
   double share_;
   double min_points_;
   Sample first_;
@@ -207,7 +224,10 @@ class GradZero : public Detector {
 class GradVanishing : public Detector {
  public:
   explicit GradVanishing(const Context& context)
-      : enabled_(!context.reinforcement), floor_(context.Threshold("floor")), share_(context.Threshold("share")) {}
+      : places_(context),
+        enabled_(!context.reinforcement),
+        floor_(context.Threshold("floor")),
+        share_(context.Threshold("share")) {}
 
   void Observe(const Sample& sample) override {
     if (sample.role == 1) return loss_.Add(sample.step, sample.value);
@@ -232,17 +252,17 @@ class GradVanishing : public Detector {
     const auto low = std::count_if(half, buckets.end(), is_low);
     if (static_cast<double>(low) < share_ * static_cast<double>(buckets.end() - half)) return;
     const auto first = std::find_if(buckets.begin(), buckets.end(), is_low);
-    model::Finding finding =
-        MakeFinding(first->first_step, buckets.back().last_step,
-                    fmt::format("grad_norm fell below {} from step {} while the loss is still {}", FormatNumber(limit),
-                                first->first_step, FormatNumber(loss_.EndLevel())));
-    AddEvidence(finding, fmt::format("grad_norm {} at the end", FormatNumber(buckets.back().mean)),
-                buckets.back().last_step, buckets.back().mean);
+    model::Finding finding = MakeFinding(
+        first->first_step, buckets.back().last_step,
+        says::GradVanishingFell{.limit = limit, .at = places_.At(first->first_step), .loss = loss_.EndLevel()});
+    AddEvidence(finding, says::GradVanishingEnd{.value = buckets.back().mean}, buckets.back().last_step,
+                buckets.back().mean);
     out.push_back(std::move(finding));
   }
 
  private:
   static constexpr double kFallen = 0.01;
+  Places places_;
   bool enabled_;
   double floor_;
   double share_;
@@ -254,7 +274,7 @@ class GradVanishing : public Detector {
 
 std::unique_ptr<Detector> MakeGradExplosion(const Context& context) { return std::make_unique<GradExplosion>(context); }
 std::unique_ptr<Detector> MakeGradZero(const Context& context) {
-  return std::make_unique<BegunAnew<GradZero>>(context);
+  return std::make_unique<StartedOver<GradZero>>(context);
 }
 std::unique_ptr<Detector> MakeGradVanishing(const Context& context) { return std::make_unique<GradVanishing>(context); }
 

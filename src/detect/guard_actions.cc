@@ -1,7 +1,6 @@
-#include <fmt/format.h>
-
+// What the guard of the training did, from the events of its journal or from the lines that it printed.
 #include <array>
-#include <optional>
+#include <span>
 
 #include "detect/detectors.h"
 #include "detect/whole_run.h"
@@ -11,17 +10,28 @@ namespace {
 
 struct Kind {
   std::string_view name;  // of the recorded event
-  std::string_view sign;  // by which a log's line is told
-  std::string_view one;
-  std::string_view several;
+  std::string_view sign;  // what a line of a log says where there is no journal
+  model::Statement (*says)(std::size_t count);
 };
 
-constexpr std::array<Kind, 4> kKinds = {{{"guard/skip", "; left out", "1 step left out", "steps left out"},
-                                         {"guard/rollback", "; back to step", "set back once", "times set back"},
-                                         {"guard/stop", "; stopped", "stopped the run", "times stopped"},
-                                         {"guard/observe", "; observed", "1 bad step observed", "bad steps observed"}}};
+model::Statement SaysSkipped(std::size_t count) { return says::GuardSkipped{.steps = count}; }
+model::Statement SaysRolledBack(std::size_t count) {
+  if (count == 1) return says::GuardRolledBackOnce{};
+  return says::GuardRolledBack{.times = count};
+}
+model::Statement SaysStopped(std::size_t count) {
+  if (count == 1) return says::GuardStoppedOnce{};
+  return says::GuardStopped{.times = count};
+}
+model::Statement SaysObserved(std::size_t count) { return says::GuardObserved{.steps = count}; }
 
-// The kind of decision that an event tells of: kKinds.size() when it tells of none.
+constexpr std::array<Kind, 4> kKinds = {{{"guard/skip", "; left out", SaysSkipped},
+                                         {"guard/rollback", "; back to", SaysRolledBack},
+                                         {"guard/stop", "; stopped", SaysStopped},
+                                         {"guard/observe", "; observed", SaysObserved}}};
+using Counts = std::array<std::size_t, kKinds.size()>;
+
+// The kind of decision that an event records: kKinds.size() when it records none.
 std::size_t KindOf(const model::Event& event) {
   const bool logged = event.kind == model::EventKind::kSignature && event.name == "log/guard";
   std::size_t kind = 0;
@@ -33,14 +43,55 @@ std::size_t KindOf(const model::Event& event) {
   return kind;
 }
 
-// A line of a log says itself which step it is about; it stands before the line of that step.
-std::int64_t StepOf(const model::Event& event) {
+// A line of a log says itself which step it is about; it is printed before the line of that step.
+model::Position PlaceOf(const model::Event& event) {
   constexpr std::string_view kLead = "step ";
   const std::size_t at = event.text.find(kLead);
-  if (at == std::string::npos) return event.step;
+  if (at == std::string::npos) return event.At();
   std::size_t used = 0;
   const auto step = ParseNumberPrefix(std::string_view(event.text).substr(at + kLead.size()), used);
-  return step ? static_cast<std::int64_t>(*step) : event.step;
+  return step ? model::Position(model::Axis::kStep, static_cast<std::int64_t>(*step)) : event.At();
+}
+
+// "1 step left out, set back once (step 5: the loss is nan; left out)".
+model::Statement Says(const Counts& counts, const model::Quote& why) {
+  std::array<model::Statement, kKinds.size()> parts;
+  std::size_t used = 0;
+  for (std::size_t i = 0; i < kKinds.size(); ++i) {
+    if (counts[i] == 0) continue;
+    const model::Statement part = kKinds[i].says(counts[i]);
+    parts[used] = used == 0 ? part : model::Statement(says::ListNext{.item = part});
+    ++used;
+  }
+  return says::GuardActedDid{.first = parts[0], .second = parts[1], .third = parts[2], .fourth = parts[3], .why = why};
+}
+
+// The decisions of one source: a journal and a log of one run hold the same ones.
+struct Decisions {
+  Counts counts = {};
+  std::vector<const model::Event*> events;
+};
+
+Decisions DecisionsOf(const model::Run& run) {
+  Decisions decisions;
+  for (const model::Event& event : run.events) {
+    const std::size_t kind = KindOf(event);
+    if (kind == kKinds.size()) continue;
+    if (!decisions.events.empty() && event.place.source != decisions.events.front()->place.source) continue;
+    ++decisions.counts[kind];
+    decisions.events.push_back(&event);
+  }
+  return decisions;
+}
+
+model::PositionRange SpanOf(const std::vector<const model::Event*>& events) {
+  model::PositionRange span{PlaceOf(*events.front()), PlaceOf(*events.front())};
+  for (const model::Event* event : events) {
+    const model::Position at = PlaceOf(*event);
+    if (!span.first.known()) span = {at, at};
+    if (std::is_gt(CompareOnAxis(at, span.last))) span.last = at;
+  }
+  return span;
 }
 
 }  // namespace
@@ -48,39 +99,22 @@ std::int64_t StepOf(const model::Event& event) {
 std::vector<model::Finding> FindingsOfGuard(const model::Run& run, const catalogue::Settings& settings) {
   constexpr std::string_view kId = "guard/acted";
   constexpr std::size_t kMostShown = 5;
-  if (!settings.Enabled(kId)) return {};
-  model::Finding finding = MakeFinding(model::kNoStep, model::kNoStep, "");
-  std::array<std::size_t, kKinds.size()> counts = {};
-  std::optional<std::uint32_t> source;  // a journal and a log of one run tell the same: those of one count
-  for (const model::Event& event : run.events) {
-    const std::size_t kind = KindOf(event);
-    if (kind == kKinds.size()) continue;
-    if (!source) source = event.place.source;
-    if (event.place.source != *source) continue;
-    ++counts[kind];
-    const std::int64_t step = StepOf(event);
-    if (finding.first_step == model::kNoStep) finding.first_step = step;
-    finding.last_step = std::max(finding.last_step, step);
-    if (finding.evidence.size() < kMostShown) {
-      AddEvidence(finding, event.text, step, model::kNoValue, event.place.line);
-      if (event.place.source < run.sources.size()) finding.evidence.back().path = run.sources[event.place.source].path;
-    }
-  }
-  std::vector<std::string> words;
-  for (std::size_t i = 0; i < kKinds.size(); ++i) {
-    if (counts[i] == 1) words.emplace_back(kKinds[i].one);
-    if (counts[i] > 1) words.push_back(fmt::format("{} {}", counts[i], kKinds[i].several));
-    AddMeasure(finding, std::string(kKinds[i].name.substr(6)), static_cast<double>(counts[i]));
-  }
-  if (words.empty()) return {};
-  finding.message = "the guard acted: " + Join(words, ", ");
-  if (!finding.evidence.empty()) finding.message += fmt::format(" ({})", finding.evidence.front().text);
-  const catalogue::FindingRow* row = catalogue::FindFinding(kId);
-  finding.id = std::string(kId);
-  finding.family = row->family;
-  finding.severity = settings.SeverityOf(kId, row->severity);
   constexpr std::size_t kStops = 2;
-  if (counts[kStops] > 0) finding.severity = std::max(finding.severity, model::Severity::kError);
+  if (!settings.Enabled(kId)) return {};
+  const Decisions decisions = DecisionsOf(run);
+  if (decisions.events.empty()) return {};
+  model::Finding finding = FindingOfRow(kId, settings, SpanOf(decisions.events),
+                                        Says(decisions.counts, QuoteOf(run, *decisions.events.front())));
+  for (const model::Event* event : std::span(decisions.events).first(std::min(kMostShown, decisions.events.size()))) {
+    const model::Quote quote = QuoteOf(run, *event);
+    AddEvidenceAt(finding, says::QuotedText{.text = quote}, PlaceOf(*event), model::kNoValue);
+    finding.evidence.back().path = quote.path;
+    finding.evidence.back().line = quote.line;
+  }
+  constexpr std::size_t kFolder = std::string_view("guard/").size();
+  for (std::size_t i = 0; i < kKinds.size(); ++i)
+    AddMeasure(finding, std::string(kKinds[i].name.substr(kFolder)), static_cast<double>(decisions.counts[i]));
+  if (decisions.counts[kStops] > 0) finding.severity = std::max(finding.severity, model::Severity::kError);
   return {finding};
 }
 

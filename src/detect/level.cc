@@ -1,6 +1,4 @@
 // Detectors that judge the level of the loss over the whole run: did it fall, did it stay, does it swing.
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <limits>
 #include <span>
@@ -31,9 +29,10 @@ double SmallLoss(const model::Run& run) {
 class NotDecreasing : public Detector {
  public:
   explicit NotDecreasing(const Context& context)
-      : min_points_(context.Threshold("min_points")),
+      : places_(context),
+        min_points_(context.Threshold("min_points")),
         min_epochs_(context.Threshold("min_epochs")),
-        epochs_(context.primary != nullptr && context.primary->axis == model::Axis::kEpoch),
+        epochs_(context.axis() == model::Axis::kEpoch),
         min_improvement_(context.Threshold("min_improvement")),
         trend_z_(context.Threshold("trend_z")),
         crawl_(context.Threshold("crawl")),
@@ -74,21 +73,13 @@ class NotDecreasing : public Detector {
     const double level = std::exp(end);
     model::Finding finding =
         MakeFinding(curve_.At(0).first_step, curve_.last_step(),
-                    fmt::format("loss stays at {} from step {} to {}: no improvement over {} points (started at {})",
-                                FormatNumber(level), curve_.At(0).first_step, curve_.last_step(), curve_.points(),
-                                FormatNumber(std::exp(start))));
-    if (crawls)
-      finding.message =
-          fmt::format("loss fell by only {:.1f}% over {} points, from {} to {}", 100 * (1 - std::exp(end - start)),
-                      curve_.points(), FormatNumber(std::exp(start)), FormatNumber(level));
+                    crawls ? SaysCrawl(std::exp(start), level) : SaysLevel(std::exp(start), level));
     // Noise can hide a slow gain; then it is worth a look, not an alarm.
     const double uncertainty = 2 * noise / std::sqrt(static_cast<double>(logs.size()) / 4);
     if (crawls || uncertainty > min_improvement_ || level < small_loss_ || BeginsLate())
       finding.severity = model::Severity::kWarning;
-    AddEvidence(finding,
-                fmt::format("level {} at the start, {} in the last quarter", FormatNumber(std::exp(start)),
-                            FormatNumber(level)),
-                curve_.last_step(), level);
+    AddEvidence(finding, says::LossNotDecreasingLevels{.start = std::exp(start), .level = level}, curve_.last_step(),
+                level);
     AddMeasure(finding, "level", level);
     AddMeasure(finding, "start", std::exp(start));
     AddMeasure(finding, "trend_z", trend);
@@ -97,6 +88,18 @@ class NotDecreasing : public Detector {
   }
 
  private:
+  model::Statement SaysLevel(double start, double level) const {
+    return says::LossNotDecreasingLevel{.level = level,
+                                        .first = places_.At(curve_.At(0).first_step),
+                                        .last = places_.At(curve_.last_step()),
+                                        .points = curve_.points(),
+                                        .start = start};
+  }
+  model::Statement SaysCrawl(double start, double level) const {
+    return says::LossNotDecreasingCrawls{
+        .share = 1 - level / start, .points = curve_.points(), .start = start, .level = level};
+  }
+
   // The rate is at its highest at the end and was still rising just before: the schedule has not begun in earnest.
   bool StillWarmingUp() const {
     const auto& buckets = rates_.buckets();
@@ -104,13 +107,13 @@ class NotDecreasing : public Detector {
     return buckets[buckets.size() * 4 / 5].mean < kAtPeak * buckets.back().mean;
   }
 
-  // A point that stands for a whole epoch says as much as many; one evaluation for each of them tells it too.
+  // A point that stands for a whole epoch says as much as many; one evaluation for each point shows the same.
   double MinPoints() const {
     const bool epochs = epochs_ || (evals_ > 0 && evals_ + 1 >= curve_.points());
     return epochs ? std::min(min_epochs_, min_points_) : min_points_;
   }
 
-  // The log begins in the middle of a run: what was learned before it is not seen.
+  // The log begins in the middle of a run: what was learned before it is not in the log.
   bool BeginsLate() const {
     const std::int64_t first = curve_.At(0).first_step;
     return first > kLateStep && first * kLateShare > curve_.last_step();
@@ -120,6 +123,7 @@ class NotDecreasing : public Detector {
   static constexpr double kAtPeak = 0.95;
   static constexpr std::int64_t kLateStep = 100;
   static constexpr std::int64_t kLateShare = 20;  // beyond a twentieth of what was reached
+  Places places_;
   double min_points_;
   double min_epochs_;
   bool epochs_;
@@ -138,7 +142,8 @@ class NotDecreasing : public Detector {
 class Plateau : public Detector {
  public:
   explicit Plateau(const Context& context)
-      : min_points_(context.Threshold("min_points")),
+      : places_(context),
+        min_points_(context.Threshold("min_points")),
         min_level_(context.Threshold("min_level")),
         flat_share_(context.Threshold("flat_share")),
         high_level_(LevelOfNothingLearned(context)),
@@ -209,19 +214,17 @@ class Plateau : public Detector {
     if (std::exp(level) < small_loss_) return false;
     const double ratio = std::exp(level - start);
     const bool little_gained = ratio >= min_level_ && span <= kLevelSpan;
-    const bool worth_telling =
+    const bool too_high =
         (little_gained || level > high_level_ || KnowsFrequenciesOnly(start, level)) && ratio <= kSomeGain;
-    if (!worth_telling || !RateIsUp(curve_.At(from).first_step)) return false;
+    if (!too_high || !RateIsUp(curve_.At(from).first_step)) return false;
     const std::int64_t first = curve_.At(from).first_step;
-    model::Finding finding = MakeFinding(
-        first, curve_.last_step(),
-        fmt::format("loss fell from {} to {} by step {} and has stayed there to step {}", FormatNumber(std::exp(start)),
-                    FormatNumber(std::exp(level)), first, curve_.last_step()));
-    AddEvidence(
-        finding,
-        fmt::format("level {} for {} of the run", FormatNumber(std::exp(level)),
-                    fmt::format("{:.0f}%", 100 * (1 - static_cast<double>(from) / static_cast<double>(logs.size())))),
-        first, std::exp(level));
+    model::Finding finding = MakeFinding(first, curve_.last_step(),
+                                         says::LossPlateauLevel{.start = std::exp(start),
+                                                                .level = std::exp(level),
+                                                                .first = places_.At(first),
+                                                                .last = places_.At(curve_.last_step())});
+    const double share = 1 - static_cast<double>(from) / static_cast<double>(logs.size());
+    AddEvidence(finding, says::LossPlateauShare{.level = std::exp(level), .share = share}, first, std::exp(level));
     AddMeasure(finding, "level", std::exp(level));
     AddMeasure(finding, "start", std::exp(start));
     out.push_back(std::move(finding));
@@ -247,6 +250,7 @@ class Plateau : public Detector {
   static constexpr double kLongFlatShare = 0.75;
   static constexpr double kNoMatter = 0.005;
   static constexpr double kSomeGain = 0.995;
+  Places places_;
   double min_points_;
   double min_level_;
   double flat_share_;
@@ -266,7 +270,7 @@ class Oscillation : public Detector {
       : min_points_(context.Threshold("min_points")),
         swing_(context.Threshold("swing")),
         swing_epoch_(context.Threshold("swing_epoch")),
-        epochs_(context.primary != nullptr && context.primary->axis == model::Axis::kEpoch),
+        epochs_(context.axis() == model::Axis::kEpoch),
         curve_(context) {}
 
   void Observe(const Sample& sample) override {
@@ -290,12 +294,9 @@ class Oscillation : public Detector {
     const double swing = std::exp(jumps_.Median()) - 1;
     const double limit = IsLogOfEpochs() ? swing_epoch_ : swing_;
     if (swing < limit || end < start + std::log(0.7)) return;
-    model::Finding finding =
-        MakeFinding(curve_.At(logs.size() / 2).first_step, curve_.last_step(),
-                    fmt::format("loss swings by {:.0f}% from point to point and does not settle", 100 * swing));
-    AddEvidence(finding,
-                fmt::format("median jump between neighbouring points {:.0f}%, level {} at the start and {} at the end",
-                            100 * swing, FormatNumber(std::exp(start)), FormatNumber(std::exp(end))),
+    model::Finding finding = MakeFinding(curve_.At(logs.size() / 2).first_step, curve_.last_step(),
+                                         says::LossOscillationSwings{.swing = swing});
+    AddEvidence(finding, says::LossOscillationJumps{.swing = swing, .start = std::exp(start), .end = std::exp(end)},
                 curve_.last_step(), std::exp(end));
     AddMeasure(finding, "swing", swing);
     out.push_back(std::move(finding));

@@ -1,5 +1,3 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <cctype>
@@ -7,7 +5,9 @@
 #include <string>
 
 #include "base/base.h"
+#include "catalogue/says.h"
 #include "detect/detect.h"
+#include "detect/whole_run.h"
 
 namespace vigil::detect {
 namespace {
@@ -24,7 +24,7 @@ constexpr std::size_t kMostOfAnId = 8;
 
 enum class Role : std::uint8_t { kRoot, kCascade, kTeardown };
 
-// An event that tells of a failure, with the row that explains it.
+// An event that reports a failure, with the row that explains it.
 struct Trouble {
   const Event* event = nullptr;
   const catalogue::SignatureRow* row = nullptr;
@@ -36,7 +36,7 @@ struct Trouble {
 struct Incident {
   std::vector<Trouble> troubles;
   std::uint32_t source = 0;
-  std::int64_t step = model::kNoStep;
+  model::Position at;
 };
 
 Role RoleOf(const catalogue::SignatureRow& row) {
@@ -73,15 +73,15 @@ const catalogue::SignatureRow* RowOfExit(std::int64_t code) {
 
 // Whether a signature of the same rank, in the exception's own text or in what was raised from it, says more.
 bool IsExplained(const std::vector<Event>& events, std::size_t exception) {
-  const Event& told = events[exception];
+  const Event& raised = events[exception];
   for (std::size_t i = exception + 1; i < events.size(); ++i) {
     const Event& later = events[i];
-    if (later.place.source != told.place.source || later.place.line > told.place.line + kChainLines) return false;
-    if (later.rank != told.rank) continue;
+    if (later.place.source != raised.place.source || later.place.line > raised.place.line + kChainLines) return false;
+    if (later.rank != raised.rank) continue;
     if (later.kind == EventKind::kException) return false;
     if (later.kind != EventKind::kSignature) continue;
     const catalogue::SignatureRow* row = catalogue::FindSignature(later.name);
-    const bool same_line = later.place.line == told.place.line;
+    const bool same_line = later.place.line == raised.place.line;
     if (row != nullptr && (same_line || RoleOf(*row) != Role::kTeardown)) return true;
   }
   return false;
@@ -106,14 +106,14 @@ Trouble TroubleOf(const std::vector<Event>& events, std::size_t index) {
 
 // ---- troubles to incidents
 
-// Who waited in vain tells that another failed or went astray: a root only where nothing else is told.
+// A rank that waited in vain shows that another failed or took another branch: a root only where nothing else is known.
 bool IsWaiting(std::string_view id) {
   constexpr std::array<std::string_view, 3> kWaiting = {"log/nccl-timeout", "log/collective-timeout",
                                                         "log/monitored-barrier"};
   return std::find(kWaiting.begin(), kWaiting.end(), id) != kWaiting.end();
 }
 
-// Whether `later` came behind `earlier`, as far as lines and times tell.
+// Whether `later` came behind `earlier`, as far as lines and times show it.
 bool CameBehind(const Event& later, const Event& earlier) {
   if (later.place.source == earlier.place.source) return later.place.line > earlier.place.line;
   return later.time > earlier.time;  // false where one is not known
@@ -136,7 +136,7 @@ bool HasRoot(const Incident& incident) {
 // launcher clears up always belongs to the failure before it.
 bool Continues(const Incident& incident, const Trouble& trouble) {
   if (incident.source != trouble.event->place.source) return false;
-  return trouble.role == Role::kTeardown || incident.step == trouble.event->step;
+  return trouble.role == Role::kTeardown || model::SamePosition(incident.at, trouble.event->At());
 }
 
 // The guard that stopped a run has said why: how the process left says nothing beside it.
@@ -152,7 +152,7 @@ std::vector<Incident> GroupBySource(const model::Run& run, const catalogue::Sett
     if (trouble.row == nullptr || !settings.Enabled(trouble.row->id)) continue;
     if (IsLeavingOfGuard(run, run.events[i])) continue;
     if (incidents.empty() || !Continues(incidents.back(), trouble)) {
-      incidents.push_back({{}, trouble.event->place.source, trouble.event->step});
+      incidents.push_back({{}, trouble.event->place.source, trouble.event->At()});
     }
     incidents.back().troubles.push_back(trouble);
   }
@@ -166,7 +166,7 @@ std::vector<Incident> JoinSources(std::vector<Incident> incidents) {
   for (Incident& incident : incidents) {
     const auto host = std::find_if(joined.begin(), joined.end(), [&](const Incident& other) {
       if (other.source == incident.source) return false;
-      return other.step == incident.step || (!HasRoot(incident) && HasRoot(other));
+      return model::SamePosition(other.at, incident.at) || (!HasRoot(incident) && HasRoot(other));
     });
     if (host == joined.end()) {
       joined.push_back(std::move(incident));
@@ -178,7 +178,7 @@ std::vector<Incident> JoinSources(std::vector<Incident> incidents) {
 }
 
 // The first root, of them one that did not only wait for another, and one that says who sent a SIGKILL; without one the
-// first that follows from something not seen; else what the launcher says.
+// first that follows from something not logged; else what the launcher says.
 const Trouble* PrimaryOf(const Incident& incident) {
   const auto first = [&](const auto& fits) -> const Trouble* {
     const auto at = std::find_if(incident.troubles.begin(), incident.troubles.end(), [&](const Trouble& trouble) {
@@ -193,7 +193,7 @@ const Trouble* PrimaryOf(const Incident& incident) {
   }
   if (root != nullptr) return root;
   for (const Role role : {Role::kRoot, Role::kCascade, Role::kTeardown}) {
-    if (const Trouble* told = first([&](const Trouble& trouble) { return trouble.role == role; })) return told;
+    if (const Trouble* found = first([&](const Trouble& trouble) { return trouble.role == role; })) return found;
   }
   return nullptr;
 }
@@ -201,11 +201,11 @@ const Trouble* PrimaryOf(const Incident& incident) {
 // ---- incidents to findings
 
 bool HadFinished(const model::Run& run, const Event& event) {
-  if (run.planned_steps > 0 && event.step >= run.planned_steps) return true;
+  if (std::is_gteq(run.axes.Compare(event.At(), run.Planned()))) return true;
   return std::any_of(run.events.begin(), run.events.end(), [&](const Event& other) {
     // A trainer that says so after each epoch makes steps in between.
     return other.kind == EventKind::kExit && other.name == "finished" && other.place.source == event.place.source &&
-           other.place.line < event.place.line && other.step == event.step;
+           other.place.line < event.place.line && model::SamePosition(other.At(), event.At());
   });
 }
 
@@ -215,17 +215,34 @@ bool WasOvercome(const model::Run& run, const Event& event) {
   return std::any_of(run.series.begin(), run.series.end(), [&](const model::Series& series) {
     if (series.source != event.place.source || series.lines.size() != series.size()) return false;
     return std::any_of(series.segment_starts.begin(), series.segment_starts.end(), [&](std::uint32_t start) {
-      return start > 0 && series.lines[start] > event.place.line && series.steps[start] <= event.step;
+      return start > 0 && series.lines[start] > event.place.line &&
+             std::is_lteq(run.axes.Compare(series.PositionOf(start), event.At()));
     });
   });
 }
 
+// Whether the sign is in the text by itself, and not within a longer number or word.
+bool IsOneWord(std::string_view text, std::string_view sign) {
+  const auto is_part = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-'; };
+  for (std::size_t at = text.find(sign); at != std::string_view::npos; at = text.find(sign, at + 1)) {
+    const std::size_t end = at + sign.size();
+    if ((at == 0 || !is_part(text[at - 1])) && (end == text.size() || !is_part(text[end]))) return true;
+  }
+  return false;
+}
+
+// Whether a launcher names that signal: torchrun's "got signal: 1" or its agent's "Received 1 death signal".
+bool NamesSignal(std::string_view text, int signal) {
+  const std::string number = std::to_string(signal);
+  return IsOneWord(text, "got signal: " + number) || IsOneWord(text, number + " death signal");
+}
+
 // A closed terminal or a keystroke is nobody's fault.
 bool IsHangup(const Trouble& trouble) {
+  constexpr int kSighup = 1;
+  constexpr int kSigint = 2;
   return trouble.row->id == "log/killed-signal" &&
-         (trouble.text.ends_with("got signal: 1") || trouble.text.ends_with("got signal: 2") ||
-          trouble.text.find("Received 1 death signal") != std::string::npos ||
-          trouble.text.find("Received 2 death signal") != std::string::npos);
+         (NamesSignal(trouble.text, kSighup) || NamesSignal(trouble.text, kSigint));
 }
 
 Severity SeverityOf(const model::Run& run, const Trouble& primary, const catalogue::Settings& settings) {
@@ -254,29 +271,31 @@ std::vector<std::int32_t> RanksOf(const Incident& incident, const catalogue::Sig
   return ranks;
 }
 
-// "0-7, 9": ranges, as far as a line allows.
-std::string ListOf(const std::vector<std::int32_t>& ranks) {
+// "0-7", "9": ranges, as far as a line allows.
+std::vector<std::string> NamesOf(const std::vector<std::int32_t>& ranks) {
   constexpr std::size_t kMostParts = 8;
-  std::string list;
-  std::size_t parts = 0;
-  for (std::size_t i = 0; i < ranks.size();) {
+  std::vector<std::string> names;
+  for (std::size_t i = 0, parts = 0; i < ranks.size(); ++parts) {
     std::size_t last = i;
     while (last + 1 < ranks.size() && ranks[last + 1] == ranks[last] + 1) ++last;
-    if (parts++ == kMostParts) return list + ", ...";
-    if (!list.empty()) list += ", ";
-    list += std::to_string(ranks[i]);
-    if (last != i) list += (last == i + 1 ? ", " : "-") + std::to_string(ranks[last]);
+    if (parts == kMostParts) {
+      names.emplace_back("...");
+      return names;
+    }
+    names.push_back(std::to_string(ranks[i]));
+    if (last == i + 1) names.push_back(std::to_string(ranks[last]));
+    if (last > i + 1) names.back() += "-" + std::to_string(ranks[last]);
     i = last + 1;
   }
-  return list;
+  return names;
 }
 
-std::string RankWords(const std::vector<std::int32_t>& ranks) {
+model::Statement SaysRanks(const std::vector<std::int32_t>& ranks) {
   if (ranks.empty()) return {};
-  if (ranks.size() == 1) return fmt::format(" on rank {}", ranks.front());
+  if (ranks.size() == 1) return says::LogOnRank{.rank = std::to_string(ranks.front())};
   const bool is_range = ranks.back() - ranks.front() == static_cast<std::int32_t>(ranks.size()) - 1;
-  if (is_range) return fmt::format(" on ranks {}-{}", ranks.front(), ranks.back());
-  return fmt::format(" on {} ranks ({})", ranks.size(), ListOf(ranks));
+  if (is_range) return says::LogOnRange{.first = std::to_string(ranks.front()), .last = std::to_string(ranks.back())};
+  return says::LogOnRanks{.count = ranks.size(), .ranks = NamesOf(ranks)};
 }
 
 // Of a collective that timed out: the ranks of the run that did not complain, and so are what the others waited for.
@@ -292,23 +311,27 @@ std::vector<std::int32_t> MissingRanks(const model::Run& run, std::string_view i
   return missing;
 }
 
-// The last step that the lines of a rank tell, kNoStep when they tell none.
-std::int64_t LastStepOf(const model::Run& run, std::int32_t rank) {
-  std::int64_t last = model::kNoStep;
+// The last step that a rank logged; unknown when it logged none.
+model::Position LastStepOf(const model::Run& run, std::int32_t rank) {
+  model::Position last;
   for (const model::Series& series : run.series) {
     const auto label =
         std::find_if(series.labels.begin(), series.labels.end(), [](const auto& one) { return one.first == "rank"; });
     const bool is_its = label == series.labels.end() ? rank == 0 : label->second == std::to_string(rank);
-    if (is_its && !series.empty() && series.axis == model::Axis::kStep) last = std::max(last, series.steps.back());
+    if (!is_its || series.empty() || series.axis != model::Axis::kStep) continue;
+    const model::Position end = series.PositionOf(series.size() - 1);
+    if (!last.known() || std::is_gt(CompareOnAxis(end, last))) last = end;
   }
   return last;
 }
 
-std::string MissingWords(const model::Run& run, const std::vector<std::int32_t>& missing) {
+model::Statement SaysMissing(const model::Run& run, const std::vector<std::int32_t>& missing) {
   if (missing.empty()) return {};
-  const std::int64_t last = missing.size() == 1 ? LastStepOf(run, missing.front()) : model::kNoStep;
-  return fmt::format("; {} {} did not arrive{}", missing.size() == 1 ? "rank" : "ranks", ListOf(missing),
-                     last < 0 ? "" : fmt::format(" (its last line is of step {})", last));
+  if (missing.size() > 1) return says::LogMissingSeveral{.ranks = NamesOf(missing)};
+  const std::string rank = std::to_string(missing.front());
+  const model::Position last = LastStepOf(run, missing.front());
+  if (last.known()) return says::LogMissingOneLastSeen{.rank = rank, .last = last};
+  return says::LogMissingOne{.rank = rank};
 }
 
 // The collective that a watchdog's line names: "8841 ALLREDUCE", empty when it names none.
@@ -320,11 +343,12 @@ std::string CollectiveOf(std::string_view text) {
     return rest.substr(0, rest.find_first_of(",) "));
   };
   const std::string_view number = word("SeqNum=");
-  return number.empty() ? std::string() : fmt::format("{} {}", number, word("OpType="));
+  if (number.empty()) return {};
+  return std::string(number).append(" ").append(word("OpType="));
 }
 
 // One rank that waits in another collective than all the others went another way through the code.
-std::string OddRankWords(const Incident& incident, const catalogue::SignatureRow& row) {
+model::Statement SaysOddRank(const Incident& incident, const catalogue::SignatureRow& row) {
   std::map<std::string, std::vector<std::int32_t>> ranks;
   for (const Trouble& trouble : incident.troubles) {
     if (trouble.row != &row || trouble.event->rank < 0) continue;
@@ -338,68 +362,89 @@ std::string OddRankWords(const Incident& incident, const catalogue::SignatureRow
   if (few.size() == many.size()) return {};
   const bool first_is_odd = few.size() == 1;
   if (!first_is_odd && many.size() != 1) return {};
-  return fmt::format("; rank {} was in collective {}, the others in {}", first_is_odd ? few.front() : many.front(),
-                     first_is_odd ? one : other, first_is_odd ? other : one);
+  return says::LogOddRank{.rank = std::to_string(first_is_odd ? few.front() : many.front()),
+                          .its = first_is_odd ? one : other,
+                          .others = first_is_odd ? other : one};
 }
 
-// Whether the sign stands in the text by itself, and not within a longer number or word.
-bool StandsAlone(std::string_view text, std::string_view sign) {
-  const auto is_part = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-'; };
-  for (std::size_t at = text.find(sign); at != std::string_view::npos; at = text.find(sign, at + 1)) {
-    const std::size_t end = at + sign.size();
-    if ((at == 0 || !is_part(text[at - 1])) && (end == text.size() || !is_part(text[end]))) return true;
-  }
-  return false;
-}
-
-// Nothing but the kernel's log tells who sent it.
+// The text does not name who sent it: only the kernel's log does.
 bool IsSigkill(const Trouble& trouble) {
+  constexpr int kSigkill = 9;
   if (trouble.row->id != "log/killed-signal") return false;
-  constexpr std::array<std::string_view, 6> kSigns = {"-9",     "137",           "SIGKILL",
-                                                      "Killed", "got signal: 9", "9 death signal"};
-  return std::any_of(kSigns.begin(), kSigns.end(),
-                     [&](std::string_view sign) { return StandsAlone(trouble.text, sign); });
+  constexpr std::array<std::string_view, 4> kSigns = {"-9", "137", "SIGKILL", "Killed"};
+  return NamesSignal(trouble.text, kSigkill) || std::any_of(kSigns.begin(), kSigns.end(), [&](std::string_view sign) {
+           return IsOneWord(trouble.text, sign);
+         });
 }
 
-std::string MessageOf(const model::Run& run, const Incident& incident, const Trouble& primary,
-                      const std::vector<std::int32_t>& ranks) {
+// What became of the run after it.
+model::Statement SaysOutcome(const model::Run& run, const Event& event) {
+  if (WasOvercome(run, event)) return says::LogOvercome{};
+  if (event.run_went_on) return says::LogWentOn{};
+  if (HadFinished(run, event)) return says::LogAfterTheEnd{};
+  return {};
+}
+
+model::Statement SaysEvent(const model::Run& run, const Incident& incident, const Trouble& primary,
+                           const std::vector<std::int32_t>& ranks) {
   const Event& event = *primary.event;
-  std::string message(IsSigkill(primary) ? "killed by SIGKILL: the OOM killer, the scheduler or a person (dmesg tells)"
-                                         : primary.row->title);
-  message += RankWords(ranks);
-  if (event.step >= 0) message += fmt::format(" at step {}", event.step);
-  message += MissingWords(run, MissingRanks(run, primary.row->id, ranks));
-  if (IsWaiting(primary.row->id)) message += OddRankWords(incident, *primary.row);
-  if (WasOvercome(run, event)) {
-    message += "; a later start got past it";
-  } else if (event.run_went_on) {
-    message += "; the run went on";
-  } else if (HadFinished(run, event)) {
-    message += ", after the training was complete";
-  }
-  return message + ": " + primary.text;
+  model::Statement what = catalogue::TextOf("signature", primary.row->id, "title");
+  if (IsSigkill(primary)) what = says::LogSigkill{};
+  model::Statement at;
+  if (event.At().known()) at = says::PlaceAt{.at = event.At()};
+  model::Statement odd;
+  if (IsWaiting(primary.row->id)) odd = SaysOddRank(incident, *primary.row);
+  return says::LogEvent{.what = what,
+                        .ranks = SaysRanks(ranks),
+                        .at = at,
+                        .missing = SaysMissing(run, MissingRanks(run, primary.row->id, ranks)),
+                        .odd = odd,
+                        .outcome = SaysOutcome(run, event),
+                        .text = QuoteOf(run, event)};
 }
 
-model::Evidence EvidenceOf(const model::Run& run, const Trouble& trouble, std::string_view lead) {
-  model::Evidence evidence;
-  evidence.text = fmt::format("{}{}", lead, trouble.text);
-  if (!trouble.event->detail.empty()) evidence.text += fmt::format(" ({})", trouble.event->detail);
-  evidence.step = trouble.event->step;
-  const model::Place& place = trouble.event->place;
-  if (place.source < run.sources.size()) evidence.path = run.sources[place.source].path;
-  evidence.line = place.line;
-  return evidence;
+// The line of the log, with the innermost frame of its traceback where there is one.
+model::Statement SaysLine(const model::Quote& text, const std::string& frame, bool follows) {
+  if (frame.empty() && follows) return says::QuotedThen{.text = text};
+  if (frame.empty()) return says::QuotedText{.text = text};
+  if (follows) return says::QuotedThenWithFrame{.text = text, .frame = frame};
+  return says::QuotedWithFrame{.text = text, .frame = frame};
+}
+
+void AddLine(const model::Run& run, const Event& event, bool follows, Finding& finding) {
+  const model::Quote quote = QuoteOf(run, event);
+  AddEvidenceAt(finding, SaysLine(quote, event.detail, follows), event.At(), model::kNoValue);
+  finding.evidence.back().path = quote.path;
+  finding.evidence.back().line = quote.line;
 }
 
 // The other things that happened, each kind once.
 void AddConsequences(const model::Run& run, const Incident& incident, const Trouble& primary, Finding& finding) {
-  std::vector<const catalogue::SignatureRow*> told = {primary.row};
+  std::vector<const catalogue::SignatureRow*> listed = {primary.row};
   for (const Trouble& trouble : incident.troubles) {
-    if (std::find(told.begin(), told.end(), trouble.row) != told.end()) continue;
-    if (told.size() > kMostConsequences) return;
-    told.push_back(trouble.row);
-    finding.evidence.push_back(EvidenceOf(run, trouble, "then: "));
+    if (std::find(listed.begin(), listed.end(), trouble.row) != listed.end()) continue;
+    if (listed.size() > kMostConsequences) return;
+    listed.push_back(trouble.row);
+    AddLine(run, *trouble.event, true, finding);
   }
+}
+
+// Whether an error is about numbers that are not finite: diagnosis ties it to a loss that was lost before. By whole
+// words: "nanoGPT" and "info" are none.
+bool MentionsNonFinite(std::string_view text) {
+  constexpr std::array<std::string_view, 6> kWords = {"nan", "nans", "inf", "infs", "isnan", "isinf"};
+  const std::string lower = ToLower(text);
+  for (const std::string_view part : {"infinit", "finite"}) {
+    if (lower.find(part) != std::string::npos) return true;
+  }
+  const auto is_letter = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; };
+  for (auto begin = lower.begin(); begin != lower.end();) {
+    begin = std::find_if(begin, lower.end(), is_letter);
+    const auto end = std::find_if_not(begin, lower.end(), is_letter);
+    if (std::find(kWords.begin(), kWords.end(), std::string_view(begin, end)) != kWords.end()) return true;
+    begin = end;
+  }
+  return false;
 }
 
 // "Tried to allocate 96.00 MiB" -> GiB.
@@ -423,10 +468,13 @@ Finding FindingOf(const model::Run& run, const Incident& incident, const Trouble
   finding.severity = SeverityOf(run, primary, settings);
   finding.first_step = primary.event->step;
   finding.last_step = primary.event->step;
+  finding.axis = primary.event->axis;
   finding.ranks = RanksOf(incident, *primary.row);
-  finding.message = MessageOf(run, incident, primary, finding.ranks);
-  finding.evidence.push_back(EvidenceOf(run, primary, ""));
+  finding.says = SaysEvent(run, incident, primary, finding.ranks);
+  AddLine(run, *primary.event, false, finding);
   AddConsequences(run, incident, primary, finding);
+  const bool non_finite = MentionsNonFinite(primary.text) || MentionsNonFinite(primary.row->title);
+  finding.measures.push_back({"mentions_non_finite", non_finite ? 1.0 : 0.0});
   AddGibibytes(primary.text, "Tried to allocate", "asked_gib", finding);
   AddGibibytes(primary.text, "total capacity of", "capacity_gib", finding);
   return finding;

@@ -1,5 +1,3 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <optional>
 
@@ -12,7 +10,8 @@ namespace {
 class MemoryGrowth : public Detector {
  public:
   explicit MemoryGrowth(const Context& context)
-      : host_(context.primary->signal == "host_memory"),
+      : places_(context),
+        host_(context.primary->signal == "host_memory"),
         min_share_(context.Threshold("min_share")),
         min_points_(Count(context.Threshold("min_points"))) {}
 
@@ -27,12 +26,9 @@ class MemoryGrowth : public Detector {
     const auto climb = FindClimb();
     if (!climb) return;
     const double per_step = (climb->to - climb->from) / static_cast<double>(climb->last_step - climb->first_step);
-    model::Finding finding =
-        MakeFinding(climb->first_step, climb->last_step,
-                    fmt::format("{} memory climbs from {} to {} GiB between steps {} and {}, and is never given back",
-                                host_ ? "host" : "device", FormatNumber(climb->from), FormatNumber(climb->to),
-                                climb->first_step, climb->last_step));
-    AddEvidence(finding, fmt::format("{} MiB a step", FormatNumber(per_step * 1024)), climb->last_step, climb->to);
+    model::Finding finding = MakeFinding(climb->first_step, climb->last_step, Says(*climb));
+    AddEvidence(finding, says::MemoryPerStep{.mib = per_step * 1024, .axis = model::Name(places_.axis())},
+                climb->last_step, climb->to);
     AddMeasure(finding, "gib_per_step", per_step);
     AddMeasure(finding, "growth", climb->to / climb->from);
     out.push_back(std::move(finding));
@@ -45,6 +41,13 @@ class MemoryGrowth : public Detector {
     double from = 0;
     double to = 0;
   };
+
+  model::Statement Says(const Climb& climb) const {
+    const model::Position first = places_.At(climb.first_step);
+    const model::Position last = places_.At(climb.last_step);
+    if (host_) return says::MemoryLeakClimbs{.from = climb.from, .to = climb.to, .first = first, .last = last};
+    return says::MemoryGrowthClimbs{.from = climb.from, .to = climb.to, .first = first, .last = last};
+  }
 
   // The lowest value of each of kPieces stretches behind `begin`.
   static std::vector<double> Floors(const std::vector<stats::Bucket>& buckets, std::size_t begin) {
@@ -89,6 +92,7 @@ class MemoryGrowth : public Detector {
   static constexpr double kLeastPiece = 0.25;  // of the mean climb of a piece
   static constexpr double kSecondHalf = 0.3;   // of the whole climb
 
+  Places places_;
   bool host_;
   double min_share_;
   std::size_t min_points_;

@@ -1,5 +1,3 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 
@@ -74,14 +72,12 @@ void AddOutage(model::Finding& finding, const BadPoints& bad) {
 }
 
 // "loss is nan" with its place: when, for how long, and whether it ended.
-std::string Told(std::string_view what, std::int64_t step, const BadPoints& bad, bool recovered) {
-  if (recovered && bad.overwritten())
-    return fmt::format("{} from step {}: a restart from before it has gone on without", what, step);
-  if (recovered && bad.count() == 1) return fmt::format("{} at step {} only, the run went on", what, step);
-  if (recovered)
-    return fmt::format("{} from step {}: {} of {} points, the run went on", what, step, bad.count(), bad.points());
-  if (bad.streak_at_end() == bad.count()) return fmt::format("{} from step {} on, never finite again", what, step);
-  return fmt::format("{} from step {}: {} of {} points", what, step, bad.count(), bad.points());
+model::Statement SaysOutage(const model::Statement& what, model::Position first, const BadPoints& bad, bool recovered) {
+  if (recovered && bad.overwritten()) return says::OutageOverwritten{.what = what, .first = first};
+  if (recovered && bad.count() == 1) return says::OutageOnce{.what = what, .first = first};
+  if (recovered) return says::OutagePassed{.what = what, .first = first, .bad = bad.count(), .points = bad.points()};
+  if (bad.streak_at_end() == bad.count()) return says::OutageToEnd{.what = what, .first = first};
+  return says::OutageSome{.what = what, .first = first, .bad = bad.count(), .points = bad.points()};
 }
 
 // ---- loss
@@ -89,7 +85,8 @@ std::string Told(std::string_view what, std::int64_t step, const BadPoints& bad,
 class NonFiniteLoss : public Detector {
  public:
   explicit NonFiniteLoss(const Context& context)
-      : recovered_points_(context.Threshold("recovered_points")),
+      : places_(context),
+        recovered_points_(context.Threshold("recovered_points")),
         interval_(context.logging_interval),
         name_(NameOf(context)),
         replaced_(ReplacesNan(*context.run)),
@@ -152,14 +149,15 @@ class NonFiniteLoss : public Detector {
     if (!bad_.any()) return FellToZero() ? ReportFall(out) : ReportSilence(out);
     const bool recovered = bad_.Recovered(recovered_points_);
     const Sample& first = began_;
-    const std::string what = WhatIsSeen(first);
-    model::Finding finding = MakeFinding(first.step, bad_.last_step(), Told(what, first.step, bad_, recovered));
+    model::Finding finding = MakeFinding(first.step, bad_.last_step(),
+                                         SaysOutage(WhatIsLogged(first), places_.At(first.step), bad_, recovered));
     if (recovered) finding.severity = model::Severity::kWarning;
-    AddEvidence(finding, HowItIsSeen(first), first.step, first.value, first.line);
+    AddEvidence(finding, HowItShows(first), first.step, first.value, first.line);
     if (bad_.good() > 0 && !recovered) {
-      AddEvidence(finding,
-                  fmt::format("last finite {} {} at step {}", name_, FormatNumber(last_good_.value), last_good_.step),
-                  last_good_.step, last_good_.value, last_good_.line);
+      AddEvidence(
+          finding,
+          says::LossNonFiniteLastFinite{.metric = name_, .value = last_good_.value, .at = places_.At(last_good_.step)},
+          last_good_.step, last_good_.value, last_good_.line);
     }
     AddOutage(finding, bad_);
     AddMeasure(finding, "hidden", hidden_ != Hidden::kNot ? 1 : 0);
@@ -168,7 +166,7 @@ class NonFiniteLoss : public Detector {
   }
 
  private:
-  static constexpr std::uint64_t kZerosToTell = 5;
+  static constexpr std::uint64_t kZerosToJudge = 5;
   enum class Hidden : std::uint8_t { kNot, kZero, kLargest, kLeftOut };
 
   // The loss stood beside the learning rate, and then only the rate is logged: an empty cell or a missing key is how
@@ -181,11 +179,9 @@ class NonFiniteLoss : public Detector {
     if (static_cast<double>(rates_since_) < std::max(recovered_points_, 0.05 * points)) return;
     model::Finding finding =
         MakeFinding(last_good_.step, rate_step_,
-                    fmt::format("loss is not logged after step {}, though the learning rate is, to step {}",
-                                last_good_.step, rate_step_));
+                    says::LossNonFiniteSilent{.last = places_.At(last_good_.step), .until = places_.At(rate_step_)});
     finding.severity = model::Severity::kError;
-    AddEvidence(finding, "an empty cell or a missing key is how tables and JSON writers put NaN", last_good_.step,
-                last_good_.value, last_good_.line);
+    AddEvidence(finding, says::LossNonFiniteEmptyCell{}, last_good_.step, last_good_.value, last_good_.line);
     AddMeasure(finding, "hidden", 1);
     out.push_back(std::move(finding));
   }
@@ -194,19 +190,15 @@ class NonFiniteLoss : public Detector {
   // model learns like that.
   bool FellToZero() const {
     constexpr double kOrdinary = 0.01;
-    return !reinforcement_ && zeros_ >= kZerosToTell && bad_.good() >= zeros_ + kZerosToTell &&
+    return !reinforcement_ && zeros_ >= kZerosToJudge && bad_.good() >= zeros_ + kZerosToJudge &&
            std::abs(last_good_.value) > kOrdinary && grad_.step == model::kNoStep;
   }
 
   void ReportFall(std::vector<model::Finding>& out) const {
     model::Finding finding = MakeFinding(
         zeros_began_.step, last_step_,
-        fmt::format("{} fell from {} to exactly 0 at step {} and has stayed there: a NaN that was replaced by 0", name_,
-                    FormatNumber(last_good_.value), zeros_began_.step));
-    AddEvidence(
-        finding,
-        "a filter in the logger, nan_to_num or a division by no tokens writes NaN so; log the gradient norm to see it",
-        zeros_began_.step, 0, zeros_began_.line);
+        says::LossNonFiniteReplaced{.metric = name_, .before = last_good_.value, .at = places_.At(zeros_began_.step)});
+    AddEvidence(finding, says::LossNonFiniteReplacedHow{}, zeros_began_.step, 0, zeros_began_.line);
     AddMeasure(finding, "hidden", 1);
     out.push_back(std::move(finding));
   }
@@ -234,39 +226,35 @@ class NonFiniteLoss : public Detector {
     });
   }
 
-  std::string WhatIsSeen(const Sample& first) const {
+  model::Statement WhatIsLogged(const Sample& first) const {
     switch (hidden_) {
       case Hidden::kZero:
-        return name_ + " is NaN but logged as 0";
+        return says::LossNonFiniteZero{.metric = name_};
       case Hidden::kLargest:
-        return fmt::format("{} is infinite but logged as {}", name_, FormatNumber(first.value));
+        return says::LossNonFiniteLargest{.metric = name_, .value = first.value};
       case Hidden::kLeftOut:
-        return name_ + " is NaN and left out of its line";
+        return says::LossNonFiniteLeftOut{.metric = name_};
       case Hidden::kNot:
         break;
     }
-    return fmt::format("{} is {}", name_, FormatNumber(first.value));
+    return says::LossNonFiniteValue{.metric = name_, .value = first.value};
   }
 
-  std::string HowItIsSeen(const Sample& first) const {
+  model::Statement HowItShows(const Sample& first) const {
+    const model::Position at = places_.At(first.step);
     if (hidden_ == Hidden::kZero && first.role == 1) {
-      return fmt::format("gradient norm {} at step {}, and a loss of exactly 0 from step {}", FormatNumber(first.value),
-                         first.step, bad_.first().step);
+      return says::LossNonFiniteZeroByGradient{.value = first.value, .at = at, .zeros = places_.At(bad_.first().step)};
     }
-    if (hidden_ == Hidden::kZero)
-      return fmt::format("a loss of exactly 0 from step {}, in a run whose code replaces NaN (nan_to_num)", first.step);
-    if (hidden_ == Hidden::kLargest)
-      return fmt::format("the largest number of its type at step {}: what nan_to_num makes of infinity", first.step);
-    if (hidden_ == Hidden::kLeftOut)
-      return fmt::format("the line of step {} has no {}, as some trainers and JSON writers do with NaN", first.step,
-                         name_);
+    if (hidden_ == Hidden::kZero) return says::LossNonFiniteZeroByCode{.at = at};
+    if (hidden_ == Hidden::kLargest) return says::LossNonFiniteLargestByCode{.at = at};
+    if (hidden_ == Hidden::kLeftOut) return says::LossNonFiniteMissingKey{.at = at, .metric = name_};
     if (interval_ > 1)
-      return fmt::format(
-          "first non-finite {} at step {}; with a point every {} steps it may have begun up to {} earlier", name_,
-          first.step, FormatNumber(interval_), FormatNumber(interval_ - 1));
-    return fmt::format("first non-finite {} at step {}", name_, first.step);
+      return says::LossNonFiniteFirstSparse{
+          .metric = name_, .at = at, .interval = places_.Length(interval_), .earlier = places_.Length(interval_ - 1)};
+    return says::LossNonFiniteFirst{.metric = name_, .at = at};
   }
 
+  Places places_;
   double recovered_points_;
   double interval_;
   std::string name_;
@@ -293,7 +281,8 @@ class NonFiniteLoss : public Detector {
 
 class NonFiniteEval : public Detector {
  public:
-  explicit NonFiniteEval(const Context& context) : recovered_points_(context.Threshold("recovered_points")) {}
+  explicit NonFiniteEval(const Context& context)
+      : places_(context), recovered_points_(context.Threshold("recovered_points")) {}
 
   void Observe(const Sample& sample) override {
     const bool bad = !std::isfinite(sample.value);
@@ -315,16 +304,17 @@ class NonFiniteEval : public Detector {
     if (!bad_.any() || lost) return;
     const bool recovered = bad_.Recovered(recovered_points_);
     const Sample& first = bad_.first();
-    const std::string what = fmt::format("eval loss is {}", FormatNumber(first.value));
-    model::Finding finding = MakeFinding(first.step, bad_.last_step(), Told(what, first.step, bad_, recovered));
+    const model::Position at = places_.At(first.step);
+    model::Finding finding =
+        MakeFinding(first.step, bad_.last_step(),
+                    SaysOutage(says::LossEvalNonFiniteValue{.value = first.value}, at, bad_, recovered));
     if (recovered) finding.severity = model::Severity::kWarning;
-    AddEvidence(finding, fmt::format("first non-finite evaluation at step {}", first.step), first.step, first.value,
-                first.line);
+    AddEvidence(finding, says::LossEvalNonFiniteFirst{.at = at}, first.step, first.value, first.line);
     if (train_loss_.step != model::kNoStep) {
-      AddEvidence(finding,
-                  fmt::format("training loss {} at step {}: the forward pass itself works",
-                              FormatNumber(train_loss_.value), train_loss_.step),
-                  train_loss_.step, train_loss_.value);
+      AddEvidence(
+          finding,
+          says::LossEvalNonFiniteTrainingIsFinite{.loss = train_loss_.value, .at = places_.At(train_loss_.step)},
+          train_loss_.step, train_loss_.value);
     }
     AddOutage(finding, bad_);
     AddMeasure(finding, "recovered", recovered ? 1 : 0);
@@ -333,6 +323,7 @@ class NonFiniteEval : public Detector {
   }
 
  private:
+  Places places_;
   double recovered_points_;
   BadPoints bad_;
   Sample train_loss_{1, model::kNoStep, 0, 0};
@@ -344,7 +335,8 @@ class NonFiniteEval : public Detector {
 class NonFiniteGrad : public Detector {
  public:
   explicit NonFiniteGrad(const Context& context)
-      : recovered_points_(context.Threshold("recovered_points")),
+      : places_(context),
+        recovered_points_(context.Threshold("recovered_points")),
         harmless_share_(context.Threshold("harmless_share")),
         scaler_(context.loss_scaler) {}
 
@@ -376,11 +368,11 @@ class NonFiniteGrad : public Detector {
     if (!bad_.any() || IsHarmless()) return;
     const bool recovered = bad_.Recovered(recovered_points_);
     const Sample& first = bad_.first();
-    const std::string what = fmt::format("grad_norm is {}", FormatNumber(first.value));
-    model::Finding finding = MakeFinding(first.step, bad_.last_step(), Told(what, first.step, bad_, recovered));
+    model::Finding finding = MakeFinding(
+        first.step, bad_.last_step(),
+        SaysOutage(says::GradNonFiniteValue{.value = first.value}, places_.At(first.step), bad_, recovered));
     if (bad_.all() && loss_.Improved()) {
-      finding.message =
-          "grad_norm is non-finite on every line while the loss improves: the norm itself is not measured";
+      finding.says = says::GradNonFiniteNotMeasured{};
       finding.severity = model::Severity::kWarning;
     } else if (recovered || EndsWithAFewSkips()) {
       finding.severity = model::Severity::kWarning;
@@ -408,20 +400,16 @@ class NonFiniteGrad : public Detector {
            first_bad_loss_ == model::kNoStep && std::isfinite(last_bad_loss_value_) && last_bad_loss_value_ != 0.0;
   }
 
-  std::string WhoWasFirst(const Sample& first) const {
-    if (losses_ == 0)
-      return fmt::format("gradient norm non-finite at step {}; no loss stands beside it in the log", first.step);
-    if (first_bad_loss_ == model::kNoStep)
-      return fmt::format("gradient norm non-finite at step {}, loss finite in the log: the backward pass was first",
-                         first.step);
-    if (first_bad_loss_ < first.step)
-      return fmt::format("the loss was non-finite first, at step {}: the forward pass failed", first_bad_loss_);
-    if (first_bad_loss_ == first.step)
-      return fmt::format("loss and gradient norm turned non-finite at the same logged step {}", first.step);
-    return fmt::format("the gradient norm was non-finite first, the loss only from step {}: the backward pass failed",
-                       first_bad_loss_);
+  model::Statement WhoWasFirst(const Sample& first) const {
+    const model::Position at = places_.At(first.step);
+    if (losses_ == 0) return says::GradNonFiniteNoLoss{.at = at};
+    if (first_bad_loss_ == model::kNoStep) return says::GradNonFiniteLossIsFinite{.at = at};
+    if (first_bad_loss_ < first.step) return says::GradNonFiniteLossFirst{.at = places_.At(first_bad_loss_)};
+    if (first_bad_loss_ == first.step) return says::GradNonFiniteTogether{.at = at};
+    return says::GradNonFiniteGradientFirst{.at = places_.At(first_bad_loss_)};
   }
 
+  Places places_;
   double recovered_points_;
   double harmless_share_;
   bool scaler_;
@@ -439,7 +427,7 @@ class NonFiniteGrad : public Detector {
 class LossScaleCollapse : public Detector {
  public:
   explicit LossScaleCollapse(const Context& context)
-      : drop_(context.Threshold("drop")), floor_(context.Threshold("floor")) {}
+      : places_(context), drop_(context.Threshold("drop")), floor_(context.Threshold("floor")) {}
 
   void Observe(const Sample& sample) override {
     if (sample.role != 0 || !std::isfinite(sample.value)) return;
@@ -471,10 +459,9 @@ class LossScaleCollapse : public Detector {
     if (!lost && !at_floor) return;
     model::Finding finding =
         MakeFinding(first_fall_.step, last_.step,
-                    fmt::format("loss scale fell to {} over {} halvings from step {} and did not recover",
-                                FormatNumber(last_.value), halvings_, first_fall_.step));
-    AddEvidence(finding, fmt::format("loss scale {} at the end", FormatNumber(last_.value)), last_.step, last_.value,
-                last_.line);
+                    says::NumericsLossScaleCollapseFell{
+                        .scale = last_.value, .halvings = halvings_, .first = places_.At(first_fall_.step)});
+    AddEvidence(finding, says::NumericsLossScaleCollapseEnd{.scale = last_.value}, last_.step, last_.value, last_.line);
     AddMeasure(finding, "scale", last_.value);
     AddMeasure(finding, "settled", settled_);
     out.push_back(std::move(finding));
@@ -482,6 +469,7 @@ class LossScaleCollapse : public Detector {
 
  private:
   static constexpr std::uint64_t kHold = 10;
+  Places places_;
   double drop_;
   double floor_;
   Sample last_;

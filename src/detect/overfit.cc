@@ -1,5 +1,3 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "detect/detectors.h"
@@ -31,7 +29,8 @@ void AddTo(Evaluations& evals, stats::BucketHistory& train, const Sample& sample
 class Overfit : public Detector {
  public:
   explicit Overfit(const Context& context)
-      : min_evals_(context.Threshold("min_evals")),
+      : places_(context),
+        min_evals_(context.Threshold("min_evals")),
         min_rise_(context.Threshold("min_rise")),
         min_after_(context.Threshold("min_after")) {}
 
@@ -87,20 +86,18 @@ class Overfit : public Detector {
   model::Finding Describe(const std::vector<double>& evals, std::size_t best, double end, std::int64_t turn,
                           const TrainCourse& train) const {
     const std::int64_t last = evals_.Known().buckets().back().last_step;
-    model::Finding finding =
-        MakeFinding(turn, last,
-                    fmt::format("eval loss turned at step {}: {} there, {} at the end (+{:.0f}%)", turn,
-                                FormatNumber(evals[best]), FormatNumber(end), 100 * (end / evals[best] - 1)));
-    AddEvidence(finding, fmt::format("best eval loss {} at step {}", FormatNumber(evals[best]), turn), turn,
-                evals[best]);
-    AddEvidence(finding, fmt::format("eval loss {} at the end", FormatNumber(end)), last, end);
+    model::Statement training;
+    if (train.known) training = says::LossOverfitTraining{.from = train.at_turn, .to = train.end};
+    model::Finding finding = MakeFinding(turn, last,
+                                         says::LossOverfitTurned{.turn = places_.At(turn),
+                                                                 .best = evals[best],
+                                                                 .end = end,
+                                                                 .rise = end / evals[best] - 1,
+                                                                 .training = training});
+    AddEvidence(finding, says::LossOverfitBest{.best = evals[best], .at = places_.At(turn)}, turn, evals[best]);
+    AddEvidence(finding, says::LossOverfitEnd{.end = end}, last, end);
     if (train.known) {
-      finding.message +=
-          fmt::format(" while train loss went from {} to {}", FormatNumber(train.at_turn), FormatNumber(train.end));
-      AddEvidence(
-          finding,
-          fmt::format("train loss {} at the turn, {} at the end", FormatNumber(train.at_turn), FormatNumber(train.end)),
-          last, train.end);
+      AddEvidence(finding, says::LossOverfitTrainingLevels{.from = train.at_turn, .to = train.end}, last, train.end);
       AddMeasure(finding, "train_at_turn", train.at_turn);
       AddMeasure(finding, "train_end", train.end);
     }
@@ -114,6 +111,7 @@ class Overfit : public Detector {
   static constexpr double kNoiseTimes = 3;
   static constexpr double kTrainMayRise = 1.005;
   static constexpr double kRiseWithoutTrain = 0.1;
+  Places places_;
   double min_evals_;
   double min_rise_;
   double min_after_;
@@ -125,7 +123,8 @@ class Overfit : public Detector {
 class EvalBreak : public Detector {
  public:
   explicit EvalBreak(const Context& context)
-      : min_evals_(context.Threshold("min_evals")),
+      : places_(context),
+        min_evals_(context.Threshold("min_evals")),
         min_log_ratio_(std::log(context.Threshold("min_ratio"))),
         z_(context.Threshold("z")) {}
 
@@ -185,9 +184,8 @@ class EvalBreak : public Detector {
     const std::int64_t step = buckets[at].first_step;
     model::Finding finding =
         MakeFinding(step, buckets.back().last_step,
-                    fmt::format("eval loss jumped from {} to {} at step {} and stays there, the training loss did not",
-                                FormatNumber(before), FormatNumber(after), step));
-    AddEvidence(finding, fmt::format("eval loss {} at step {}", FormatNumber(buckets[at].mean), step), step,
+                    says::LossEvalBreakJumped{.before = before, .after = after, .at = places_.At(step)});
+    AddEvidence(finding, says::LossEvalBreakPoint{.value = buckets[at].mean, .at = places_.At(step)}, step,
                 buckets[at].mean);
     AddMeasure(finding, "before", before);
     AddMeasure(finding, "after", after);
@@ -198,6 +196,7 @@ class EvalBreak : public Detector {
   static constexpr double kAtOnce = 0.7;
   static constexpr double kSmallestNoise = 0.01;
   static constexpr double kTrainMayRise = 1.2;
+  Places places_;
   double min_evals_;
   double min_log_ratio_;
   double z_;

@@ -1,6 +1,4 @@
 // Detectors of the policy itself: entropy, distance from the reference, completions.
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "detect/detectors.h"
@@ -13,8 +11,8 @@ namespace {
 class EntropyCollapse : public Detector {
  public:
   explicit EntropyCollapse(const Context& context)
-      : enabled_(context.run->InRegime("grpo") || context.run->InRegime("ppo")),  // the floor is one of language models
-
+      : places_(context),
+        enabled_(context.run->InRegime("grpo") || context.run->InRegime("ppo")),  // the floor is one of language models
         floor_(context.Threshold("floor")),
         min_points_(context.Threshold("min_points")) {}
 
@@ -39,34 +37,39 @@ class EntropyCollapse : public Detector {
     if (!enabled_ || history_.points() < kFewest) return;
     const double start = history_.buckets().front().mean;
     if (static_cast<double>(below_) >= min_points_) {
-      model::Finding finding = MakeFinding(
-          first_below_.step, last_.step,
-          fmt::format("entropy fell from {} below {} at step {} and stays there (now {})", FormatNumber(start),
-                      FormatNumber(floor_), first_below_.step, FormatNumber(last_.value)));
-      // A policy that is certain and right has solved its task; that it can no longer explore is worth knowing.
-      if (RewardIsAtItsBest()) finding.severity = model::Severity::kWarning;
-      if (start < floor_) {
-        finding.severity = model::Severity::kInfo;
-        finding.message =
-            fmt::format("entropy is below {} from the start ({})", FormatNumber(floor_), FormatNumber(start));
-      }
-      AddEvidence(finding, fmt::format("entropy {} at step {}", FormatNumber(first_below_.value), first_below_.step),
-                  first_below_.step, first_below_.value, first_below_.line);
-      AddMeasure(finding, "start", start);
-      out.push_back(std::move(finding));
+      out.push_back(DescribeCollapse(start));
     } else if (IsFallingFast(start)) {
-      model::Finding finding =
-          MakeFinding(history_.buckets().front().first_step, last_.step,
-                      fmt::format("entropy fell from {} to {} and is still falling toward {}", FormatNumber(start),
-                                  FormatNumber(last_.value), FormatNumber(floor_)));
-      finding.severity = RewardIsAtItsBest() ? model::Severity::kInfo : model::Severity::kWarning;
-      AddEvidence(finding, fmt::format("entropy {} at the end", FormatNumber(last_.value)), last_.step, last_.value,
-                  last_.line);
-      out.push_back(std::move(finding));
+      out.push_back(DescribeFall(start));
     }
   }
 
  private:
+  model::Finding DescribeCollapse(double start) const {
+    model::Finding finding =
+        MakeFinding(first_below_.step, last_.step,
+                    says::RlEntropyCollapseFell{
+                        .start = start, .floor = floor_, .at = places_.At(first_below_.step), .last = last_.value});
+    // A policy that is certain and right has solved its task; that it can no longer explore is worth knowing.
+    if (RewardIsAtItsBest()) finding.severity = model::Severity::kWarning;
+    if (start < floor_) {
+      finding.severity = model::Severity::kInfo;
+      finding.says = says::RlEntropyCollapseFromStart{.floor = floor_, .start = start};
+    }
+    AddEvidence(finding, says::RlEntropyCollapsePoint{.value = first_below_.value, .at = places_.At(first_below_.step)},
+                first_below_.step, first_below_.value, first_below_.line);
+    AddMeasure(finding, "start", start);
+    return finding;
+  }
+
+  model::Finding DescribeFall(double start) const {
+    model::Finding finding =
+        MakeFinding(history_.buckets().front().first_step, last_.step,
+                    says::RlEntropyCollapseFalling{.start = start, .last = last_.value, .floor = floor_});
+    finding.severity = RewardIsAtItsBest() ? model::Severity::kInfo : model::Severity::kWarning;
+    AddEvidence(finding, says::RlEntropyCollapseEnd{.value = last_.value}, last_.step, last_.value, last_.line);
+    return finding;
+  }
+
   bool RewardIsAtItsBest() const {
     return reward_.points() >= 8 && reward_.Improved(0.2) && reward_.EndedNearBest(0.05);
   }
@@ -79,6 +82,7 @@ class EntropyCollapse : public Detector {
   }
 
   static constexpr std::uint64_t kFewest = 5;
+  Places places_;
   bool enabled_;
   double floor_;
   double min_points_;
@@ -94,7 +98,8 @@ class EntropyCollapse : public Detector {
 class KlBlowup : public Detector {
  public:
   explicit KlBlowup(const Context& context)
-      : limit_(context.Threshold("limit")),
+      : places_(context),
+        limit_(context.Threshold("limit")),
         points_needed_(context.Threshold("points")),
         per_token_(context.run->InRegime("grpo")) {}
 
@@ -124,29 +129,36 @@ class KlBlowup : public Detector {
     const bool often = static_cast<double>(above_) >= std::max(points_needed_, 0.2 * static_cast<double>(points_));
     const bool lasting = often || static_cast<double>(longest_row_) >= points_needed_ || end > limit_;
     if (per_token_ && above_ > 0 && lasting) {
-      model::Finding finding =
-          MakeFinding(first_above_.step, last_.step,
-                      fmt::format("kl passed {} at step {}, {} points above it, up to {}", FormatNumber(limit_),
-                                  first_above_.step, above_, FormatNumber(largest_.value)));
-      if (end < 0.5 * limit_) finding.severity = model::Severity::kWarning;
-      AddEvidence(finding, fmt::format("kl {} at step {}", FormatNumber(largest_.value), largest_.step), largest_.step,
-                  largest_.value, largest_.line);
-      AddMeasure(finding, "largest", largest_.value);
-      AddMeasure(finding, "end", end);
-      out.push_back(std::move(finding));
+      out.push_back(DescribePassed(end));
     } else if (const double growth = GrowthOverHistory(end);
                growth > kRunaway && end > (per_token_ ? 0.5 * limit_ : 10 * limit_)) {
-      model::Finding finding =
-          MakeFinding(history_.buckets()[history_.buckets().size() / 2].first_step, last_.step,
-                      fmt::format("kl grew {}x over the run, to {}", FormatNumber(growth), FormatNumber(end)));
-      finding.severity = model::Severity::kWarning;
-      AddEvidence(finding, fmt::format("kl {} at the end", FormatNumber(end)), last_.step, end, last_.line);
-      AddMeasure(finding, "end", end);
-      out.push_back(std::move(finding));
+      out.push_back(DescribeGrowth(growth, end));
     }
   }
 
  private:
+  model::Finding DescribePassed(double end) const {
+    model::Finding finding = MakeFinding(
+        first_above_.step, last_.step,
+        says::RlKlBlowupPassed{
+            .limit = limit_, .at = places_.At(first_above_.step), .points = above_, .largest = largest_.value});
+    if (end < 0.5 * limit_) finding.severity = model::Severity::kWarning;
+    AddEvidence(finding, says::RlKlBlowupPoint{.value = largest_.value, .at = places_.At(largest_.step)}, largest_.step,
+                largest_.value, largest_.line);
+    AddMeasure(finding, "largest", largest_.value);
+    AddMeasure(finding, "end", end);
+    return finding;
+  }
+
+  model::Finding DescribeGrowth(double growth, double end) const {
+    model::Finding finding = MakeFinding(history_.buckets()[history_.buckets().size() / 2].first_step, last_.step,
+                                         says::RlKlBlowupGrew{.growth = growth, .end = end});
+    finding.severity = model::Severity::kWarning;
+    AddEvidence(finding, says::RlKlBlowupEnd{.value = end}, last_.step, end, last_.line);
+    AddMeasure(finding, "end", end);
+    return finding;
+  }
+
   double GrowthOverHistory(double end) const {
     const std::vector<double> means = history_.Means();
     if (means.size() < 16) return 0;
@@ -156,6 +168,7 @@ class KlBlowup : public Detector {
   }
 
   static constexpr double kRunaway = 10;
+  Places places_;
   double limit_;
   double points_needed_;
   bool per_token_;
@@ -176,7 +189,7 @@ class KlBlowup : public Detector {
 class Truncated : public Detector {
  public:
   explicit Truncated(const Context& context)
-      : limit_(context.Threshold("limit")), min_points_(context.Threshold("min_points")) {}
+      : places_(context), limit_(context.Threshold("limit")), min_points_(context.Threshold("min_points")) {}
 
   void Observe(const Sample& sample) override {
     if (!std::isfinite(sample.value)) return;
@@ -195,15 +208,11 @@ class Truncated : public Detector {
          recent_.begin() + static_cast<std::ptrdiff_t>(std::min<std::uint64_t>(points_, recent_.size()))});
     // Most of the run, or where it ended; a policy that learned to end its answers is fine.
     if (above_ == 0 || end <= limit_ || (share < 0.5 && above_ < recent_.size())) return;
-    model::Finding finding = MakeFinding(
-        first_.step, last_step_,
-        fmt::format(
-            "{:.0f}% of the completions are cut off at the end of the log ({:.0f}% of the points above {:.0f}%)",
-            100 * end, 100 * share, 100 * limit_));
-    AddEvidence(finding, fmt::format("truncated share {} from step {}", FormatNumber(first_.value), first_.step),
-                first_.step, first_.value, first_.line);
-    if (length_ > 0)
-      AddEvidence(finding, fmt::format("mean completion length {} tokens", FormatNumber(length_)), last_step_, length_);
+    model::Finding finding =
+        MakeFinding(first_.step, last_step_, says::RlTruncatedShare{.end = end, .share = share, .limit = limit_});
+    AddEvidence(finding, says::RlTruncatedFirst{.share = first_.value, .at = places_.At(first_.step)}, first_.step,
+                first_.value, first_.line);
+    if (length_ > 0) AddEvidence(finding, says::RlTruncatedLength{.tokens = length_}, last_step_, length_);
     AddMeasure(finding, "share", share);
     AddMeasure(finding, "end", end);
     AddMeasure(finding, "from_start", share > 0.9 ? 1 : 0);
@@ -211,6 +220,7 @@ class Truncated : public Detector {
   }
 
  private:
+  Places places_;
   double limit_;
   double min_points_;
   std::array<double, 8> recent_{};
@@ -228,7 +238,7 @@ std::unique_ptr<Detector> MakeEntropyCollapse(const Context& context) {
 }
 std::unique_ptr<Detector> MakeKlBlowup(const Context& context) { return std::make_unique<KlBlowup>(context); }
 std::unique_ptr<Detector> MakeTruncated(const Context& context) {
-  return std::make_unique<BegunAnew<Truncated>>(context);
+  return std::make_unique<StartedOver<Truncated>>(context);
 }
 
 }  // namespace vigil::detect

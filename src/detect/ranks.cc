@@ -1,5 +1,3 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -18,21 +16,14 @@ ByRank SeriesByRank(const model::Run& run, std::string_view signal) {
   ByRank ranks;
   for (const model::Series& series : run.series) {
     if (series.signal != signal || series.empty()) continue;
+    // Ranks are compared at the same counts, so they must count the same thing.
+    if (!ranks.empty() && series.axis != ranks.begin()->second->axis) continue;
     const std::string_view label = model::FindLabel(series.labels, "rank");
     if (label.empty() ? !series.labels.empty() : series.labels.size() != 1) continue;
     const auto rank = label.empty() ? 0 : ParseInteger(label).value_or(-1);
     if (rank >= 0) ranks.try_emplace(static_cast<std::int32_t>(rank), &series);
   }
   return ranks;
-}
-
-model::Finding Fill(model::Finding finding, std::string_view id, const catalogue::Settings& settings) {
-  const catalogue::FindingRow* row = catalogue::FindFinding(id);
-  finding.id = std::string(id);
-  finding.family = row->family;
-  if (finding.severity == kFromRow) finding.severity = row->severity;
-  finding.severity = settings.SeverityOf(id, finding.severity);
-  return finding;
 }
 
 // ---- one rank slower than its peers
@@ -42,7 +33,7 @@ struct StepOfRanks {
   std::vector<double> values;  // in the order of the ranks
 };
 
-// The last steps that all ranks told of.
+// The last steps that all ranks logged.
 std::vector<StepOfRanks> CommonSteps(const ByRank& ranks, std::size_t most) {
   std::map<std::int64_t, std::vector<double>> by_step;
   std::size_t rank = 0;
@@ -99,7 +90,7 @@ void FindStragglers(const model::Run& run, const catalogue::Settings& settings, 
   constexpr std::size_t kMostSteps = 4096;
   constexpr std::size_t kMostRanks = 1024;
   if (!settings.Enabled(kId)) return;
-  // The time of a whole step is that of the slowest rank for all: only what a rank does alone tells.
+  // The time of a whole step is that of the slowest rank for all: only what a rank does alone separates them.
   const ByRank ranks = SeriesByRank(run, "compute_time_s");
   if (ranks.size() < 2 || ranks.size() > kMostRanks) return;
   const std::vector<StepOfRanks> steps = CommonSteps(ranks, kMostSteps);
@@ -110,15 +101,16 @@ void FindStragglers(const model::Run& run, const catalogue::Settings& settings, 
   for (const auto& [rank, series] : ranks) {
     const auto slow = JudgeRank(steps, index++, settings.Threshold(kId, "ratio"), min_points);
     if (!slow) continue;
-    model::Finding finding = MakeFinding(slow->first_step, steps.back().step,
-                                         fmt::format("rank {} computes {} times as long as its peers from step {} on",
-                                                     rank, FormatNumber(slow->ratio), slow->first_step));
+    const model::Position first(series->axis, slow->first_step);
+    const model::Position last(series->axis, steps.back().step);
+    const std::string name = std::to_string(rank);
+    model::Finding finding = FindingOfRow(
+        kId, settings, {first, last}, says::ThroughputStragglerSlow{.rank = name, .ratio = slow->ratio, .at = first});
     finding.signal = series->signal;
     finding.ranks = {rank};
-    AddEvidence(finding, fmt::format("median of rank {} over that of the others: {}", rank, FormatNumber(slow->ratio)),
-                slow->first_step, slow->ratio);
+    AddEvidenceAt(finding, says::ThroughputStragglerMedian{.rank = name, .ratio = slow->ratio}, first, slow->ratio);
     AddMeasure(finding, "ratio", slow->ratio);
-    found.push_back(Fill(std::move(finding), kId, settings));
+    found.push_back(std::move(finding));
   }
   // Where half of the ranks stand out, the others are the exception.
   if (2 * found.size() <= ranks.size()) out.insert(out.end(), found.begin(), found.end());
@@ -127,7 +119,7 @@ void FindStragglers(const model::Run& run, const catalogue::Settings& settings, 
 // ---- ranks that never came to an end
 
 struct Ends {
-  std::set<std::int32_t> without;        // journals that nobody closed
+  std::set<std::int32_t> without;        // their journal was not closed
   std::set<std::int32_t> failed;         // ended with an error
   const model::Event* waited = nullptr;  // somebody waited for a rank in vain
   bool timed_out = false;                // to the end of its patience
@@ -149,28 +141,32 @@ Ends EndsOf(const model::Run& run) {
   return ends;
 }
 
-std::string RankList(const std::set<std::int32_t>& ranks) {
-  std::vector<std::string> words;
-  words.reserve(ranks.size());
-  for (const std::int32_t rank : ranks) words.push_back(std::to_string(rank));
-  return fmt::format("rank{} {}", ranks.size() == 1 ? "" : "s", Join(words, ", "));
+model::Statement RankList(const std::set<std::int32_t>& ranks) {
+  std::vector<std::string> names;
+  names.reserve(ranks.size());
+  for (const std::int32_t rank : ranks) names.push_back(std::to_string(rank));
+  if (names.size() == 1) return says::RanksOne{.rank = names.front()};
+  return says::RanksSeveral{.ranks = names};
 }
 
-// A rank that is gone leaves a journal without an end; one that hangs does too, but its peers waited out their time.
+// A rank that died leaves a journal without an end; one that hangs does too, but its peers waited out their time.
 void FindLostRanks(const model::Run& run, const catalogue::Settings& settings, std::vector<model::Finding>& out) {
   const Ends ends = EndsOf(run);
   if (ends.without.empty() || ends.failed.empty()) return;
   const bool hung = ends.waited != nullptr && ends.timed_out;
   const std::string_view id = hung ? "hang/missing-rank" : "hang/dead-rank";
   if (!settings.Enabled(id)) return;
-  const std::int64_t step = ends.waited == nullptr ? model::kNoStep : ends.waited->step;
-  model::Finding finding = MakeFinding(
-      step, step,
-      hung ? fmt::format("{} never came to the collective of step {}, and left no end", RankList(ends.without), step)
-           : fmt::format("{} ended without a word while {} waited", RankList(ends.without), RankList(ends.failed)));
+  const model::Position step = ends.waited == nullptr ? model::Position() : ends.waited->At();
+  model::Statement at;
+  if (step.known()) at = says::PlaceAt{.at = step};
+  model::Finding finding =
+      FindingOfRow(id, settings, {step, step},
+                   says::HangDeadRankSilent{.dead = RankList(ends.without), .waiting = RankList(ends.failed)});
+  if (hung) finding.says = says::HangMissingRankNeverCame{.missing = RankList(ends.without), .at = at};
   finding.ranks.assign(ends.without.begin(), ends.without.end());
-  if (ends.waited != nullptr) AddEvidence(finding, ends.waited->text, step, model::kNoValue);
-  out.push_back(Fill(std::move(finding), id, settings));
+  if (ends.waited != nullptr)
+    AddEvidenceAt(finding, says::QuotedText{.text = QuoteOf(run, *ends.waited)}, step, model::kNoValue);
+  out.push_back(std::move(finding));
 }
 
 }  // namespace

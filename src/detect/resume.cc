@@ -1,5 +1,3 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <deque>
 
@@ -11,7 +9,8 @@ namespace {
 class ResumeJump : public Detector {
  public:
   explicit ResumeJump(const Context& context)
-      : enabled_(!context.reinforcement),
+      : places_(context),
+        enabled_(!context.reinforcement),
         z_(context.Threshold("z")),
         min_log_ratio_(std::log(context.Threshold("min_ratio"))) {}
 
@@ -98,11 +97,13 @@ class ResumeJump : public Detector {
     const Sample& first = after_.front();
     model::Finding finding = MakeFinding(
         first.step, after_.back().step,
-        fmt::format("loss level went from {} to {} at the restart at step {}", FormatNumber(std::exp(expected)),
-                    FormatNumber(std::exp(stats::Median(after))), first.step));
+        says::LossResumeJumpLevel{
+            .before = std::exp(expected), .after = std::exp(stats::Median(after)), .at = places_.At(first.step)});
     AddEvidence(finding,
-                fmt::format("loss {} before (step {}), {} after (step {})", FormatNumber(before_.back().value),
-                            before_.back().step, FormatNumber(first.value), first.step),
+                says::LossResumeJumpPoints{.before = before_.back().value,
+                                           .before_at = places_.At(before_.back().step),
+                                           .after = first.value,
+                                           .after_at = places_.At(first.step)},
                 first.step, first.value, first.line);
     if (change < 0) finding.severity = model::Severity::kInfo;  // data seen again, or luck
     AddMeasure(finding, "z", z);
@@ -116,6 +117,7 @@ class ResumeJump : public Detector {
   static constexpr std::size_t kFewest = 4;
   static constexpr double kSmallestNoise = 0.003;
   static constexpr double kMedianLoss = 1.25;  // a median is that much less certain than a mean
+  Places places_;
   bool enabled_;
   double z_;
   double min_log_ratio_;

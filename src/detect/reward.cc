@@ -1,6 +1,4 @@
 // Detectors of the reward: does it move, did it fall, do the groups carry a signal.
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <limits>
 #include <span>
@@ -42,10 +40,9 @@ class RewardFlat : public Detector {
     const stats::Bucket& first = history_.buckets().front();
     const stats::Bucket& last = history_.buckets().back();
     if (smallest_ == largest_) {
-      model::Finding finding =
-          MakeFinding(first.first_step, last.last_step,
-                      fmt::format("reward is exactly {} on all {} points", FormatNumber(smallest_), history_.points()));
-      AddEvidence(finding, fmt::format("reward {} at every step", FormatNumber(smallest_)), last.last_step, smallest_);
+      model::Finding finding = MakeFinding(first.first_step, last.last_step,
+                                           says::RlRewardFlatConstant{.level = smallest_, .points = history_.points()});
+      AddEvidence(finding, says::RlRewardFlatEveryPoint{.level = smallest_}, last.last_step, smallest_);
       AddMeasure(finding, "constant", 1);
       AddMeasure(finding, "level", smallest_);
       out.push_back(std::move(finding));
@@ -72,11 +69,10 @@ class RewardFlat : public Detector {
     const std::int64_t last = history_.buckets().back().last_step;
     model::Finding finding =
         MakeFinding(history_.buckets().front().first_step, last,
-                    fmt::format("reward shows no gain over {} points: {} in the first quarter, {} in the last",
-                                history_.points(), FormatNumber(start), FormatNumber(end)));
+                    says::RlRewardFlatNoGain{.points = history_.points(), .start = start, .end = end});
     const bool at_zero = largest_ < kNothing && smallest_ > -kNothing;
     if (!at_zero) finding.severity = model::Severity::kWarning;
-    AddEvidence(finding, fmt::format("reward {} in the last quarter", FormatNumber(end)), last, end);
+    AddEvidence(finding, says::RlRewardFlatLastQuarter{.level = end}, last, end);
     AddMeasure(finding, "constant", 0);
     AddMeasure(finding, "level", end);
     out.push_back(std::move(finding));
@@ -97,7 +93,8 @@ class RewardFlat : public Detector {
 class RewardCollapse : public Detector {
  public:
   explicit RewardCollapse(const Context& context)
-      : min_points_(context.Threshold("min_points")),
+      : places_(context),
+        min_points_(context.Threshold("min_points")),
         lost_share_(context.Threshold("lost_share")),
         z_(context.Threshold("z")) {}
 
@@ -121,13 +118,12 @@ class RewardCollapse : public Detector {
     if (gain < 2 * noise || fall < lost_share_ * gain || fall < z_ * noise || !stayed_down) return;
     const std::int64_t top_step = history_.buckets()[best].last_step;
     const std::int64_t last = history_.buckets().back().last_step;
-    model::Finding finding =
-        MakeFinding(top_step, last,
-                    fmt::format("reward rose from {} to {} (step {}) and fell to {}", FormatNumber(start),
-                                FormatNumber(smooth[best]), top_step, FormatNumber(end)));
-    AddEvidence(finding, fmt::format("best reward {} at step {}", FormatNumber(smooth[best]), top_step), top_step,
+    model::Finding finding = MakeFinding(
+        top_step, last,
+        says::RlRewardCollapseFell{.start = start, .best = smooth[best], .best_at = places_.At(top_step), .end = end});
+    AddEvidence(finding, says::RlRewardCollapseBest{.best = smooth[best], .at = places_.At(top_step)}, top_step,
                 smooth[best]);
-    AddEvidence(finding, fmt::format("reward {} at the end", FormatNumber(end)), last, end);
+    AddEvidence(finding, says::RlRewardCollapseEnd{.end = end}, last, end);
     if (history_.points() < kLongEnough) finding.severity = model::Severity::kWarning;  // it may come back
     AddMeasure(finding, "best", smooth[best]);
     AddMeasure(finding, "end", end);
@@ -136,6 +132,7 @@ class RewardCollapse : public Detector {
 
  private:
   static constexpr std::uint64_t kLongEnough = 40;
+  Places places_;
   double min_points_;
   double lost_share_;
   double z_;
@@ -167,18 +164,16 @@ class NoSignal : public Detector {
     const bool mostly = full > full_share_;
     const bool watch = &tally == &shares_ && mean > watch_mean_;
     if (!mostly && !watch) return;
-    const std::string_view what =
-        &tally == &shares_ ? "all completions of every prompt got the same reward" : "reward_std is 0";
-    model::Finding finding =
-        MakeFinding(tally.first.step, tally.last_step, fmt::format("{} on {:.0f}% of the points", what, 100 * full));
+    model::Finding finding = MakeFinding(tally.first.step, tally.last_step, says::RlNoSignalGroups{.share = full});
+    if (&tally == &deviations_) finding.says = says::RlNoSignalDeviation{.share = full};
     if (!mostly) {
-      finding.message = fmt::format("{:.0f}% of the groups carry no signal on average", 100 * mean);
+      finding.says = says::RlNoSignalMean{.mean = mean};
       finding.severity = model::Severity::kWarning;
     }
     // A task that was learned to the end has no variance left, and that is no fault.
     if (reward_.points() >= 8 && reward_.Improved(0.2) && reward_.EndedNearBest(0.05))
       finding.severity = model::Severity::kInfo;
-    AddEvidence(finding, fmt::format("no variance on {} of {} points", tally.without, tally.points), tally.first.step,
+    AddEvidence(finding, says::RlNoSignalPoints{.without = tally.without, .points = tally.points}, tally.first.step,
                 tally.first.value, tally.first.line);
     AddMeasure(finding, "full_share", full);
     AddMeasure(finding, "mean", mean);
@@ -231,12 +226,9 @@ class PreferenceNoSignal : public Detector {
     const double accuracy = accuracies_.points() > 0 ? LastHalf(accuracies_) : 0.5;
     if (std::abs(margin) > margin_ || std::abs(accuracy - 0.5) > kNearHalf) return;
     const auto& buckets = margins_.buckets();
-    model::Finding finding =
-        MakeFinding(buckets.front().first_step, buckets.back().last_step,
-                    fmt::format("margin stays at {} and accuracy at {}: chosen and rejected are not told apart",
-                                FormatNumber(margin), FormatNumber(accuracy)));
-    AddEvidence(finding, fmt::format("mean margin {} over the last half", FormatNumber(margin)),
-                buckets.back().last_step, margin);
+    model::Finding finding = MakeFinding(buckets.front().first_step, buckets.back().last_step,
+                                         says::RlPreferenceNoSignalLevel{.margin = margin, .accuracy = accuracy});
+    AddEvidence(finding, says::RlPreferenceNoSignalLastHalf{.margin = margin}, buckets.back().last_step, margin);
     out.push_back(std::move(finding));
   }
 
@@ -259,10 +251,10 @@ std::unique_ptr<Detector> MakeRewardCollapse(const Context& context) {
   return std::make_unique<RewardCollapse>(context);
 }
 std::unique_ptr<Detector> MakeNoSignal(const Context& context) {
-  return std::make_unique<BegunAnew<NoSignal>>(context);
+  return std::make_unique<StartedOver<NoSignal>>(context);
 }
 std::unique_ptr<Detector> MakePreferenceNoSignal(const Context& context) {
-  return std::make_unique<BegunAnew<PreferenceNoSignal>>(context);
+  return std::make_unique<StartedOver<PreferenceNoSignal>>(context);
 }
 
 }  // namespace vigil::detect

@@ -1,5 +1,3 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "detect/detectors.h"
@@ -12,7 +10,7 @@ namespace {
 class LrZero : public Detector {
  public:
   explicit LrZero(const Context& context)
-      : min_points_(context.Threshold("min_points")), tail_share_(context.Threshold("tail_share")) {}
+      : places_(context), min_points_(context.Threshold("min_points")), tail_share_(context.Threshold("tail_share")) {}
 
   void Observe(const Sample& sample) override {
     if (sample.role == 1) return loss_.Add(sample.step, sample.value);
@@ -54,13 +52,8 @@ class LrZero : public Detector {
     // Zeros before the first rate are a warm-up whose first digits are not printed, or steps that were skipped.
     const bool before_warmup = !always && longest_start_.step == first_step_;
     if (before_warmup && longest_ * 10 <= points_) return;
-    model::Finding finding = MakeFinding(
-        longest_start_.step, longest_end_,
-        always ? fmt::format("learning rate is 0 on all {} points", points_)
-        : RanPastTheEnd()
-            ? fmt::format("the schedule reached 0 at step {}, the run went on to {}", longest_start_.step, longest_end_)
-            : fmt::format("learning rate is 0 from step {} to {}", longest_start_.step, longest_end_));
-    AddEvidence(finding, fmt::format("learning rate 0 at step {}", longest_start_.step), longest_start_.step, 0,
+    model::Finding finding = MakeFinding(longest_start_.step, longest_end_, Says(always));
+    AddEvidence(finding, says::LrZeroFirst{.at = places_.At(longest_start_.step)}, longest_start_.step, 0,
                 longest_start_.line);
     if (before_warmup || RanPastTheEnd()) finding.severity = model::Severity::kWarning;
     AddMeasure(finding, "always", always ? 1 : 0);
@@ -69,6 +62,14 @@ class LrZero : public Detector {
   }
 
  private:
+  model::Statement Says(bool always) const {
+    const model::Position first = places_.At(longest_start_.step);
+    const model::Position last = places_.At(longest_end_);
+    if (always) return says::LrZeroAlways{.points = points_};
+    if (RanPastTheEnd()) return says::LrZeroPastTheEnd{.first = first, .last = last};
+    return says::LrZeroStretch{.first = first, .last = last};
+  }
+
   bool IsTheEndOfASchedule() const {
     const bool at_end = longest_end_ == last_.step;
     const auto run = static_cast<double>(last_.step - first_step_);
@@ -87,6 +88,7 @@ class LrZero : public Detector {
   }
 
   static constexpr double kDecayedTo = 0.1;
+  Places places_;
   double min_points_;
   double tail_share_;
   double peak_ = 0;
@@ -112,7 +114,8 @@ class LrZero : public Detector {
 class NoWarmup : public Detector {
  public:
   explicit NoWarmup(const Context& context)
-      : run_(context.run),
+      : places_(context),
+        run_(context.run),
         warmup_share_(context.Threshold("warmup_share")),
         min_steps_(context.Threshold("min_steps")),
         enabled_(!context.reinforcement && !context.run->InRegime("lora")) {}
@@ -127,23 +130,22 @@ class NoWarmup : public Detector {
   void Restart(std::int64_t) override { restarted_ = true; }
 
   void Report(std::vector<model::Finding>& out) const override {
-    const std::int64_t steps = PlannedSteps(*run_, last_step_);
+    // A plan in steps says nothing about a log of epochs, unless the run logged how the two relate.
+    const std::int64_t steps = PlannedEnd(*run_, places_.axis(), last_step_);
     if (!enabled_ || points_ < 3 || peak_.value <= 0 || static_cast<double>(steps) < min_steps_) return;
     const double allowed = std::max(1.0, warmup_share_ * static_cast<double>(steps));
     // A first point later than that cannot tell whether a warm-up came before it.
     if (static_cast<double>(first_.step) > 2 * allowed || first_.value < kAtPeak * peak_.value || StatesAWarmup())
       return;
-    model::Finding finding = MakeFinding(
-        first_.step, first_.step,
-        fmt::format("learning rate is {} at step {}, its peak: no warm-up", FormatNumber(first_.value), first_.step));
+    const model::Position at = places_.At(first_.step);
+    model::Finding finding =
+        MakeFinding(first_.step, first_.step, says::LrNoWarmupAtPeak{.rate = first_.value, .at = at});
     const bool trouble = HadEarlyTrouble(steps);
     if (!trouble) finding.severity = model::Severity::kInfo;
-    AddEvidence(finding, fmt::format("learning rate {} at step {}", FormatNumber(first_.value), first_.step),
-                first_.step, first_.value, first_.line);
+    AddEvidence(finding, says::LrNoWarmupFirst{.rate = first_.value, .at = at}, first_.step, first_.value, first_.line);
     if (const Sample peak = EarlyPeak(); trouble && peak.value > first_loss_.value) {
       AddEvidence(finding,
-                  fmt::format("loss rose from {} to {} at step {}", FormatNumber(first_loss_.value),
-                              FormatNumber(peak.value), peak.step),
+                  says::LrNoWarmupLossRose{.from = first_loss_.value, .to = peak.value, .at = places_.At(peak.step)},
                   peak.step, peak.value, peak.line);
     }
     AddMeasure(finding, "early_trouble", trouble ? 1 : 0);
@@ -165,7 +167,7 @@ class NoWarmup : public Detector {
     const bool rose = peak.value > kRose * first_loss_.value && peak.step <= early && first_loss_.value > 0;
     return rose || (first_bad_ != model::kNoStep && first_bad_ <= early) || NeverLearned();
   }
-  // The highest of the first losses: one that stands above the start by far more than the noise, or three in a row that
+  // The highest of the first losses: one that is above the start by far more than the noise, or three in a row that
   // do so by less. Nothing where neither does. The noise is that of what follows: that of the trouble itself would hide
   // it.
   Sample EarlyPeak() const {
@@ -188,6 +190,7 @@ class NoWarmup : public Detector {
     const bool fell_at_once = first_loss_.value > kRose * loss_.EndLevel();
     return loss_.points() >= kEnough && !loss_.Improved(0.1) && !fell_at_once;
   }
+  // Whether a warm-up was configured, however long: its length is in steps and is not compared with the axis here.
   bool StatesAWarmup() const {
     return run_->FactNumber("warmup_steps").value_or(0) > 1 || run_->FactNumber("warmup_ratio").value_or(0) > 0;
   }
@@ -199,6 +202,7 @@ class NoWarmup : public Detector {
   static constexpr double kAloneBeyondNoise = 12;
   static constexpr std::uint64_t kEarlyPoints = 200;
   static constexpr std::uint64_t kEnough = 30;
+  Places places_;
   LossCourse loss_;
   const model::Run* run_;
   double warmup_share_;
@@ -220,7 +224,7 @@ class NoWarmup : public Detector {
 class ScheduleBreak : public Detector {
  public:
   explicit ScheduleBreak(const Context& context)
-      : jump_(context.Threshold("jump")), cyclic_(StatesCycles(*context.run)) {}
+      : places_(context), jump_(context.Threshold("jump")), cyclic_(StatesCycles(*context.run)) {}
 
   void Observe(const Sample& sample) override {
     if (sample.role != 0 || !std::isfinite(sample.value) || sample.value < 0) return;
@@ -244,14 +248,18 @@ class ScheduleBreak : public Detector {
   void Report(std::vector<model::Finding>& out) const override {
     if (breaks_.empty() || cyclic_ || AreCycles()) return;
     const Break& first = breaks_.front();
-    model::Finding finding =
-        MakeFinding(first.to.step, breaks_.back().to.step,
-                    fmt::format("learning rate jumped from {} to {} at step {}{}", FormatNumber(first.from.value),
-                                FormatNumber(first.to.value), first.to.step, first.at_restart ? ", at a restart" : ""));
+    model::Statement restart;
+    if (first.at_restart) restart = says::LrScheduleBreakAtRestart{};
+    model::Finding finding = MakeFinding(
+        first.to.step, breaks_.back().to.step,
+        says::LrScheduleBreakJumped{
+            .from = first.from.value, .to = first.to.value, .at = places_.At(first.to.step), .restart = restart});
     for (const Break& each : breaks_) {
       AddEvidence(finding,
-                  fmt::format("learning rate {} at step {}, {} at step {}", FormatNumber(each.from.value),
-                              each.from.step, FormatNumber(each.to.value), each.to.step),
+                  says::LrScheduleBreakPoints{.from = each.from.value,
+                                              .before = places_.At(each.from.step),
+                                              .to = each.to.value,
+                                              .after = places_.At(each.to.step)},
                   each.to.step, each.to.value, each.to.line);
     }
     AddMeasure(finding, "from", first.from.value);
@@ -299,7 +307,7 @@ class ScheduleBreak : public Detector {
   }
 
   // A schedule that has come down does not climb again, however gently: neither above its peak nor to a multiple of
-  // where it was. Cycles do, and are told by their period.
+  // where it was. Cycles do, and are recognised by their period.
   void CheckClimb(const Sample& sample) {
     const bool above_peak = sample.value > kNewPeak * peak_;
     const bool climbed = lowest_since_peak_.value > 0 && sample.value > kClimb * lowest_since_peak_.value;
@@ -358,7 +366,7 @@ class ScheduleBreak : public Detector {
   }
 
   // Warm restarts: upward jumps to one height, each from the bottom of a cycle, or three and more at distances that do
-  // not shrink. Two jumps from somewhere in between are a scheduler that was made anew twice.
+  // not shrink. Two jumps from somewhere in between are a scheduler that was re-created twice.
   bool AreCycles() const {
     if (breaks_.size() < 2) return false;
     bool from_the_bottom = true;
@@ -385,6 +393,7 @@ class ScheduleBreak : public Detector {
   static constexpr std::uint64_t kEarly = 8;  // warm-ups of coarse logs are over by then
   static constexpr double kOverSlope = 4;
   static constexpr double kFlat = 0.01;
+  Places places_;
   double jump_;
   bool cyclic_;
   std::vector<Sample> window_;
@@ -403,7 +412,7 @@ class ScheduleBreak : public Detector {
 
 }  // namespace
 
-std::unique_ptr<Detector> MakeLrZero(const Context& context) { return std::make_unique<BegunAnew<LrZero>>(context); }
+std::unique_ptr<Detector> MakeLrZero(const Context& context) { return std::make_unique<StartedOver<LrZero>>(context); }
 std::unique_ptr<Detector> MakeNoWarmup(const Context& context) { return std::make_unique<NoWarmup>(context); }
 std::unique_ptr<Detector> MakeScheduleBreak(const Context& context) { return std::make_unique<ScheduleBreak>(context); }
 

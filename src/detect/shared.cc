@@ -14,17 +14,22 @@ double LevelOf(const std::vector<double>& means, bool at_end) {
 
 }  // namespace
 
-model::Finding MakeFinding(std::int64_t first_step, std::int64_t last_step, std::string message) {
+model::Finding MakeFinding(std::int64_t first, std::int64_t last, model::Statement says) {
   model::Finding finding;
   finding.severity = kFromRow;
-  finding.first_step = first_step;
-  finding.last_step = last_step;
-  finding.message = std::move(message);
+  finding.first_step = first;
+  finding.last_step = last;
+  finding.says = std::move(says);
   return finding;
 }
 
-void AddEvidence(model::Finding& finding, std::string text, std::int64_t step, double value, std::uint32_t line) {
-  finding.evidence.push_back({std::move(text), step, value, {}, line});
+void AddEvidence(model::Finding& finding, model::Statement says, std::int64_t at, double value, std::uint32_t line) {
+  model::Evidence evidence;
+  evidence.step = at;
+  evidence.value = value;
+  evidence.line = line;
+  evidence.says = std::move(says);
+  finding.evidence.push_back(std::move(evidence));
 }
 
 void AddMeasure(model::Finding& finding, std::string name, double value) {
@@ -47,8 +52,9 @@ bool UsesLossScaler(const model::Run& run) {
   return has("16") && !has("bf16") && !has("bfloat16");
 }
 
-std::int64_t PlannedSteps(const model::Run& run, std::int64_t last_seen) {
-  return std::max(run.planned_steps, last_seen);
+std::int64_t PlannedEnd(const model::Run& run, model::Axis axis, std::int64_t last_seen) {
+  const model::Position planned = run.axes.To(axis, run.Planned());
+  return planned.known() ? std::max(planned.value(), last_seen) : last_seen;
 }
 
 double LossCourse::StartLevel() const { return LevelOf(history_.Means(), false); }

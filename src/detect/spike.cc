@@ -1,5 +1,3 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "detect/detectors.h"
@@ -107,30 +105,42 @@ class SpikeCollector {
   std::vector<Spike> biggest_;
 };
 
-std::string HowItEnded(const Spike& spike) {
-  if (spike.open) return "not back yet";
-  return fmt::format("back after {} point{}", spike.points, spike.points == 1 ? "" : "s");
+model::Statement HowItEnded(const Spike& spike) {
+  if (spike.open) return says::SpikeOpen{};
+  return says::SpikeBack{.points = spike.points};
 }
 
-void AddSpikes(model::Finding& finding, std::string_view signal, const std::vector<Spike>& spikes) {
+// The sentences of spikes name their metric: those of the gradient norm are the same.
+void AddSpikes(model::Finding& finding, const Places& places, std::string_view metric,
+               const std::vector<Spike>& spikes) {
   for (const Spike& spike : spikes) {
     AddEvidence(finding,
-                fmt::format("{} {} at step {}, {}x the level around it, {}", signal, FormatNumber(spike.peak.value),
-                            spike.peak.step, FormatNumber(spike.ratio()), HowItEnded(spike)),
+                says::LossSpikePoint{.metric = metric,
+                                     .peak = spike.peak.value,
+                                     .at = places.At(spike.peak.step),
+                                     .ratio = spike.ratio(),
+                                     .ended = HowItEnded(spike)},
                 spike.peak.step, spike.peak.value, spike.peak.line);
   }
   AddMeasure(finding, "height", spikes.front().ratio());
   AddMeasure(finding, "width", static_cast<double>(spikes.front().points));
 }
 
-std::string DescribeSpikes(std::string_view signal, const SpikeCollector& spikes, const Spike& top) {
+// One template for both sentences of a kind: the one that names the learning rate has the same places.
+template <class One, class Many>
+model::Statement DescribeAs(const Places& places, std::string_view metric, const SpikeCollector& spikes,
+                            const Spike& top) {
+  const model::Position at = places.At(top.peak.step);
   if (spikes.count() == 1) {
-    return fmt::format("{} jumped to {} ({}x) at step {}, {}", signal, FormatNumber(top.peak.value),
-                       FormatNumber(top.ratio()), top.peak.step, HowItEnded(top));
+    return One{.metric = metric, .peak = top.peak.value, .ratio = top.ratio(), .at = at, .ended = HowItEnded(top)};
   }
-  return fmt::format("{} {} spikes between steps {} and {}, the largest {} ({}x) at step {}", spikes.count(), signal,
-                     spikes.first().start.step, spikes.last().start.step, FormatNumber(top.peak.value),
-                     FormatNumber(top.ratio()), top.peak.step);
+  return Many{.count = spikes.count(),
+              .metric = metric,
+              .first = places.At(spikes.first().start.step),
+              .last = places.At(spikes.last().start.step),
+              .peak = top.peak.value,
+              .ratio = top.ratio(),
+              .at = at};
 }
 
 // Spikes on more than a few of the points are the noise of the run, not events in it.
@@ -144,7 +154,8 @@ bool AreNoise(std::uint64_t spikes, std::uint64_t points) {
 class LossSpike : public Detector {
  public:
   explicit LossSpike(const Context& context)
-      : enabled_(!context.reinforcement),
+      : places_(context),
+        enabled_(!context.reinforcement),
         z_with_grad_(context.Threshold("z_with_grad")),
         limits_(LimitsOf(context)),
         loss_(limits_),
@@ -184,15 +195,16 @@ class LossSpike : public Detector {
     const SpikeCollector spikes = spikes_.AtEndOfLog();
     if (!enabled_ || spikes.count() == 0 || AreNoise(spikes.count(), points_)) return;
     const Spike& top = spikes.biggest().front();
-    model::Finding finding =
-        MakeFinding(spikes.first().start.step, spikes.last().start.step, DescribeSpikes("loss", spikes, top));
     // One odd batch that moved neither the gradient nor the next point is worth a note.
     const bool harmless = top.points == 1 && !top.with_grad && top.ratio() < kTall;
     // Where a schedule goes back to its peak the loss does too, and a schedule that should not have is its own finding.
     const bool by_rate = by_rate_ > 0 && unasked_ == 0;
+    model::Finding finding = MakeFinding(
+        spikes.first().start.step, spikes.last().start.step,
+        by_rate ? DescribeAs<says::LossSpikeOneWithRate, says::LossSpikeManyWithRate>(places_, "loss", spikes, top)
+                : DescribeAs<says::LossSpikeOne, says::LossSpikeMany>(places_, "loss", spikes, top));
     if (harmless || by_rate) finding.severity = model::Severity::kInfo;
-    if (by_rate) finding.message += ", where the learning rate was raised";
-    AddSpikes(finding, "loss", spikes.biggest());
+    AddSpikes(finding, places_, "loss", spikes.biggest());
     AddMeasure(finding, "count", static_cast<double>(spikes.count()));
     AddMeasure(finding, "with_grad", top.with_grad ? 1 : 0);
     AddMeasure(finding, "peak_step", static_cast<double>(top.peak.step));
@@ -222,6 +234,7 @@ class LossSpike : public Detector {
   std::uint64_t rate_rose_at_ = 0;
   std::uint64_t by_rate_ = 0;
   std::uint64_t unasked_ = 0;
+  Places places_;
   bool enabled_;
   double z_with_grad_;
   SpikeLimits limits_;
@@ -237,7 +250,8 @@ class LossSpike : public Detector {
 class GradSpike : public Detector {
  public:
   explicit GradSpike(const Context& context)
-      : ratio_(context.Threshold("ratio")),
+      : places_(context),
+        ratio_(context.Threshold("ratio")),
         rl_(context.reinforcement),
         limits_{context.Threshold("z"), kSmallestRatio, context.Threshold("beyond_max"),
                 Count(context.Threshold("window")), Count(context.Threshold("min_points"))},
@@ -269,10 +283,11 @@ class GradSpike : public Detector {
     if (spikes.count() == 0 || AreNoise(spikes.count(), points_)) return;
     const Spike& top = spikes.biggest().front();
     model::Finding finding =
-        MakeFinding(spikes.first().start.step, spikes.last().start.step, DescribeSpikes("grad_norm", spikes, top));
+        MakeFinding(spikes.first().start.step, spikes.last().start.step,
+                    DescribeAs<says::LossSpikeOne, says::LossSpikeMany>(places_, "grad_norm", spikes, top));
     // Without an order of magnitude and with a loss that ended near its best, it was noise that the clip limit absorbs.
     if (top.ratio() < ratio_ && loss_.points() > 0 && loss_.EndedNearBest()) finding.severity = model::Severity::kInfo;
-    AddSpikes(finding, "grad_norm", spikes.biggest());
+    AddSpikes(finding, places_, "grad_norm", spikes.biggest());
     AddMeasure(finding, "count", static_cast<double>(spikes.count()));
     AddMeasure(finding, "peak_step", static_cast<double>(top.peak.step));
     out.push_back(std::move(finding));
@@ -280,6 +295,7 @@ class GradSpike : public Detector {
 
  private:
   static constexpr double kSmallestRatio = 3;
+  Places places_;
   double ratio_;
   bool rl_;
   SpikeLimits limits_;

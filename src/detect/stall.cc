@@ -1,13 +1,12 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "detect/detectors.h"
+#include "detect/whole_run.h"
 
 namespace vigil::detect {
 namespace {
 
-// Seconds that a step usually takes: by what was logged of it, or by the times at which steps were told.
+// Seconds that a step usually takes: as logged, or from the times of the logged points.
 double UsualStepSeconds(const model::Run& run) {
   constexpr std::size_t kRecent = 200;
   if (const model::Series* logged = run.Find("step_time_s"); logged != nullptr && !logged->empty()) {
@@ -22,16 +21,21 @@ double UsualStepSeconds(const model::Run& run) {
   return stats::Median(std::move(gaps));
 }
 
-std::int64_t LastStep(const model::Run& run) {
-  std::int64_t last = model::kNoStep;
+// The last position that was logged. Series of other axes than steps count only where no series has steps: 50,000
+// tokens are not behind step 40.
+model::Position LastPosition(const model::Run& run) {
+  model::Position last;
   for (const model::Series& series : run.series) {
-    if (!series.empty()) last = std::max(last, series.steps.back());
+    if (series.empty()) continue;
+    const model::Position end = series.PositionOf(series.size() - 1);
+    const bool first_with_steps = end.axis() == model::Axis::kStep && last.axis() != model::Axis::kStep;
+    if (!last.known() || first_with_steps || std::is_gt(CompareOnAxis(end, last))) last = end;
   }
   return last;
 }
 
-bool HasEnded(const model::Run& run, std::int64_t last_step) {
-  if (run.planned_steps > 0 && last_step >= run.planned_steps) return true;
+bool HasEnded(const model::Run& run, model::Position last) {
+  if (std::is_gteq(run.axes.Compare(last, run.Planned()))) return true;
   return std::any_of(run.events.begin(), run.events.end(),
                      [](const model::Event& event) { return event.kind == model::EventKind::kExit; });
 }
@@ -44,16 +48,13 @@ std::optional<model::Finding> FindStall(const model::Run& run, double silent_s, 
   const double usual_s = UsualStepSeconds(run);
   const double limit_s =
       std::max(settings.Threshold(kId, "times_usual") * usual_s, settings.Threshold(kId, "min_seconds"));
-  const std::int64_t step = LastStep(run);
+  const model::Position last = LastPosition(run);
   // Comparisons with a time that is not known are false.
-  if (!(usual_s >= 0) || !(silent_s > limit_s) || HasEnded(run, step)) return std::nullopt;
-  const catalogue::FindingRow* row = catalogue::FindFinding(kId);
-  model::Finding finding = MakeFinding(step, step,
-                                       fmt::format("no step for more than {} s after step {}; a step takes {} s",
-                                                   FormatNumber(std::round(limit_s)), step, FormatNumber(usual_s)));
-  finding.id = std::string(kId);
-  finding.family = row->family;
-  finding.severity = settings.SeverityOf(kId, row->severity);
+  if (!(usual_s >= 0) || !(silent_s > limit_s) || HasEnded(run, last)) return std::nullopt;
+  const double limit = std::round(limit_s);
+  model::Finding finding = FindingOfRow(kId, settings, {last, last},
+                                        says::HangStalledSilent{.limit = limit, .last = last, .usual = usual_s});
+  if (!last.known()) finding.says = says::HangStalledSilentFromStart{.limit = limit, .usual = usual_s};
   AddMeasure(finding, "usual_s", usual_s);
   return finding;
 }

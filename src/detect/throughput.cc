@@ -1,5 +1,3 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <optional>
 #include <span>
@@ -51,7 +49,8 @@ std::optional<double> LevelBetween(const stats::BucketHistory& history, std::int
 class Regression : public Detector {
  public:
   explicit Regression(const Context& context)
-      : lead_(LeadOf(context)),
+      : places_(context),
+        lead_(LeadOf(context)),
         // Completions of a policy become longer as it learns, and steps with them.
         enabled_(lead_ <= kSamplesPerSecond && StandsForTheRun(*context.primary) &&
                  !IsReinforcementLearning(*context.run)),
@@ -127,7 +126,7 @@ class Regression : public Detector {
     return step_up > kMostOfIt * rise && at_end > kMostOfIt * rise;
   }
 
-  // A step that takes longer because it does more is no loss: tokens or samples per second tell.
+  // A step that takes longer because it does more is no loss: tokens or samples per second show it.
   bool OtherRateHeld(std::int64_t step) const {
     constexpr double kHeld = 1.15;
     constexpr auto kEnd = std::numeric_limits<std::int64_t>::max();
@@ -143,17 +142,19 @@ class Regression : public Detector {
   model::Finding Describe(std::int64_t step, std::int64_t last_step, double before, double after) const {
     const bool is_time = lead_ == kStepTime;
     const double ratio = after / before;
+    const model::Position at = places_.At(step);
+    // Rates were turned into seconds for one thing when they came in; they are shown as they were logged.
+    const double shown_before = is_time ? before : 1 / before;
+    const double shown_after = is_time ? after : 1 / after;
     model::Finding finding = MakeFinding(
         step, last_step,
-        is_time ? fmt::format("steps take {} s from step {} on, {} s before: {} times as long", FormatNumber(after),
-                              step, FormatNumber(before), FormatNumber(ratio))
-                : fmt::format("{} a second from step {} on, {} before: {} times slower", FormatNumber(1 / after), step,
-                              FormatNumber(1 / before), FormatNumber(ratio)));
+        says::ThroughputRegressionTime{.after = shown_after, .at = at, .before = shown_before, .ratio = ratio});
+    if (!is_time)
+      finding.says =
+          says::ThroughputRegressionRate{.after = shown_after, .at = at, .before = shown_before, .ratio = ratio};
     finding.severity = ratio >= error_ratio_ ? model::Severity::kError : model::Severity::kWarning;
-    AddEvidence(finding,
-                fmt::format("median {} before, {} after", FormatNumber(is_time ? before : 1 / before),
-                            FormatNumber(is_time ? after : 1 / after)),
-                step, is_time ? after : 1 / after);
+    AddEvidence(finding, says::ThroughputRegressionMedians{.before = shown_before, .after = shown_after}, step,
+                shown_after);
     AddMeasure(finding, "ratio", ratio);
     if (is_time) AddShare(finding, "data_share_of_growth", kDataTime, step, after - before);
     if (is_time) AddShare(finding, "compute_share_of_growth", kComputeTime, step, after - before);
@@ -170,6 +171,7 @@ class Regression : public Detector {
   static constexpr double kNearlyAll = 0.85;
   static constexpr double kMostOfIt = 0.6;
 
+  Places places_;
   std::uint32_t lead_;
   bool enabled_;
   double min_ratio_;
@@ -185,7 +187,8 @@ class Regression : public Detector {
 class DataStarved : public Detector {
  public:
   explicit DataStarved(const Context& context)
-      : enabled_(StandsForTheRun(*context.primary)),
+      : places_(context),
+        enabled_(StandsForTheRun(*context.primary)),
         limit_(context.Threshold("limit")),
         error_limit_(context.Threshold("error_limit")),
         min_points_(Count(context.Threshold("min_points"))) {}
@@ -214,11 +217,11 @@ class DataStarved : public Detector {
     while (first > 0 && smooth[first - 1] >= limit_) --first;
     if (smooth.size() - first < min_points_) return;  // comes and goes
     const std::int64_t step = buckets[first].first_step;
-    model::Finding finding = MakeFinding(step, buckets.back().last_step,
-                                         fmt::format("steps wait for data for {:.0f}% of their time{}", 100 * share,
-                                                     first == 0 ? "" : fmt::format(" from step {} on", step)));
+    model::Finding finding =
+        MakeFinding(step, buckets.back().last_step, says::ThroughputDataStarvedAlways{.share = share});
+    if (first > 0) finding.says = says::ThroughputDataStarvedFrom{.share = share, .at = places_.At(step)};
     finding.severity = share >= error_limit_ ? model::Severity::kError : model::Severity::kWarning;
-    AddEvidence(finding, fmt::format("median wait {:.0f}% of a step", 100 * share), step, share);
+    AddEvidence(finding, says::ThroughputDataStarvedMedian{.share = share}, step, share);
     AddMeasure(finding, "share", share);
     AddMeasure(finding, "from_start", first == 0 ? 1 : 0);
     out.push_back(std::move(finding));
@@ -229,6 +232,7 @@ class DataStarved : public Detector {
 
   void Add(std::int64_t step, double share) { shares_.Add(step, std::min(share, 1.0)); }
 
+  Places places_;
   bool enabled_;
   double limit_;
   double error_limit_;

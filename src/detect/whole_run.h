@@ -1,11 +1,13 @@
-// Findings that no single series shows: how ranks compare, which one was lost, what the guard did, which data came
-// again. Private to detect.
+// Findings that no single series shows: how ranks compare, which one was lost, what the guard did, which data were read
+// again. They span series and events of any axis, so their places are model::Position. Private to detect.
 #pragma once
 
+#include <string_view>
 #include <vector>
 
 #include "catalogue/catalogue.h"
-#include "model/model.h"
+#include "model/finding.h"
+#include "model/run.h"
 
 namespace vigil::detect {
 
@@ -16,5 +18,18 @@ std::vector<model::Finding> FindingsOfGuard(const model::Run& run, const catalog
 
 // Data that were read again: after a restart, at step after step, or by several ranks.
 std::vector<model::Finding> FindingsOfBatches(const model::Run& run, const catalogue::Settings& settings);
+
+// ---- shared by them
+
+// A finding of the row, with its family and with the severity that the settings give it. An unknown place is "no step".
+model::Finding FindingOfRow(std::string_view id, const catalogue::Settings& settings, model::PositionRange places,
+                            model::Statement says);
+// Evidence with a place of its own, which may be on another axis than the finding's.
+void AddEvidenceAt(model::Finding& finding, model::Statement says, model::Position at, double value);
+
+// Text of the run's logs as an argument, with the file and the line it is from.
+model::Quote QuoteOf(const model::Run& run, const model::Event& event);
+// The file that an event was read from, empty when it is not known.
+std::string PathOf(const model::Run& run, const model::Event& event);
 
 }  // namespace vigil::detect

@@ -11,6 +11,7 @@ using testing::Describe;
 using testing::Get;
 using ::testing::HasSubstr;
 using testing::RunMaker;
+using testing::Words;
 
 // Data of their own for every number of a batch.
 std::uint64_t HashOf(int batch) { return 0x9E3779B97F4A7C15U * static_cast<std::uint64_t>(batch + 1); }
@@ -30,7 +31,7 @@ TEST(DataRestart, IsSeenWhereTheDataBeginAnewAtARestart) {
   ASSERT_NE(found, nullptr) << Describe(findings);
   EXPECT_EQ(found->first_step, 61);
   EXPECT_EQ(found->severity, model::Severity::kError);
-  EXPECT_THAT(found->message, HasSubstr("steps 61 to 100 had the batches of steps 1 to 40, from the first on"));
+  EXPECT_THAT(Words(*found), HasSubstr("steps 61-100 had the batches of steps 1-40, from the first on"));
 }
 
 TEST(DataRestart, IsSeenWhereStepsWereLostToo) {
@@ -94,7 +95,7 @@ TEST(DataRepeated, IsTheSameBatchOnTwoRanks) {
   const auto findings = maker.Find();
   const auto* found = Get(findings, "data/repeated");
   ASSERT_NE(found, nullptr) << Describe(findings);
-  EXPECT_THAT(found->message, HasSubstr("ranks 0 and 2 had the same batch at 30 of 30 steps"));
+  EXPECT_THAT(Words(*found), HasSubstr("ranks 0 and 2 had the same batch at 30 of 30 steps"));
   maker.Fact("tensor_parallel", "2");
   EXPECT_EQ(Get(maker.Find(), "data/repeated"), nullptr) << "ranks of one model read the same data on purpose";
 }

@@ -13,6 +13,7 @@ using ::testing::ElementsAre;
 using testing::Get;
 using ::testing::HasSubstr;
 using testing::RunMaker;
+using testing::Words;
 
 TEST(ThroughputRegression, FindsALastingChangeOfTheStepTimeAndItsStep) {
   RunMaker maker;
@@ -32,7 +33,7 @@ TEST(ThroughputRegression, JudgesTokensPerSecondWhereStepsHaveNoTimes) {
   const auto* found = Get(findings, "throughput/regression");
   ASSERT_NE(found, nullptr) << Describe(findings);
   EXPECT_EQ(found->severity, model::Severity::kWarning);
-  EXPECT_THAT(found->message, HasSubstr("a second from step 100 on"));
+  EXPECT_THAT(Words(*found), HasSubstr("a second from step 100 on"));
 }
 
 TEST(ThroughputRegression, LeavesAloneWhatIsNoLossOfSpeed) {
@@ -194,7 +195,7 @@ TEST(GuardActions, AreOneFindingFromTheJournalOrTheLog) {
   auto findings = Detect(run, catalogue::Settings());
   ASSERT_EQ(findings.size(), 1U);
   EXPECT_EQ(findings[0].id, "guard/acted");
-  EXPECT_THAT(findings[0].message, HasSubstr("1 step left out, set back once"));
+  EXPECT_THAT(Words(findings[0]), HasSubstr("1 step left out, set back once"));
   EXPECT_EQ(findings[0].last_step, 71);
   for (model::Event& event : run.events) {
     event.kind = model::EventKind::kSignature;
@@ -203,7 +204,7 @@ TEST(GuardActions, AreOneFindingFromTheJournalOrTheLog) {
   }
   findings = Detect(run, catalogue::Settings());
   ASSERT_EQ(findings.size(), 1U) << Describe(findings);
-  EXPECT_THAT(findings[0].message, HasSubstr("1 step left out, set back once"));
+  EXPECT_THAT(Words(findings[0]), HasSubstr("1 step left out, set back once"));
 }
 
 TEST(Stall, IsFarLongerThanAStep) {

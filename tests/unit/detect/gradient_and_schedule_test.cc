@@ -18,7 +18,7 @@ TEST(NonFiniteGrad, SaysWhoWasFirst) {
   ASSERT_NE(finding, nullptr);
   EXPECT_EQ(finding->first_step, 50);
   EXPECT_EQ(finding->MeasureOr("first_bad_loss_step", 0), 51);
-  EXPECT_NE(finding->evidence.front().text.find("gradient norm was non-finite first"), std::string::npos);
+  EXPECT_NE(Words(finding->evidence.front()).find("gradient norm was non-finite first"), std::string::npos);
 }
 
 TEST(NonFiniteGrad, TheSearchForTheFirstLossScaleIsNoFinding) {

@@ -7,11 +7,14 @@
 #include "formats/formats.h"
 #include "identify/identify.h"
 #include "ingest/ingest.h"
+#include "import/import.h"
+#include "runs.h"
 
 namespace vigil::detect {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
+using testing::Words;
 
 constexpr int kSteps = 40;
 constexpr int kBadFrom = 25;
@@ -60,7 +63,7 @@ std::string HealthyMegatron(int step) {
 TEST(HiddenNan, BehindAZeroOfTheNanFilterIsFound) {
   const auto finding = NonFiniteIn(Log(HealthyHfRow, [](int step) { return HfRow(step, "0", "nan"); }));
   EXPECT_EQ(finding.first_step, kBadFrom);
-  EXPECT_THAT(finding.message, HasSubstr("NaN but logged as 0"));
+  EXPECT_THAT(Words(finding), HasSubstr("NaN but logged as 0"));
 }
 
 TEST(HiddenNan, InQuotesIsFound) {
@@ -72,7 +75,7 @@ TEST(HiddenNan, LeftOutOfMegatronsLineIsFound) {
   const auto finding =
       NonFiniteIn(Log(HealthyMegatron, [](int step) { return Megatron(step, "grad norm: nan", 0, 0); }));
   EXPECT_EQ(finding.first_step, kBadFrom);
-  EXPECT_THAT(finding.message, HasSubstr("left out of its line"));
+  EXPECT_THAT(Words(finding), HasSubstr("left out of its line"));
 }
 
 TEST(HiddenNan, CountedAsNanIterationsIsFound) {
@@ -96,7 +99,7 @@ TEST(HiddenNan, WrittenAsNullIsFound) {
   const auto finding = NonFiniteIn(Log([&](int step) { return row(step, fmt::format("{:.3f}", LossAt(step))); },
                                        [&](int step) { return row(step, "null"); }));
   EXPECT_EQ(finding.first_step, kBadFrom);
-  EXPECT_THAT(finding.message, HasSubstr("left out"));
+  EXPECT_THAT(Words(finding), HasSubstr("left out"));
 }
 
 TEST(HiddenNan, InABarIsFound) {
@@ -124,14 +127,14 @@ TEST(HiddenNan, ReplacedByCodeThatTheLogShowsIsFound) {
   const auto healthy = [](int step) { return PlainRow(step, LossAt(step)); };
   const auto finding = NonFiniteIn(code + Log(healthy, bad));
   EXPECT_EQ(finding.first_step, kBadFrom);
-  EXPECT_THAT(finding.evidence.at(0).text, HasSubstr("nan_to_num"));
+  EXPECT_THAT(Words(finding.evidence.at(0)), HasSubstr("nan_to_num"));
 }
 
 TEST(HiddenNan, AFallToExactlyZeroAtOnceIsFoundAndALossThatGetsThereIsNot) {
   const auto fallen = NonFiniteIn(
       Log([](int step) { return PlainRow(step, LossAt(step)); }, [](int step) { return PlainRow(step, 0); }));
   EXPECT_EQ(fallen.first_step, kBadFrom);
-  EXPECT_THAT(fallen.message, HasSubstr("a NaN that was replaced by 0"));
+  EXPECT_THAT(Words(fallen), HasSubstr("a NaN that was replaced by 0"));
   const auto rounded = [](int step) { return PlainRow(step, std::round(1e4 * 2 * std::exp(-0.8 * step)) / 1e4); };
   EXPECT_EQ(NonFiniteIn(Log(rounded, rounded)).id, "") << "learned to the last digit that is printed";
 }
@@ -140,7 +143,7 @@ TEST(HiddenNan, InfinityMadeTheLargestNumberIsFound) {
   const auto finding = NonFiniteIn(Log([](int step) { return PlainRow(step, LossAt(step)); },
                                        [](int step) { return fmt::format("step {} | loss 3.4028235e+38\n", step); }));
   EXPECT_EQ(finding.first_step, kBadFrom);
-  EXPECT_THAT(finding.message, HasSubstr("infinite but logged as"));
+  EXPECT_THAT(Words(finding), HasSubstr("infinite but logged as"));
 }
 
 // ---- healthy look-alikes

@@ -10,16 +10,19 @@
 #include "detect/detect.h"
 #include "formats/formats.h"
 #include "ingest/ingest.h"
+#include "import/import.h"
+#include "runs.h"
 
 namespace vigil::detect {
 namespace {
 
 using model::Finding;
 using model::Severity;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::SizeIs;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+using testing::Words;
 
 model::Run ReadLog(std::string_view text) {
   for (const ingest::Format& format : formats::Formats()) {
@@ -50,13 +53,13 @@ TEST(LogFindings, TellAMemoryErrorUnderBothItsNames) {
     EXPECT_EQ(finding.severity, Severity::kFatal);
     EXPECT_EQ(finding.family, model::Family::kMemory);
     EXPECT_EQ(finding.first_step, 8);
-    EXPECT_THAT(finding.message, HasSubstr("Tried to allocate 512.00 MiB"));
+    EXPECT_THAT(Words(finding), HasSubstr("Tried to allocate 512.00 MiB"));
     EXPECT_EQ(finding.MeasureOr("asked_gib", 0), 0.5);
     EXPECT_EQ(finding.MeasureOr("capacity_gib", 0), 79.18);
     ASSERT_THAT(finding.evidence, SizeIs(1));
     EXPECT_EQ(finding.evidence[0].path, "train.log");
     EXPECT_EQ(finding.evidence[0].line, 5U);
-    EXPECT_THAT(finding.evidence[0].text, HasSubstr("train.py:9 in <module>"));
+    EXPECT_THAT(Words(finding.evidence[0]), HasSubstr("train.py:9 in <module>"));
   }
 }
 
@@ -64,7 +67,7 @@ TEST(LogFindings, AreOnlyWarningsWhenTheRunWentOn) {
   const auto findings = FindingsOf("step 1 loss 3\nCUDA out of memory while autotuning\nstep 2 loss 2\n");
   ASSERT_THAT(IdsOf(findings), ElementsAre("log/cuda-oom", "memory/oom"));
   EXPECT_EQ(findings[0].severity, Severity::kWarning);
-  EXPECT_THAT(findings[0].message, HasSubstr("the run went on"));
+  EXPECT_THAT(Words(findings[0]), HasSubstr("the run went on"));
 }
 
 TEST(LogFindings, AreNoMoreThanInfoForAnExceptionThatTheRunSurvived) {
@@ -89,7 +92,7 @@ TEST(LogFindings, TellTheErrorThatEndsARunBehindManyThatWereCaught) {
                                       [](const Finding& a, const Finding& b) { return a.severity < b.severity; });
   ASSERT_NE(worst, findings.end());
   EXPECT_GE(worst->severity, Severity::kError);
-  EXPECT_THAT(worst->message, HasSubstr("too many"));
+  EXPECT_THAT(Words(*worst), HasSubstr("too many"));
   EXPECT_LT(findings.size(), 20U) << "and those that were caught are not all listed";
 }
 
@@ -98,8 +101,8 @@ TEST(LogFindings, FallBackToTheFirstExceptionThatNothingExplains) {
       "Traceback (most recent call last):\n  File \"a.py\", line 3, in <module>\n    x()\nZeroDivisionError: division "
       "by zero\n");
   ASSERT_THAT(IdsOf(findings), ElementsAre("log/uncaught-exception"));
-  EXPECT_THAT(findings[0].message, HasSubstr("ZeroDivisionError: division by zero"));
-  EXPECT_THAT(findings[0].evidence[0].text, HasSubstr("a.py:3 in <module>"));
+  EXPECT_THAT(Words(findings[0]), HasSubstr("ZeroDivisionError: division by zero"));
+  EXPECT_THAT(Words(findings[0].evidence[0]), HasSubstr("a.py:3 in <module>"));
 }
 
 TEST(LogFindings, ListWhatFollowedUnderTheRoot) {
@@ -114,7 +117,7 @@ TEST(LogFindings, ListWhatFollowedUnderTheRoot) {
   ASSERT_THAT(IdsOf(findings), ElementsAre("log/file-not-found"));
   EXPECT_THAT(findings[0].ranks, ElementsAre(1));
   ASSERT_GE(findings[0].evidence.size(), 3U);
-  EXPECT_THAT(findings[0].evidence[1].text, HasSubstr("then: RuntimeError: NCCL communicator was aborted"));
+  EXPECT_THAT(Words(findings[0].evidence[1]), HasSubstr("then: RuntimeError: NCCL communicator was aborted"));
 }
 
 TEST(LogFindings, NameTheRanksOfOneFailureOnce) {
@@ -124,7 +127,7 @@ TEST(LogFindings, NameTheRanksOfOneFailureOnce) {
   const auto findings = FindingsOf(text);
   ASSERT_THAT(IdsOf(findings), ElementsAre("log/cuda-oom", "memory/oom"));
   EXPECT_THAT(findings[0].ranks, ElementsAre(0, 1, 2, 3));
-  EXPECT_THAT(findings[0].message, HasSubstr("on ranks 0-3"));
+  EXPECT_THAT(Words(findings[0]), HasSubstr("on ranks 0-3"));
 }
 
 TEST(LogFindings, ReportACascadeItselfWhenItsRootIsNotInTheFiles) {
@@ -139,7 +142,7 @@ constexpr std::string_view kTable =
 TEST(LogFindings, TakeTheExitCodeWhenNoRankSaidMore) {
   const auto killed = FindingsOf(std::string(kTable) + "-9 (pid: 2423)\n===\n");
   ASSERT_THAT(IdsOf(killed), ElementsAre("log/killed-signal")) << "nobody said that memory was the reason";
-  EXPECT_THAT(killed[0].message, HasSubstr("killed by SIGKILL: the OOM killer, the scheduler or a person"));
+  EXPECT_THAT(Words(killed[0]), HasSubstr("killed by SIGKILL: the OOM killer, the scheduler or a person"));
   EXPECT_THAT(killed[0].ranks, ElementsAre(5));
   EXPECT_THAT(IdsOf(FindingsOf(std::string(kTable) + "-15 (pid: 2423)\n===\n")), ElementsAre("log/killed-signal"));
   EXPECT_THAT(IdsOf(FindingsOf(std::string(kTable) + "-11 (pid: 2423)\n===\n")), ElementsAre("log/segfault"));
@@ -171,7 +174,7 @@ TEST(LogFindings, OnlyMentionWhatALaterStartGotPast) {
   const auto findings = FindingsOf(text);
   ASSERT_FALSE(findings.empty());
   EXPECT_EQ(findings[0].severity, Severity::kInfo);
-  EXPECT_THAT(findings[0].message, HasSubstr("at step 5; a later start got past it"));
+  EXPECT_THAT(Words(findings[0]), HasSubstr("at step 5; a later start got past it"));
 }
 
 TEST(LogFindings, KeepFailuresOfDifferentStepsApart) {
@@ -219,7 +222,7 @@ TEST(LogFindings, TellTheTimeoutThatMadeTheWatchdogAbort) {
       "  traceback : Signal 6 (SIGABRT) received by PID 3\n====\n");
   ASSERT_THAT(IdsOf(findings), ElementsAre("log/nccl-timeout"));
   EXPECT_THAT(findings[0].ranks, ElementsAre(0, 2, 3));
-  EXPECT_THAT(findings[0].message, HasSubstr("on 3 ranks (0, 2, 3) at step 110; rank 1 did not arrive"));
+  EXPECT_THAT(Words(findings[0]), HasSubstr("on 3 ranks (0, 2, 3) at step 110; rank 1 did not arrive"));
 }
 
 std::string TimeoutOf(int rank, int number, const std::string& what) {
@@ -252,7 +255,7 @@ TEST(LogFindings, NameTheRankThatWaitsInAnotherCollective) {
   const auto findings = FindingsOf("step 8 loss 2\n" + TimeoutOf(0, 8841, "ALLREDUCE") +
                                    TimeoutOf(1, 8841, "ALLREDUCE") + TimeoutOf(2, 8840, "_ALLGATHER_BASE"));
   ASSERT_FALSE(findings.empty());
-  EXPECT_THAT(findings[0].message,
+  EXPECT_THAT(Words(findings[0]),
               HasSubstr("rank 2 was in collective 8840 _ALLGATHER_BASE, the others in 8841 ALLREDUCE"));
 }
 
@@ -290,7 +293,7 @@ TEST(LogFindings, ReadTracebacksWithinTheTableOfALauncher) {
       "  traceback : Traceback (most recent call last):\n    File \"bug.py\", line 40, in main\n      open(x)\n"
       "  FileNotFoundError: [Errno 2] No such file or directory: 'data.bin'\n  \n====\n");
   ASSERT_THAT(IdsOf(findings), ElementsAre("log/file-not-found"));
-  EXPECT_THAT(findings[0].evidence[0].text, HasSubstr("bug.py:40 in main"));
+  EXPECT_THAT(Words(findings[0].evidence[0]), HasSubstr("bug.py:40 in main"));
 }
 
 TEST(LogFindings, FindNothingWrongWithWhatNcclSaysOfAHealthyRun) {

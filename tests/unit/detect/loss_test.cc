@@ -238,7 +238,7 @@ TEST(LossSpike, OneThatTheLogEndsInIsTold) {
   const auto findings = maker.Find();
   const auto* finding = Get(findings, "loss/spike");
   ASSERT_NE(finding, nullptr) << Describe(findings);
-  EXPECT_NE(finding->message.find("not back"), std::string::npos) << finding->message;
+  EXPECT_NE(Words(*finding).find("not back"), std::string::npos) << Words(*finding);
 }
 
 TEST(NonFiniteEval, IsFoundBesideASoundTrainingLoss) {
@@ -402,7 +402,7 @@ TEST(NonFiniteLoss, AfterARestartIsAnotherOne) {
   const auto findings = maker.Find();
   const auto* finding = Get(findings, "loss/non-finite");
   ASSERT_NE(finding, nullptr);
-  EXPECT_EQ(finding->first_step, 300) << finding->message;
+  EXPECT_EQ(finding->first_step, 300) << Words(*finding);
 }
 
 TEST(Detectors, OneEvaluationSetDoesNotHideAnother) {
@@ -515,7 +515,7 @@ TEST(NonFiniteLoss, OverwrittenByARestartIsOver) {
   const auto findings = maker.Find();
   const model::Finding* found = Get(findings, "loss/non-finite");
   ASSERT_NE(found, nullptr);
-  EXPECT_EQ(found->severity, model::Severity::kWarning) << found->message;
+  EXPECT_EQ(found->severity, model::Severity::kWarning) << Words(*found);
 }
 
 TEST(Detectors, LookBehindAThousandStepsBack) {

@@ -14,7 +14,7 @@ TEST(NonFiniteLoss, IsSeenInThePartsOfALossAndInRewards) {
     const auto* found = Get(findings, "loss/non-finite");
     ASSERT_NE(found, nullptr) << signal;
     EXPECT_EQ(found->first_step, 200);
-    EXPECT_EQ(found->message.rfind(std::string(signal) + " is nan", 0), 0U) << found->message;
+    EXPECT_EQ(Words(*found).rfind(std::string(signal) + " is nan", 0), 0U) << Words(*found);
   }
 }
 

@@ -8,6 +8,7 @@
 
 #include "detect/detect.h"
 #include "model/model.h"
+#include "report/sentence.h"
 
 namespace vigil::detect::testing {
 
@@ -88,11 +89,15 @@ inline int CountAtLeast(const std::vector<model::Finding>& findings, model::Seve
   return count;
 }
 
+// What a person reads of it.
+inline std::string Words(const model::Finding& finding) { return report::Sentence(finding.says); }
+inline std::string Words(const model::Evidence& evidence) { return report::Sentence(evidence.says); }
+
 // Names of what was found at warning or above, for messages of failing tests.
 inline std::string Describe(const std::vector<model::Finding>& findings) {
   std::string all;
   for (const model::Finding& finding : findings)
-    all += finding.id + " [" + std::string(Name(finding.severity)) + "] " + finding.message + "\n";
+    all += finding.id + " [" + std::string(Name(finding.severity)) + "] " + Words(finding) + "\n";
   return all;
 }
 
