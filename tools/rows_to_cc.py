@@ -107,6 +107,8 @@ TABLES = [
     Table("config_rules.toml", "rule", "ConfigRuleRow", [
         ("id", "text", REQUIRED), ("title", "text", REQUIRED), ("severity", "severity", REQUIRED), ("when", "text", REQUIRED),
         ("set", "text", REQUIRED), ("check", "text", "")]),
+    Table("pairs.toml", "pair", "PairRow", [
+        ("id", "text", REQUIRED), ("causes", "words", REQUIRED), ("tell_apart", "text", REQUIRED)]),
     Table("signatures.toml", "signature", "SignatureRow", [
         ("id", "text", REQUIRED), ("title", "text", REQUIRED), ("family", "family", REQUIRED), ("severity", "severity", REQUIRED),
         ("patterns", "words", REQUIRED), ("role", "text", "root"), ("cause", "text", ""), ("finding", "text", ""),
@@ -116,6 +118,11 @@ TABLES = [
 
 def fail(file, row_id, problem):
     sys.exit(f"{file}: row '{row_id}': {problem}")
+
+
+def pair_id(causes):
+    """The same for both orders of the two; FindPair in catalogue.cc makes it too."""
+    return "+".join(sorted(causes))
 
 
 def load(rows_dir, table):
@@ -128,6 +135,8 @@ def load(rows_dir, table):
     known = {name for name, _, _ in table.fields} | {"templates"}  # templates_to_cc.py reads those
     seen = set()
     for row in content.get(table.key, []):
+        if "causes" in row:
+            row.setdefault("id", pair_id(row["causes"]))
         row_id = row.get("id", "?")
         if row_id in seen:
             fail(path, row_id, "the id stands twice")
@@ -154,6 +163,10 @@ def check_references(rows):
         demand(row, "explains", row.get("explains", []), symptoms)
         demand(row, "remedies", row.get("remedies", []), ids["RemedyRow"])
         demand(row, "evidence", [w["id"] for w in row.get("evidence", [])], ids["EvidenceRow"])
+    for row in rows["PairRow"]:
+        demand(row, "causes", row["causes"], ids["CauseRow"])
+        if len(set(row["causes"])) != 2:
+            fail("rows", row["id"], "a pair has two causes")
     for row in rows["EvidenceRow"]:
         demand(row, "from", row.get("from", []), ids["SignalRow"] | ids["FactRow"])
     for row in rows["FindingRow"]:

@@ -27,6 +27,7 @@ std::span<const FactRow> Facts() { return kFactRows; }
 std::span<const FindingRow> Findings() { return kFindingRows; }
 std::span<const EvidenceRow> EvidenceTests() { return kEvidenceRows; }
 std::span<const CauseRow> Causes() { return kCauseRows; }
+std::span<const PairRow> Pairs() { return kPairRows; }
 std::span<const RemedyRow> Remedies() { return kRemedyRows; }
 std::span<const ConfigRuleRow> ConfigRules() { return kConfigRuleRows; }
 std::span<const SignatureRow> Signatures() { return kSignatureRows; }
@@ -34,6 +35,10 @@ std::span<const SignatureRow> Signatures() { return kSignatureRows; }
 const FindingRow* FindFinding(std::string_view id) { return FindById(Findings(), id); }
 const CauseRow* FindCause(std::string_view id) { return FindById(Causes(), id); }
 const RemedyRow* FindRemedy(std::string_view id) { return FindById(Remedies(), id); }
+const PairRow* FindPair(std::string_view a, std::string_view b) {
+  std::string id(std::min(a, b));
+  return FindById(Pairs(), id.append("+").append(std::max(a, b)));
+}
 const EvidenceRow* FindEvidence(std::string_view id) { return FindById(EvidenceTests(), id); }
 const SignatureRow* FindSignature(std::string_view id) { return FindById(Signatures(), id); }
 const SignalRow* FindSignal(std::string_view id) { return FindById(Signals(), id); }

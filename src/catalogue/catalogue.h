@@ -97,6 +97,13 @@ struct CauseRow {
   Words remedies;         // fast to invasive
 };
 
+// What tells two causes apart, for a pair that is often mistaken for each other.
+struct PairRow {
+  std::string_view id;  // both ids, sorted, with a "+" between them
+  Words causes;         // two
+  std::string_view tell_apart;
+};
+
 // A remedy in the words of one framework ("*" for any).
 struct RemedySetting {
   std::string_view framework;
@@ -146,7 +153,7 @@ struct TemplateRow {
 std::span<const TemplateRow> Templates();
 // The text of a statement's template, or of the row that it names (see TextOf); empty when there is none.
 std::string_view FindTemplate(std::string_view statement_id);
-// A statement that is the text of a row: kind cause, evidence, finding, signature or remedy; a text field of it.
+// A statement that is the text of a row: kind cause, evidence, finding, pair, signature or remedy; a text field of it.
 model::Statement TextOf(std::string_view kind, std::string_view id, std::string_view field);
 
 std::span<const SignalRow> Signals();
@@ -154,6 +161,7 @@ std::span<const FactRow> Facts();
 std::span<const FindingRow> Findings();
 std::span<const EvidenceRow> EvidenceTests();
 std::span<const CauseRow> Causes();
+std::span<const PairRow> Pairs();
 std::span<const RemedyRow> Remedies();
 std::span<const ConfigRuleRow> ConfigRules();
 std::span<const SignatureRow> Signatures();
@@ -161,6 +169,8 @@ std::span<const SignatureRow> Signatures();
 const FindingRow* FindFinding(std::string_view id);
 const CauseRow* FindCause(std::string_view id);
 const RemedyRow* FindRemedy(std::string_view id);
+// In either order; null when nothing is written for the two.
+const PairRow* FindPair(std::string_view a, std::string_view b);
 const EvidenceRow* FindEvidence(std::string_view id);
 const SignatureRow* FindSignature(std::string_view id);
 const SignalRow* FindSignal(std::string_view id);

@@ -34,6 +34,11 @@ struct RowText {
   std::string_view (*find)(std::string_view id);
 };
 
+const PairRow* FindPairById(std::string_view id) {
+  const std::size_t plus = id.find('+');
+  return plus == std::string_view::npos ? nullptr : FindPair(id.substr(0, plus), id.substr(plus + 1));
+}
+
 template <class Row>
 std::string_view FieldOf(const Row* row, std::string_view Row::* field) {
   return row == nullptr ? std::string_view() : row->*field;
@@ -44,6 +49,7 @@ constexpr std::array kRowTexts = {
     RowText{"cause", "next", [](std::string_view id) { return FieldOf(FindCause(id), &CauseRow::next); }},
     RowText{"evidence", "needs", [](std::string_view id) { return FieldOf(FindEvidence(id), &EvidenceRow::needs); }},
     RowText{"finding", "title", [](std::string_view id) { return FieldOf(FindFinding(id), &FindingRow::title); }},
+    RowText{"pair", "tell_apart", [](std::string_view id) { return FieldOf(FindPairById(id), &PairRow::tell_apart); }},
     RowText{"signature", "title", [](std::string_view id) { return FieldOf(FindSignature(id), &SignatureRow::title); }},
     RowText{"signature", "explanation",
             [](std::string_view id) { return FieldOf(FindSignature(id), &SignatureRow::explanation); }},

@@ -10,11 +10,11 @@ namespace {
 
 // Points that the usual level is taken from, at most: a run of ten million steps is not one level.
 constexpr std::size_t kMemory = 512;
-// Fewer finite points before the step say nothing about what was usual.
+// Fewer finite points before it say nothing about what was usual.
 constexpr std::size_t kFewest = 4;
 
-std::int64_t HalfOfTheRise(const Stretch& loss, const Incident& incident) {
-  const double before = Median(FiniteValues(loss.Before(incident.onset + 1).Last(32)));
+model::Position HalfOfTheRise(const Stretch& loss, const Incident& incident) {
+  const double before = Median(FiniteValues(loss.UpTo(incident.onset).Last(32)));
   const Stretch after = loss.From(incident.onset);
   double peak = model::kNoValue;
   for (const double value : after.Between(incident.onset, incident.last).values) {
@@ -23,7 +23,7 @@ std::int64_t HalfOfTheRise(const Stretch& loss, const Incident& incident) {
   if (std::isnan(before) || std::isnan(peak) || peak <= before) return incident.onset;
   const double half = before + 0.5 * (peak - before);
   for (std::size_t i = 0; i < after.size(); ++i) {
-    if (!(after.values[i] < half)) return after.steps[i];
+    if (!(after.values[i] < half)) return after.PositionOf(i);
   }
   return incident.onset;
 }
@@ -36,24 +36,24 @@ double ElevatedAbove(const std::vector<double>& usual, double level) {
 
 }  // namespace
 
-BlowUp FindBlowUp(const model::Run& run, const Incident& incident) {
+BlowUp FindBlowUp(const RunView& run, const Incident& incident) {
   BlowUp blow_up;
-  const std::int64_t non_finite = incident.FirstStepOf({"loss/non-finite", "grad/non-finite"});
-  const std::int64_t anchor = non_finite != model::kNoStep ? non_finite : incident.onset;
-  blow_up.loss = SegmentAt(run.Find("loss"), anchor);
-  blow_up.grad = SegmentAt(run.Find("grad_norm"), anchor);
-  blow_up.non_finite = non_finite != model::kNoStep;
+  const model::Position non_finite = incident.FirstOf(run.axes(), {"loss/non-finite", "grad/non-finite"});
+  const model::Position anchor = non_finite.known() ? non_finite : incident.onset;
+  blow_up.loss = SegmentAt(run, run.Find("loss"), anchor);
+  blow_up.grad = SegmentAt(run, run.Find("grad_norm"), anchor);
+  blow_up.non_finite = non_finite.known();
   if (blow_up.non_finite) {
     blow_up.lost_at = non_finite;
-  } else if (incident.onset != model::kNoStep) {
+  } else if (incident.onset.known()) {
     blow_up.lost_at = HalfOfTheRise(blow_up.loss, incident);
   }
   return blow_up;
 }
 
-Rise RiseBefore(const Stretch& stretch, std::int64_t step) {
+Rise RiseBefore(const Stretch& stretch, model::Position at) {
   Rise rise;
-  const Stretch before = stretch.Before(step).Last(kMemory);
+  const Stretch before = stretch.Before(at).Last(kMemory);
   const std::vector<double> finite = FiniteValues(before);
   rise.points = finite.size();
   if (finite.size() < kFewest) return rise;
@@ -68,7 +68,7 @@ Rise RiseBefore(const Stretch& stretch, std::int64_t step) {
     if (!std::isfinite(before.values[i])) continue;
     if (before.values[i] < limit) break;
     ++rise.elevated;
-    rise.since = before.steps[i];
+    rise.since = before.PositionOf(i);
   }
   return rise;
 }

@@ -1,19 +1,18 @@
 // The checkpoints a run is known to have written: folders among its files, and what its log says.
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <vector>
 
-#include "model/model.h"
+#include "diagnose/view.h"
+#include "model/position.h"
 
 namespace vigil::diagnose {
 
 struct Checkpoint {
-  std::int64_t step = model::kNoStep;
-  std::string name;
+  model::Position at;
+  std::string folder;  // its name, empty where only the log speaks of it
 };
-std::vector<Checkpoint> KnownCheckpoints(const model::Run& run);
-std::vector<std::int64_t> CheckpointSteps(const model::Run& run);
+std::vector<Checkpoint> KnownCheckpoints(const RunView& run);
 
 }  // namespace vigil::diagnose

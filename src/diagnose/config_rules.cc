@@ -1,94 +1,91 @@
 // Config rules that the stated settings of a run decide.
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <optional>
 
 #include "base/base.h"
+#include "catalogue/says.h"
 #include "diagnose/curve.h"
 #include "diagnose/diagnose.h"
 #include "diagnose/facts.h"
+#include "diagnose/places.h"
 
 namespace vigil::diagnose {
 namespace {
 
-// What a check has to say when its rule is broken: the words, and the setting it stands on.
+// What a check has to say when its rule is broken: the statement, and the setting it stands on.
 struct Breach {
-  std::string message;
+  model::Statement says;
   const model::Fact* fact = nullptr;
   bool grave = false;  // a warning, whatever the row says
 };
 
-using Check = std::optional<Breach> (*)(const model::Run& run);
+using Check = std::optional<Breach> (*)(const RunView& run);
 
 struct NamedCheck {
   std::string_view name;
   Check check;
 };
 
-std::optional<Breach> NoClipping(const model::Run& run) {
+std::optional<Breach> NoClipping(const RunView& run) {
   const Clipping clipping = ClippingOf(run);
   if (clipping.state != Clip::kOff || !clipping.stated) return std::nullopt;
-  return Breach{"gradient clipping is off", run.FindFact("max_grad_norm")};
+  return Breach{says::ConfigNoClippingBroken{}, run.FindFact("max_grad_norm")};
 }
 
-std::optional<Breach> NoWarmup(const model::Run& run) {
+std::optional<Breach> NoWarmup(const RunView& run) {
   const auto steps = run.FactNumber("warmup_steps");
   const auto ratio = run.FactNumber("warmup_ratio");
-  const std::int64_t planned = PlannedOrSeenSteps(run);
+  // Both count steps, whatever the metrics of the run are counted on.
+  const double planned = EndOf(run, model::Axis::kStep).length();
   if ((!steps && !ratio) || planned < 100) return std::nullopt;
-  const double share =
-      std::max(ratio.value_or(0), steps.value_or(0) < 1 ? steps.value_or(0) : *steps / static_cast<double>(planned));
+  const double share = std::max(ratio.value_or(0), steps.value_or(0) < 1 ? steps.value_or(0) : *steps / planned);
   if (share >= 0.01) return std::nullopt;
-  return Breach{fmt::format("warm-up is {}% of {} steps", FormatNumber(100 * share), planned),
+  return Breach{says::ConfigNoWarmupBroken{.share = share, .planned = model::Extent{model::Axis::kStep, planned}},
                 run.FindFact(steps ? "warmup_steps" : "warmup_ratio")};
 }
 
 // Nobody means a rate so far above what the method takes; a slip of the exponent is.
 constexpr double kBeyondAllUse = 100;
 
-std::optional<Breach> LrOutsideBand(const model::Run& run) {
+std::optional<Breach> LrOutsideBand(const RunView& run) {
   const auto lr = run.FactNumber("lr");
   const LrBand band = UsualLr(run);
   if (!lr || !band.exact || !(*lr > 0) || (*lr <= 3 * band.high && *lr >= band.low / 3)) return std::nullopt;
-  return Breach{fmt::format("learning rate {} is outside {} to {}, which is usual for {}", FormatNumber(*lr),
-                            FormatNumber(band.low), FormatNumber(band.high), band.method),
+  return Breach{says::ConfigLrBandBroken{.lr = *lr, .low = band.low, .high = band.high, .method = band.method},
                 run.FindFact("lr"), *lr > kBeyondAllUse * band.high};
 }
 
-std::optional<Breach> SparseLogging(const model::Run& run) {
+std::optional<Breach> SparseLogging(const RunView& run) {
   const auto every = run.FactNumber("logging_steps");
   if (!IsReinforcement(run) || !every || !(*every > 1)) return std::nullopt;
-  return Breach{fmt::format("reinforcement learning logged every {} steps only", FormatNumber(*every)),
+  return Breach{says::ConfigSparseLoggingBroken{.every = model::Extent{model::Axis::kStep, *every}},
                 run.FindFact("logging_steps")};
 }
 
-std::optional<Breach> FewGenerations(const model::Run& run) {
+std::optional<Breach> FewGenerations(const RunView& run) {
   const auto count = run.FactNumber("num_generations");
-  const double without = Median(FiniteValues(LastCourse(run.Find("zero_std_share")).View()));
+  const double without = Median(FiniteValues(LastCourse(run, "zero_std_share").View()));
   if (!count || !(*count < 16) || !(without > 0.5)) return std::nullopt;
-  return Breach{fmt::format("{} completions per prompt, and {}% of the groups have no reward variance",
-                            FormatNumber(*count), FormatNumber(100 * without)),
+  return Breach{says::ConfigFewGenerationsBroken{.completions = *count, .share = without},
                 run.FindFact("num_generations")};
 }
 
-std::optional<Breach> GenerationsIndivisible(const model::Run& run) {
+std::optional<Breach> GenerationsIndivisible(const RunView& run) {
   const auto count = run.FactNumber("num_generations");
   const auto batch = run.FactNumber("batch_size");
   if (!count || !batch || !(*count >= 1) || !(*batch >= 1) || *count > 1e6 || *batch > 1e9) return std::nullopt;
-  const double all = *batch * std::max(1.0, run.FactNumber("accumulation").value_or(1)) * std::max(1, run.ranks);
+  const double all = *batch * std::max(1.0, run.FactNumber("accumulation").value_or(1)) * std::max(1, run->ranks);
   if (std::fmod(all, *count) == 0) return std::nullopt;
-  return Breach{
-      fmt::format("a batch of {} is no multiple of {} completions per prompt", FormatNumber(all), FormatNumber(*count)),
-      run.FindFact("num_generations")};
+  return Breach{says::ConfigGenerationsIndivisibleBroken{.batch = all, .completions = *count},
+                run.FindFact("num_generations")};
 }
 
-std::optional<Breach> WeightDecayHigh(const model::Run& run) {
+std::optional<Breach> WeightDecayHigh(const RunView& run) {
   const auto decay = run.FactNumber("weight_decay");
   if (!decay || !(*decay > 0.1) || (!run.InRegime("lora") && run.FindFact("adapter") == nullptr)) return std::nullopt;
-  return Breach{fmt::format("weight decay {} with an adapter", FormatNumber(*decay)), run.FindFact("weight_decay")};
+  return Breach{says::ConfigWeightDecayHighBroken{.decay = *decay}, run.FindFact("weight_decay")};
 }
 
 bool IsOff(const model::Fact& fact) {
@@ -97,12 +94,17 @@ bool IsOff(const model::Fact& fact) {
   return word == "no" || word == "none" || word == "false" || (number && *number == 0) || word.ends_with(".no");
 }
 
-std::optional<Breach> NoEval(const model::Run& run) {
+model::Quote QuoteOf(const RunView& run, const model::Fact& fact) {
+  const bool has_source = fact.place.source < run->sources.size();
+  return {fact.value, has_source ? run->sources[fact.place.source].path : std::string(), fact.place.line};
+}
+
+std::optional<Breach> NoEval(const RunView& run) {
   if (Logged(run, "eval_loss") || Logged(run, "eval_accuracy") || IsReinforcement(run)) return std::nullopt;
   for (const std::string_view key : {"eval_strategy", "evaluation_strategy", "val_set_size"}) {
     const model::Fact* fact = FindSetting(run, key);
     if (fact != nullptr && IsOff(*fact))
-      return Breach{fmt::format("{} is {}: overfitting cannot be seen", key, fact->value), fact};
+      return Breach{says::ConfigNoEvalBroken{.setting = key, .value = QuoteOf(run, *fact)}, fact};
   }
   return std::nullopt;
 }
@@ -111,8 +113,8 @@ std::optional<Breach> NoEval(const model::Run& run) {
 constexpr std::array<std::string_view, 10> kBf16Gpus = {"A100", "A10G", "A40", "A6000",  "H100",
                                                         "H200", "B200", "L40", "RTX 30", "RTX 40"};
 
-bool NamesBf16Gpu(const model::Run& run) {
-  for (const model::Fact& fact : run.facts) {
+bool NamesBf16Gpu(const RunView& run) {
+  for (const model::Fact& fact : run->facts) {
     if (ToLower(fact.raw_key).find("gpu") == std::string::npos &&
         ToLower(fact.raw_key).find("device") == std::string::npos)
       continue;
@@ -123,24 +125,23 @@ bool NamesBf16Gpu(const model::Run& run) {
   return false;
 }
 
-std::optional<Breach> Fp16OnBf16Hardware(const model::Run& run) {
+std::optional<Breach> Fp16OnBf16Hardware(const RunView& run) {
   if (PrecisionOf(run) != Precision::kFp16 || !NamesBf16Gpu(run)) return std::nullopt;
-  return Breach{"fp16 on a GPU that has bf16",
+  return Breach{says::ConfigFp16OnBf16HardwareBroken{},
                 FindSetting(run, run.FindFact("fp16") != nullptr ? "fp16" : "precision")};
 }
 
-std::optional<Breach> NanHidden(const model::Run& run) {
+std::optional<Breach> NanHidden(const RunView& run) {
   // Only where it is stated: every run of that trainer has it by default, and a note on every run is noise.
   const auto filter = FactSwitch(run, "nan_filter");
   if (!filter || !*filter) return std::nullopt;
-  return Breach{"non-finite losses are replaced before they are logged", run.FindFact("nan_filter")};
+  return Breach{says::ConfigNanHiddenBroken{}, run.FindFact("nan_filter")};
 }
 
-std::optional<Breach> NoCheckpointState(const model::Run& run) {
+std::optional<Breach> NoCheckpointState(const RunView& run) {
   const auto only = FactSwitch(run, "save_only_model");
   if (!only || !*only) return std::nullopt;
-  return Breach{"checkpoints hold the weights only: a restart loses optimizer and schedule",
-                FindSetting(run, "save_only_model")};
+  return Breach{says::ConfigNoCheckpointStateBroken{}, FindSetting(run, "save_only_model")};
 }
 
 constexpr std::array kChecks = {
@@ -163,19 +164,20 @@ Check FindCheck(std::string_view name) {
   return at == kChecks.end() ? nullptr : at->check;
 }
 
-model::Finding ToFinding(const catalogue::ConfigRuleRow& rule, Breach breach, const model::Run& run,
+model::Finding ToFinding(const catalogue::ConfigRuleRow& rule, Breach breach, const RunView& run,
                          model::Severity severity) {
   model::Finding finding;
   finding.id = rule.id;
   finding.family = model::Family::kSetup;
   finding.severity = breach.grave ? model::Severity::kWarning : std::min(severity, model::Severity::kWarning);
-  finding.message = std::move(breach.message);
+  finding.says = std::move(breach.says);
   if (breach.fact != nullptr) {
+    const model::Fact& fact = *breach.fact;
     model::Evidence evidence;
-    evidence.text = fmt::format("{}: {}", breach.fact->raw_key.empty() ? breach.fact->key : breach.fact->raw_key,
-                                breach.fact->value);
-    if (breach.fact->place.source < run.sources.size()) evidence.path = run.sources[breach.fact->place.source].path;
-    evidence.line = breach.fact->place.line;
+    const model::Quote value = QuoteOf(run, fact);
+    evidence.path = value.path;
+    evidence.line = value.line;
+    evidence.says = says::ConfigStated{.setting = fact.raw_key.empty() ? fact.key : fact.raw_key, .value = value};
     finding.evidence.push_back(std::move(evidence));
   }
   return finding;

@@ -11,26 +11,46 @@
 namespace vigil::diagnose {
 namespace {
 
+using model::Position;
+
 Stretch Cut(const Stretch& stretch, std::size_t begin, std::size_t end) {
   begin = std::min(begin, end);
-  return {stretch.steps.subspan(begin, end - begin), stretch.values.subspan(begin, end - begin), stretch.interval};
+  Stretch part = stretch;
+  part.steps = stretch.steps.subspan(begin, end - begin);
+  part.values = stretch.values.subspan(begin, end - begin);
+  return part;
 }
 
-std::size_t IndexOf(const Stretch& stretch, std::int64_t step) {
-  return static_cast<std::size_t>(std::lower_bound(stretch.steps.begin(), stretch.steps.end(), step) -
+// The count of a place on the axis of the stretch; nothing when no map leads there.
+std::optional<std::int64_t> CountOn(const Stretch& stretch, Position at) {
+  if (!at.known()) return std::nullopt;
+  if (at.axis() == stretch.axis || stretch.axes == nullptr) return at.ValueOn(stretch.axis);
+  return stretch.axes->To(stretch.axis, at).ValueOn(stretch.axis);
+}
+
+std::size_t IndexOf(const Stretch& stretch, std::int64_t count) {
+  return static_cast<std::size_t>(std::lower_bound(stretch.steps.begin(), stretch.steps.end(), count) -
                                   stretch.steps.begin());
 }
 
-Stretch Segment(const model::Series& series, std::size_t index, double interval) {
+// Index of the first point behind a count.
+std::size_t IndexBehind(const Stretch& stretch, std::int64_t count) {
+  return static_cast<std::size_t>(std::upper_bound(stretch.steps.begin(), stretch.steps.end(), count) -
+                                  stretch.steps.begin());
+}
+
+Stretch Nothing(const Stretch& stretch) { return Cut(stretch, 0, 0); }
+
+Stretch Segment(const RunView& run, const model::Series& series, std::size_t index, double interval) {
   const std::size_t begin = series.segment_starts[index];
   const std::size_t end = index + 1 < series.segment_starts.size() ? series.segment_starts[index + 1] : series.size();
   return {std::span(series.steps).subspan(begin, end - begin), std::span(series.values).subspan(begin, end - begin),
-          interval};
+          interval, series.axis, &run.axes()};
 }
 
-bool IsNonFiniteAt(const Stretch& stretch, std::int64_t step) {
-  const std::size_t at = IndexOf(stretch, step);
-  return at < stretch.size() && stretch.steps[at] == step && !std::isfinite(stretch.values[at]);
+bool IsNonFiniteAt(const Stretch& stretch, std::int64_t count) {
+  const std::size_t at = IndexOf(stretch, count);
+  return at < stretch.size() && stretch.steps[at] == count && !std::isfinite(stretch.values[at]);
 }
 
 // At most this many points are looked at for a level, a noise or an interval.
@@ -57,37 +77,70 @@ double Extreme(const Stretch& stretch, Better better) {
 
 }  // namespace
 
-Stretch Stretch::Between(std::int64_t first, std::int64_t last) const {
-  return Cut(*this, IndexOf(*this, first), last < first ? IndexOf(*this, first) : IndexOf(*this, last + 1));
+Stretch Stretch::Between(Position first, Position last) const {
+  const auto begin = CountOn(*this, first);
+  const auto end = CountOn(*this, last);
+  if (!begin || !end || *end < *begin) return Nothing(*this);
+  return Cut(*this, IndexOf(*this, *begin), IndexBehind(*this, *end));
 }
-Stretch Stretch::Before(std::int64_t step) const { return Cut(*this, 0, IndexOf(*this, step)); }
-Stretch Stretch::From(std::int64_t step) const { return Cut(*this, IndexOf(*this, step), size()); }
+
+Stretch Stretch::Before(Position at) const {
+  const auto count = CountOn(*this, at);
+  return count ? Cut(*this, 0, IndexOf(*this, *count)) : Nothing(*this);
+}
+
+Stretch Stretch::UpTo(Position at) const {
+  const auto count = CountOn(*this, at);
+  return count ? Cut(*this, 0, IndexBehind(*this, *count)) : Nothing(*this);
+}
+
+Stretch Stretch::From(Position at) const { return Cut(*this, IndexFrom(at), size()); }
+
+Stretch Stretch::After(Position at) const {
+  const auto count = CountOn(*this, at);
+  return count ? Cut(*this, IndexBehind(*this, *count), size()) : Nothing(*this);
+}
+
+Stretch Stretch::Around(Position at, std::int64_t before, std::int64_t after) const {
+  const auto count = CountOn(*this, at);
+  return count ? Cut(*this, IndexOf(*this, *count - before), IndexBehind(*this, *count + after)) : Nothing(*this);
+}
+
 Stretch Stretch::Last(std::size_t count) const { return Cut(*this, size() - std::min(count, size()), size()); }
 Stretch Stretch::First(std::size_t count) const { return Cut(*this, 0, std::min(count, size())); }
 
-Stretch SegmentAt(const model::Series* series, std::int64_t step) {
-  if (series == nullptr || series->empty() || series->segment_starts.empty()) return {};
-  const double interval = IntervalOf(*series);
-  std::optional<Stretch> holding;
-  for (std::size_t i = series->segment_starts.size(); i-- > 0;) {
-    const Stretch segment = Segment(*series, i, interval);
-    if (IsNonFiniteAt(segment, step)) return segment;
-    if (!holding && segment.steps.front() <= step && step <= segment.steps.back()) holding = segment;
-  }
-  return holding ? *holding : Segment(*series, series->segment_starts.size() - 1, interval);
+std::size_t Stretch::IndexFrom(Position at) const {
+  const auto count = CountOn(*this, at);
+  return count ? IndexOf(*this, *count) : size();
 }
 
-Stretch Course::View() const { return {steps, values, TypicalGap(steps)}; }
+Stretch SegmentAt(const RunView& run, const model::Series* series, Position at) {
+  if (series == nullptr || series->empty() || series->segment_starts.empty()) return {};
+  const double interval = IntervalOf(*series);
+  const Stretch last = Segment(run, *series, series->segment_starts.size() - 1, interval);
+  const auto count = CountOn(last, at);
+  if (!count) return last;
+  std::optional<Stretch> holding;
+  for (std::size_t i = series->segment_starts.size(); i-- > 0;) {
+    const Stretch segment = Segment(run, *series, i, interval);
+    if (IsNonFiniteAt(segment, *count)) return segment;
+    if (!holding && segment.steps.front() <= *count && *count <= segment.steps.back()) holding = segment;
+  }
+  return holding ? *holding : last;
+}
 
-Course::Course(const model::Series* series) {
+Stretch Course::View() const { return {steps, values, TypicalGap(steps), axis, axes_}; }
+
+Course::Course(const RunView& run, const model::Series* series) : axes_(&run.axes()) {
   if (series == nullptr) return;
+  axis = series->axis;
   if (series->segment_starts.size() <= 1) {
     steps = series->steps;
     values = series->values;
     return;
   }
   for (std::size_t i = 0; i < series->segment_starts.size(); ++i) {
-    const Stretch segment = Segment(*series, i, 0);
+    const Stretch segment = Segment(run, *series, i, 0);
     // A later segment overwrites what came before it from its first step on.
     while (!own_steps_.empty() && own_steps_.back() >= segment.steps.front()) {
       own_steps_.pop_back();
@@ -102,9 +155,21 @@ Course::Course(const model::Series* series) {
 
 double IntervalOf(const model::Series& series) { return TypicalGap(series.steps); }
 
-double ValueAt(const Stretch& stretch, std::int64_t step) {
-  const std::size_t after = IndexOf(stretch, step + 1);
-  return after == 0 ? model::kNoValue : stretch.values[after - 1];
+bool IsLoggedEvery(const Stretch& stretch, double steps) {
+  if (stretch.axis == model::Axis::kStep || stretch.axis == model::Axis::kRow) return stretch.interval <= steps;
+  if (stretch.axes == nullptr) return false;
+  const auto interval = stretch.axes->To(model::Axis::kStep, model::Extent{stretch.axis, stretch.interval});
+  return interval && interval->amount <= steps;
+}
+
+double ValueAt(const Stretch& stretch, Position at) {
+  const Stretch seen = stretch.UpTo(at);
+  return seen.empty() ? model::kNoValue : seen.values.back();
+}
+
+double ValueBefore(const Stretch& stretch, Position at) {
+  const Stretch seen = stretch.Before(at);
+  return seen.empty() ? model::kNoValue : seen.values.back();
 }
 
 std::vector<double> FiniteValues(const Stretch& stretch) {
@@ -139,29 +204,9 @@ std::vector<double> Logs(const std::vector<double>& values) {
   return logs;
 }
 
-bool Logged(const model::Run& run, std::string_view signal) {
+bool Logged(const RunView& run, std::string_view signal) {
   const model::Series* series = run.Find(signal);
   return series != nullptr && !series->empty();
-}
-
-std::int64_t LastStep(const model::Run& run) {
-  std::int64_t last = model::kNoStep;
-  for (const model::Series& series : run.series) {
-    if (series.axis != model::Axis::kStep || series.empty()) continue;
-    last = std::max(last, series.steps.back());
-    // Steps rise within a segment, so its last point is its highest.
-    for (const std::uint32_t start : series.segment_starts) {
-      if (start > 0) last = std::max(last, series.steps[start - 1]);
-    }
-  }
-  return last;
-}
-
-std::int64_t PlannedOrSeenSteps(const model::Run& run) {
-  if (run.planned_steps > 0) return run.planned_steps;
-  if (const auto stated = run.FactNumber("max_steps"); stated && *stated >= 1 && *stated < 1e12)
-    return static_cast<std::int64_t>(*stated);
-  return std::max<std::int64_t>(LastStep(run), 0);
 }
 
 }  // namespace vigil::diagnose

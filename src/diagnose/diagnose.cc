@@ -1,14 +1,13 @@
 #include "diagnose/diagnose.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
-#include <set>
+#include <span>
 #include <tuple>
 
-#include "base/base.h"
+#include "catalogue/says.h"
 #include "diagnose/incident.h"
+#include "diagnose/places.h"
 #include "diagnose/remedy.h"
 #include "diagnose/score.h"
 
@@ -24,8 +23,10 @@ constexpr double kWorthNaming = 0.2;
 constexpr double kLeastSupport = 1.0;
 // A rival with at least this share of the leader's confidence is not excluded.
 constexpr double kRivalShare = 0.4;
+constexpr double kLeastRival = 0.1;
+constexpr std::size_t kMostRivals = 3;
 // Hints weaker than this are not worth a line.
-constexpr double kWorthTelling = 0.25;
+constexpr double kWorthALine = 0.25;
 // What is no trouble by itself is blamed only where the evidence that it did harm is clear.
 constexpr double kHarmIsShown = 0.6;
 constexpr std::size_t kMostMissing = 4;
@@ -39,36 +40,49 @@ bool IsNamed(const std::vector<Candidate>& candidates) {
   return first >= kNamed || (first >= kNamedInPair && first + second >= kPair);
 }
 
-const Candidate* RivalOf(const std::vector<Candidate>& candidates) {
-  if (candidates.size() < 2) return nullptr;
-  const Candidate& second = candidates[1];
-  return second.confidence >= kRivalShare * candidates[0].confidence && second.confidence >= 0.1 ? &second : nullptr;
+// The candidates beside the first that the evidence does not exclude.
+std::span<const Candidate> RivalsOf(const std::vector<Candidate>& candidates) {
+  std::size_t end = std::min<std::size_t>(1, candidates.size());
+  const auto is_rival = [&](const Candidate& candidate) {
+    return candidate.confidence >= kRivalShare * candidates[0].confidence && candidate.confidence >= kLeastRival;
+  };
+  while (end < candidates.size() && end <= kMostRivals && is_rival(candidates[end])) ++end;
+  return std::span(candidates).subspan(std::min<std::size_t>(1, end), end == 0 ? 0 : end - 1);
 }
 
-// A title in the middle of a sentence.
-std::string InSentence(std::string_view title) {
-  std::string text(title);
-  if (text.size() > 1 && text[1] >= 'a' && text[1] <= 'z')
-    text[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(text[0])));
-  return text;
+model::Statement TitleOf(const Candidate& candidate) {
+  return catalogue::TextOf("cause", candidate.cause->id, "title");
 }
 
-// The strongest line for the cause, empty when there is none.
-std::string_view BestSupport(const Candidate& candidate) {
+// A cause without advice on what to do next says nothing.
+model::Statement NextOf(const Candidate& candidate) {
+  return candidate.cause->next.empty() ? model::Statement() : catalogue::TextOf("cause", candidate.cause->id, "next");
+}
+
+model::Statement NeedsOf(const catalogue::EvidenceRow& row) { return catalogue::TextOf("evidence", row.id, "needs"); }
+
+// The strongest statement for the cause, empty when there is none.
+model::Statement BestSupport(const Candidate& candidate) {
   for (const Weighed& weighed : candidate.answered) {
-    if (weighed.weight >= kWorthTelling) return weighed.answer.evidence.text;
+    if (weighed.weight >= kWorthALine && !weighed.answer.evidence.says.empty()) return weighed.answer.evidence.says;
   }
   return {};
 }
 
-void TellEvidence(model::Diagnosis& diagnosis, const Candidate& candidate) {
+void AddEvidence(model::Diagnosis& diagnosis, const Candidate& candidate) {
   for (const Weighed& weighed : candidate.answered) {
-    if (weighed.weight >= kWorthTelling) diagnosis.supporting.push_back(weighed.answer.evidence);
-    if (weighed.weight <= -kWorthTelling) diagnosis.opposing.push_back(weighed.answer.evidence);
+    if (weighed.weight >= kWorthALine) diagnosis.supporting.push_back(weighed.answer.evidence);
+    if (weighed.weight <= -kWorthALine) diagnosis.opposing.push_back(weighed.answer.evidence);
   }
 }
 
-void TellMissing(model::Diagnosis& diagnosis, const Candidate& candidate) {
+// Several questions may need the same metric: it is asked for once, by what the row says, not by its id.
+bool IsAskedFor(const model::Diagnosis& diagnosis, std::string_view needs) {
+  return std::any_of(diagnosis.missing_says.begin(), diagnosis.missing_says.end(),
+                     [&](const model::Statement& missing) { return catalogue::FindTemplate(missing.id) == needs; });
+}
+
+void AddMissing(model::Diagnosis& diagnosis, const Candidate& candidate) {
   std::vector<std::size_t> order(candidate.unanswered.size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
   // A question is worth asking for what it can say for a cause; that something unlikely is not so is no news.
@@ -78,85 +92,113 @@ void TellMissing(model::Diagnosis& diagnosis, const Candidate& candidate) {
   };
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return size(a) > size(b); });
   for (const std::size_t i : order) {
-    if (size(i) < kWorthLogging || diagnosis.missing.size() >= kMostMissing) return;
-    std::string needs(candidate.unanswered[i]->needs);
-    if (needs.empty() ||
-        std::find(diagnosis.missing.begin(), diagnosis.missing.end(), needs) != diagnosis.missing.end())
-      continue;
-    diagnosis.missing.push_back(std::move(needs));
+    if (size(i) < kWorthLogging || diagnosis.missing_says.size() >= kMostMissing) return;
+    const catalogue::EvidenceRow& row = *candidate.unanswered[i];
+    if (!row.needs.empty() && !IsAskedFor(diagnosis, row.needs)) diagnosis.missing_says.push_back(NeedsOf(row));
   }
 }
 
-std::string TellApart(const Candidate& first, const Candidate& second) {
+// What would tell two causes apart: the sentence written for the pair, else what the open question that moves them
+// apart most needs, else what to do about the second.
+model::Statement TellApart(const Candidate& first, const Candidate& second) {
+  if (const catalogue::PairRow* pair = catalogue::FindPair(first.cause->id, second.cause->id))
+    return catalogue::TextOf("pair", pair->id, "tell_apart");
   const catalogue::EvidenceRow* separator = Separator(first, second);
-  if (separator != nullptr && !separator->needs.empty()) return fmt::format("{} would tell", separator->needs);
-  return second.cause->next.empty() ? std::string("more of the same logs would not tell")
-                                    : fmt::format("to tell: {}", InSentence(second.cause->next));
+  if (separator != nullptr && !separator->needs.empty()) return says::ApartNeeds{.needs = NeedsOf(*separator)};
+  if (!second.cause->next.empty()) return NextOf(second);
+  return says::ApartNothing{};
 }
 
-void Name(model::Diagnosis& diagnosis, const std::vector<Candidate>& candidates, const model::Run& run,
-          const Incident& incident) {
-  const Candidate& best = candidates[0];
-  const Candidate* rival = RivalOf(candidates);
-  diagnosis.cause = best.cause->id;
-  diagnosis.confidence = best.confidence;
-  const std::string_view why = BestSupport(best);
-  diagnosis.summary = why.empty() ? std::string(best.cause->title) : fmt::format("{}: {}", best.cause->title, why);
-  diagnosis.next = best.cause->next;
-  TellEvidence(diagnosis, best);
-  TellMissing(diagnosis, best);
-  for (model::Remedy& remedy : RemediesFor(*best.cause, run, incident)) diagnosis.remedies.push_back(std::move(remedy));
-  if (rival == nullptr) return;
-  diagnosis.rival = rival->cause->id;
-  diagnosis.rival_confidence = rival->confidence;
-  diagnosis.summary += fmt::format(". Cannot be told apart for sure from \"{}\" ({}); {}",
-                                   InSentence(rival->cause->title), rival->cause->id, TellApart(best, *rival));
-  TellMissing(diagnosis, *rival);
-  // What helps against the rival too is worth a try before anything invasive.
-  for (model::Remedy& remedy : RemediesFor(*rival->cause, run, incident)) {
+void AddRival(model::Diagnosis& diagnosis, const Candidate& rival, const Candidate& other) {
+  diagnosis.rivals.push_back({std::string(rival.cause->id), rival.confidence, TellApart(other, rival)});
+}
+
+model::Statement Summary(const Candidate& best) {
+  const model::Statement why = BestSupport(best);
+  return why.empty() ? TitleOf(best) : model::Statement(says::SummaryBecause{.cause = TitleOf(best), .why = why});
+}
+
+// What helps against the rival too is worth a try before anything invasive.
+void AddRemedyOf(model::Diagnosis& diagnosis, const Candidate& rival, const RunView& run, const Incident& incident) {
+  for (model::Remedy& remedy : RemediesFor(*rival.cause, run, incident)) {
     const bool known = std::any_of(diagnosis.remedies.begin(), diagnosis.remedies.end(),
                                    [&](const model::Remedy& r) { return r.id == remedy.id; });
     if (known) continue;
     diagnosis.remedies.push_back(std::move(remedy));
-    break;
+    return;
   }
 }
 
+void Name(model::Diagnosis& diagnosis, const std::vector<Candidate>& candidates, const RunView& run,
+          const Incident& incident) {
+  const Candidate& best = candidates[0];
+  diagnosis.cause = best.cause->id;
+  diagnosis.confidence = best.confidence;
+  diagnosis.summary_says = Summary(best);
+  diagnosis.next_says = NextOf(best);
+  AddEvidence(diagnosis, best);
+  AddMissing(diagnosis, best);
+  for (model::Remedy& remedy : RemediesFor(*best.cause, run, incident)) diagnosis.remedies.push_back(std::move(remedy));
+  const std::span<const Candidate> rivals = RivalsOf(candidates);
+  for (const Candidate& rival : rivals) AddRival(diagnosis, rival, best);
+  if (rivals.empty()) return;
+  const Candidate& rival = rivals.front();
+  diagnosis.summary_says = says::SummaryOrRival{.cause = diagnosis.summary_says,
+                                                .rival = TitleOf(rival),
+                                                .rival_id = rival.cause->id,
+                                                .tell_apart = diagnosis.rivals.front().tell_apart};
+  AddMissing(diagnosis, rival);
+  AddRemedyOf(diagnosis, rival, run, incident);
+}
+
 // Two candidates that are worth a name although neither is named.
-void LeaveBetween(model::Diagnosis& diagnosis, const Candidate& first, const Candidate& second) {
-  diagnosis.summary =
-      fmt::format("The evidence does not name a cause: cannot tell \"{}\" ({}) and \"{}\" ({}) apart; {}",
-                  InSentence(first.cause->title), first.cause->id, InSentence(second.cause->title), second.cause->id,
-                  TellApart(first, second));
+void LeaveBetween(model::Diagnosis& diagnosis, const std::vector<Candidate>& candidates) {
+  const Candidate& first = candidates[0];
+  const Candidate& second = candidates[1];
+  // Of what is undecided the first is a rival as well.
+  AddRival(diagnosis, first, second);
+  AddRival(diagnosis, second, first);
+  const std::span<const Candidate> rivals = RivalsOf(candidates);
+  if (rivals.size() > 1) AddRival(diagnosis, rivals[1], first);
+  diagnosis.summary_says = says::SummaryBetween{.first = TitleOf(first),
+                                                .first_id = first.cause->id,
+                                                .second = TitleOf(second),
+                                                .second_id = second.cause->id,
+                                                .tell_apart = TellApart(first, second)};
   const catalogue::EvidenceRow* separator = Separator(first, second);
-  diagnosis.next = separator != nullptr
-                       ? fmt::format("To tell {} from {}: {}.", first.cause->id, second.cause->id, separator->needs)
-                       : std::string(first.cause->next);
-  TellMissing(diagnosis, first);
-  TellMissing(diagnosis, second);
+  diagnosis.next_says = separator == nullptr
+                            ? NextOf(first)
+                            : model::Statement(says::NextSeparate{
+                                  .first = first.cause->id, .second = second.cause->id, .needs = NeedsOf(*separator)});
+  AddMissing(diagnosis, first);
+  AddMissing(diagnosis, second);
+}
+
+// What the finding says, else the title of its row.
+model::Statement WhatIsFound(const model::Finding& finding) {
+  if (!finding.says.empty()) return finding.says;
+  const std::string_view kind = catalogue::FindSignature(finding.id) != nullptr ? "signature" : "finding";
+  return catalogue::TextOf(kind, finding.id, "title");
 }
 
 void LeaveOpen(model::Diagnosis& diagnosis, const std::vector<Candidate>& candidates, const Incident& incident) {
   diagnosis.cause = kUnknownCause;
   diagnosis.confidence = 0;
-  const std::string& what = incident.root().message;
   // Candidates that nothing speaks for are only a list of all there is: naming them would be noise.
   const bool worth_naming = !candidates.empty() && candidates[0].confidence >= kWorthNaming;
-  if (worth_naming && candidates.size() > 1) return LeaveBetween(diagnosis, candidates[0], candidates[1]);
+  if (worth_naming && candidates.size() > 1) return LeaveBetween(diagnosis, candidates);
   if (worth_naming) {
-    diagnosis.summary = fmt::format("The evidence does not decide whether {} ({})",
-                                    InSentence(candidates[0].cause->title), candidates[0].cause->id);
-    diagnosis.next = candidates[0].cause->next;
+    diagnosis.rivals.push_back({std::string(candidates[0].cause->id), candidates[0].confidence, NextOf(candidates[0])});
+    diagnosis.summary_says = says::SummaryWhether{.cause = TitleOf(candidates[0]), .id = candidates[0].cause->id};
+    diagnosis.next_says = NextOf(candidates[0]);
+  } else if (IsMessage(incident.root())) {
+    diagnosis.summary_says = WhatIsFound(incident.root());  // an error message speaks for itself
   } else {
-    // An error message speaks for itself.
-    const bool message = incident.root().id.starts_with("log/") && !what.empty();
-    diagnosis.summary =
-        message ? what
-                : fmt::format("{}: the evidence does not name a cause", what.empty() ? incident.root().id : what);
+    diagnosis.summary_says = says::SummaryNoCause{.found = WhatIsFound(incident.root())};
   }
-  if (!candidates.empty()) TellMissing(diagnosis, candidates[0]);
-  if (diagnosis.next.empty() && !diagnosis.missing.empty())
-    diagnosis.next = fmt::format("To learn more: {}.", diagnosis.missing.front());
+  if (!candidates.empty()) AddMissing(diagnosis, candidates[0]);
+  if (diagnosis.next_says.empty() && !diagnosis.missing_says.empty())
+    diagnosis.next_says = says::NextLearnMore{.needs = diagnosis.missing_says.front()};
 }
 
 model::Family FamilyOf(const Incident& incident, const std::vector<Candidate>& candidates) {
@@ -165,26 +207,33 @@ model::Family FamilyOf(const Incident& incident, const std::vector<Candidate>& c
 }
 
 // A known message carries its own advice; it stands in where the cause has none.
-void AdviseByMessage(model::Diagnosis& diagnosis, const model::Run& run, const Incident& incident) {
+void AdviseByMessage(model::Diagnosis& diagnosis, const RunView& run, const Incident& incident) {
   if (!diagnosis.remedies.empty()) return;
   for (const model::Finding* finding : incident.findings) {
     const catalogue::SignatureRow* row = catalogue::FindSignature(finding->id);
     if (row == nullptr || row->fix.empty()) continue;
-    diagnosis.remedies.push_back({std::string(row->id), std::string(row->fix), run.framework, {}, {}, {}, {}});
+    diagnosis.remedies.push_back({std::string(row->id), {}, run->framework, {}, {}, {}, {}});
     return;
   }
 }
 
-model::Diagnosis DiagnoseIncident(const model::Run& run, const Incident& incident) {
+// The incident has one axis: that of its onset.
+void Place(model::Diagnosis& diagnosis, const RunView& run, const Incident& incident) {
+  if (!incident.onset.known() && !incident.last.known()) return;
+  diagnosis.axis = incident.onset.known() ? incident.onset.axis() : incident.last.axis();
+  diagnosis.first_step = incident.onset.ValueOn(diagnosis.axis).value_or(model::kNoStep);
+  diagnosis.last_step = run.axes().To(diagnosis.axis, incident.last).ValueOn(diagnosis.axis).value_or(model::kNoStep);
+}
+
+model::Diagnosis DiagnoseIncident(const RunView& run, const Incident& incident) {
   const std::vector<Candidate> candidates = ScoreCauses(run, incident);
   model::Diagnosis diagnosis;
   diagnosis.family = FamilyOf(incident, candidates);
-  diagnosis.first_step = incident.onset;
-  diagnosis.last_step = incident.last;
+  Place(diagnosis, run, incident);
   diagnosis.findings = incident.indices;
-  diagnosis.restart = RestartPoint(run, incident);
+  diagnosis.restart_says = RestartPoint(run, incident);
   // A message that is the failure itself knows best what to do about it.
-  if (incident.root().id.starts_with("log/") || catalogue::FindSignature(incident.findings.back()->id) != nullptr)
+  if (IsMessage(incident.root()) || catalogue::FindSignature(incident.findings.back()->id) != nullptr)
     diagnosis.remedies = FixesOfMessages(incident);
   if (IsNamed(candidates)) {
     Name(diagnosis, candidates, run, incident);
@@ -195,38 +244,13 @@ model::Diagnosis DiagnoseIncident(const model::Run& run, const Incident& inciden
   return diagnosis;
 }
 
-// The run as the incident saw it: of each signal the series with the labels of its root (a rank, an evaluation set),
-// where there is one.
-model::Run WithSeriesOf(const model::Run& run, const model::Labels& labels) {
-  model::Run seen;
-  seen.name = run.name;
-  seen.sources = run.sources;
-  seen.framework = run.framework;
-  seen.regime = run.regime;
-  seen.ranks = run.ranks;
-  seen.planned_steps = run.planned_steps;
-  seen.events = run.events;
-  seen.facts = run.facts;
-  seen.artifacts = run.artifacts;
-  seen.batches = run.batches;
-  const auto is_labelled = [&](const model::Series& series) { return series.labels == labels && !series.empty(); };
-  std::set<std::string_view> signals;
-  for (const model::Series& series : run.series) {
-    if (is_labelled(series)) signals.insert(series.signal);
-  }
-  for (const model::Series& series : run.series) {
-    if (is_labelled(series) || !signals.contains(series.signal)) seen.series.push_back(series);
-  }
-  return seen;
-}
-
 bool IsOneOfSeveral(const model::Run& run, const model::Finding& root) {
   return !root.labels.empty() && std::count_if(run.series.begin(), run.series.end(), [&](const model::Series& series) {
                                    return series.signal == root.signal;
                                  }) > 1;
 }
 
-// A circumstance alone is told as a finding; it becomes a diagnosis only when the evidence shows that it did harm.
+// A circumstance alone is reported as a finding; it becomes a diagnosis only when the evidence shows that it did harm.
 bool IsWorthDiagnosing(const Incident& incident) {
   return incident.worst() >= model::Severity::kWarning && !incident.findings.empty();
 }
@@ -234,7 +258,7 @@ bool IsWorthDiagnosing(const Incident& incident) {
 // What has no cause and needs none: a circumstance that did no harm, a run that was stopped by hand.
 bool IsWorthLeavingOpen(const Incident& incident) {
   const model::Finding& root = incident.root();
-  const bool harmless_message = root.id.starts_with("log/") && root.severity <= model::Severity::kWarning;
+  const bool harmless_message = IsMessage(root) && root.severity <= model::Severity::kWarning;
   return !IsCompanion(root.id) && !harmless_message;
 }
 
@@ -244,21 +268,25 @@ std::vector<model::Diagnosis> Diagnose(const model::Run& run, const std::vector<
                                        const catalogue::Settings&) {
   struct Ranked {
     model::Severity severity;
+    std::int64_t place;
     model::Diagnosis diagnosis;
   };
+  const model::Axis axis = MainAxis(run);
   std::vector<Ranked> ranked;
   for (const Incident& incident : GroupIncidents(run, findings)) {
     if (!IsWorthDiagnosing(incident)) continue;
     const model::Finding& root = incident.root();
-    model::Diagnosis diagnosis = IsOneOfSeveral(run, root) ? DiagnoseIncident(WithSeriesOf(run, root.labels), incident)
-                                                           : DiagnoseIncident(run, incident);
+    const RunView view = IsOneOfSeveral(run, root) ? RunView(run, root.labels) : RunView(run);
+    model::Diagnosis diagnosis = DiagnoseIncident(view, incident);
     if (diagnosis.cause == kUnknownCause && !IsWorthLeavingOpen(incident)) continue;
     if (IsCompanion(incident.root().id) && diagnosis.confidence < kHarmIsShown) continue;
-    ranked.push_back({incident.worst(), std::move(diagnosis)});
+    // One axis for all, so that the order holds together; what has no place on it comes first.
+    const auto place = run.axes.To(axis, diagnosis.First()).ValueOn(axis);
+    ranked.push_back({incident.worst(), place.value_or(model::kNoStep), std::move(diagnosis)});
   }
   std::stable_sort(ranked.begin(), ranked.end(), [](const Ranked& a, const Ranked& b) {
-    return std::make_tuple(b.severity, b.diagnosis.confidence, a.diagnosis.first_step) <
-           std::make_tuple(a.severity, a.diagnosis.confidence, b.diagnosis.first_step);
+    return std::make_tuple(b.severity, b.diagnosis.confidence, a.place) <
+           std::make_tuple(a.severity, a.diagnosis.confidence, b.place);
   });
   std::vector<model::Diagnosis> diagnoses;
   diagnoses.reserve(ranked.size());

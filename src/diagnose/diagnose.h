@@ -7,16 +7,16 @@
 #include <vector>
 
 #include "catalogue/catalogue.h"
-#include "model/model.h"
+#include "model/finding.h"
 
 namespace vigil::diagnose {
 
 // The cause of an incident whose evidence does not name one.
 inline constexpr std::string_view kUnknownCause = "unknown";
 
-// Diagnoses of the run, most severe incident first, then the surer; one per incident (with rivals that the evidence
-// does not separate named in it). Incidents that are no more than `info` get none.
-// `findings` must outlive nothing: diagnoses refer to them by index.
+// Diagnoses of the run, most severe incident first, then the surer; one per incident. Rivals that the evidence does not
+// separate are named in it, each with what would tell it from the cause. Incidents that are no more than `info` get
+// none. `findings` must outlive nothing: diagnoses refer to them by index.
 std::vector<model::Diagnosis> Diagnose(const model::Run& run, const std::vector<model::Finding>& findings,
                                        const catalogue::Settings& settings);
 

@@ -1,15 +1,15 @@
 // Evidence tests: questions about a run and an incident that code can answer with yes, no, or "cannot tell from what
 // was logged", and with the numbers it saw. Pure functions, named by the rows of evidence.toml. They take a short
-// series, one point, all NaN, averaged logs and missing signals for what they are: mostly reasons not to answer.
+// series, one point, all NaN, averaged logs and missing metrics for what they are: mostly reasons not to answer.
 #pragma once
 
 #include <span>
-#include <string>
 #include <string_view>
 #include <utility>
 
 #include "diagnose/incident.h"
-#include "model/model.h"
+#include "diagnose/view.h"
+#include "model/finding.h"
 
 namespace vigil::diagnose {
 
@@ -21,7 +21,7 @@ struct Answer {
   model::Evidence evidence;  // what was seen; empty without a yes or no
 };
 
-using EvidenceTest = Answer (*)(const model::Run& run, const Incident& incident);
+using EvidenceTest = Answer (*)(const RunView& run, const Incident& incident);
 
 struct NamedTest {
   std::string_view name;
@@ -42,11 +42,25 @@ EvidenceTest FindTest(std::string_view name);
 
 inline Answer Unknown() { return {}; }
 inline Answer Moot() { return {Verdict::kMoot, {}}; }
-inline Answer Yes(std::string text, std::int64_t step = model::kNoStep, double value = model::kNoValue) {
-  return {Verdict::kYes, {std::move(text), step, value, {}, 0}};
+inline Answer Answered(Verdict verdict, model::Statement says, model::Position at, double value) {
+  Answer answer{verdict, {}};
+  answer.evidence.says = std::move(says);
+  answer.evidence.value = value;
+  if (!at.known()) return answer;
+  answer.evidence.step = at.value();
+  answer.evidence.axis = at.axis();
+  return answer;
 }
-inline Answer No(std::string text, std::int64_t step = model::kNoStep, double value = model::kNoValue) {
-  return {Verdict::kNo, {std::move(text), step, value, {}, 0}};
+// What was seen, where, and the value there.
+inline Answer Yes(model::Statement says, model::Position at = {}, double value = model::kNoValue) {
+  return Answered(Verdict::kYes, std::move(says), at, value);
+}
+inline Answer No(model::Statement says, model::Position at = {}, double value = model::kNoValue) {
+  return Answered(Verdict::kNo, std::move(says), at, value);
+}
+// Where the finding itself is the evidence: its own statement at its own place.
+inline Answer AsFound(const model::Finding& finding, double value = model::kNoValue) {
+  return Yes(finding.says, finding.First(), value);
 }
 
 }  // namespace vigil::diagnose

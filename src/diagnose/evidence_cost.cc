@@ -1,11 +1,9 @@
 // Evidence about what a run costs: where the time of a step goes, how memory grows, who waits for whom.
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <cmath>
 
-#include "base/base.h"
+#include "catalogue/says.h"
 #include "diagnose/evidence.h"
 
 namespace vigil::diagnose {
@@ -14,82 +12,83 @@ namespace {
 constexpr double kMostOfIt = 0.6;
 constexpr double kLittleOfIt = 0.25;
 
-std::string Percent(double share) { return fmt::format("{:.0f}%", 100 * share); }
-
 // The share of the growth of the step that a part of it has; NaN when it was not logged.
 double ShareOfGrowth(const Incident& incident, std::string_view measure) {
   const model::Finding* slower = incident.Find("throughput/regression");
   return slower == nullptr ? std::nan("") : slower->MeasureOr(measure, std::nan(""));
 }
 
-Answer WaitsForData(const model::Run&, const Incident& incident) {
+Answer WaitsForData(const RunView&, const Incident& incident) {
   const model::Finding* starved = incident.Find("throughput/data-starved");
   const double share = ShareOfGrowth(incident, "data_share_of_growth");
-  if (share > kMostOfIt)
-    return Yes(fmt::format("the wait for data makes up {} of what steps take longer", Percent(std::min(1.0, share))),
-               incident.onset);
-  if (share < kLittleOfIt) return No("steps wait for data no longer than before", incident.onset);
-  if (starved != nullptr && starved->MeasureOr("share", 0) > 0 && std::isnan(share))
-    return Yes(starved->message, starved->first_step);
+  if (share > kMostOfIt) return Yes(says::WaitsForDataYes{.share = std::min(1.0, share)}, incident.onset);
+  if (share < kLittleOfIt) return No(says::WaitsForDataNo{}, incident.onset);
+  if (starved != nullptr && starved->MeasureOr("share", 0) > 0 && std::isnan(share)) return AsFound(*starved);
   return Unknown();
 }
 
-Answer ComputeGrew(const model::Run&, const Incident& incident) {
+Answer ComputeGrew(const RunView&, const Incident& incident) {
   const double compute = ShareOfGrowth(incident, "compute_share_of_growth");
   const double data = ShareOfGrowth(incident, "data_share_of_growth");
   const model::Finding* straggler = incident.Find("throughput/straggler");
-  if (straggler != nullptr && straggler->MeasureOr("ratio", 0) > 1)
-    return Yes(straggler->message, straggler->first_step);
+  if (straggler != nullptr && straggler->MeasureOr("ratio", 0) > 1) return AsFound(*straggler);
   if (compute > kMostOfIt || (std::isnan(compute) && data < kLittleOfIt))
-    return Yes("what steps take longer is not the wait for data", incident.onset);
-  if (compute < kLittleOfIt || data > kMostOfIt) return No("the compute takes as long as before", incident.onset);
+    return Yes(says::ComputeGrewYes{}, incident.onset);
+  if (compute < kLittleOfIt || data > kMostOfIt) return No(says::ComputeGrewNo{}, incident.onset);
   return Unknown();
 }
 
-Answer OneRankSlow(const model::Run& run, const Incident& incident) {
-  if (run.ranks < 2) return Moot();
+Answer OneRankSlow(const RunView& run, const Incident& incident) {
+  if (run->ranks < 2) return Moot();
   const model::Finding* straggler = incident.Find("throughput/straggler");
-  return straggler == nullptr ? Unknown() : Yes(straggler->message, straggler->first_step);
+  return straggler == nullptr ? Unknown() : AsFound(*straggler);
 }
 
-Answer ClimbsWithSteps(const model::Run&, const Incident& incident) {
+Answer ClimbsWithSteps(const RunView&, const Incident& incident) {
+  constexpr double kBytesPerGib = 1024.0 * 1024 * 1024;
   for (const std::string_view id : {"memory/leak", "memory/growth"}) {
     const model::Finding* climb = incident.Find(id);
     if (climb == nullptr || !(climb->MeasureOr("gib_per_step", 0) > 0)) continue;
-    return Yes(
-        fmt::format("{} MiB more with every step, from step {} to {}",
-                    FormatNumber(1024 * climb->MeasureOr("gib_per_step", 0)), climb->first_step, climb->last_step),
-        climb->first_step);
+    return Yes(says::ClimbsWithStepsYes{.growth = kBytesPerGib * climb->MeasureOr("gib_per_step", 0),
+                                        .span = model::PositionRange{climb->First(), climb->Last()}},
+               climb->First());
   }
   return Unknown();
 }
 
-bool SaysThatARankEnded(const model::Event& event) {
+// The texts of these events are a launcher's or a collective library's, not ours.
+bool ReportsTheEndOfARank(const model::Event& event) {
   constexpr std::array<std::string_view, 3> kSigns = {"killed by signal", "exit code", "was given up"};
   return std::any_of(kSigns.begin(), kSigns.end(),
                      [&](std::string_view sign) { return event.text.find(sign) != std::string::npos; });
 }
 
-// Who waited in vain is ended by the launcher later: what was told first counts.
-Answer WaitedToTheLimit(const model::Run& run, const Incident& incident) {
-  const auto told = std::find_if(run.events.begin(), run.events.end(), [](const model::Event& event) {
-    return SaysThatARankEnded(event) || event.text.find("timed out") != std::string::npos;
+model::Quote QuoteOf(const RunView& run, const model::Event& event) {
+  const bool has_source = event.place.source < run->sources.size();
+  return {event.text, has_source ? run->sources[event.place.source].path : std::string(), event.place.line};
+}
+
+// Who waited in vain is ended by the launcher later: what was logged first counts.
+Answer WaitedToTheLimit(const RunView& run, const Incident& incident) {
+  const auto first = std::find_if(run->events.begin(), run->events.end(), [](const model::Event& event) {
+    return ReportsTheEndOfARank(event) || event.text.find("timed out") != std::string::npos;
   });
-  if (told == run.events.end()) return Unknown();
-  if (SaysThatARankEnded(*told)) return No("a rank's end was seen: " + told->text, told->step);
+  if (first == run->events.end()) return Unknown();
+  if (ReportsTheEndOfARank(*first)) return No(says::WaitedToTheLimitNo{.what = QuoteOf(run, *first)}, first->At());
   for (const std::string_view id : {"log/collective-timeout", "hang/missing-rank"}) {
     const model::Finding* waited = incident.Find(id);
-    if (waited != nullptr) return Yes("the others waited until their time was over", waited->first_step);
+    if (waited != nullptr) return Yes(says::WaitedToTheLimitYes{}, waited->First());
   }
   return Unknown();
 }
 
-Answer RankLeftNoEnd(const model::Run& run, const Incident& incident) {
+Answer RankLeftNoEnd(const RunView& run, const Incident& incident) {
   const model::Finding* dead = incident.Find("hang/dead-rank");
-  const bool recorded = std::any_of(run.events.begin(), run.events.end(),
+  const bool recorded = std::any_of(run->events.begin(), run->events.end(),
                                     [](const model::Event& event) { return event.name == model::kNoEndEvent; });
   if (dead == nullptr || !recorded) return Unknown();
-  return Yes("the journal of that rank has no end: " + dead->message, dead->first_step);
+  if (dead->says.empty()) return Yes(says::RankLeftNoEndYes{}, dead->First());
+  return Yes(says::RankLeftNoEndYesWhat{.what = dead->says}, dead->First());
 }
 
 constexpr std::array kTests = {

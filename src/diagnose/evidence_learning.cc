@@ -1,12 +1,10 @@
 // Evidence about learning: how the loss moved, whether gradients arrived, what evaluation says.
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <optional>
 
-#include "base/base.h"
+#include "catalogue/says.h"
 #include "diagnose/curve.h"
 #include "diagnose/evidence.h"
 #include "diagnose/facts.h"
@@ -40,29 +38,25 @@ struct Shape {
   }
 };
 
-Shape ShapeOf(const model::Run& run, std::string_view signal) {
+Shape ShapeOf(const RunView& run, std::string_view signal) {
   Shape shape;
-  shape.values = FiniteValues(LastCourse(run.Find(signal)).View());
+  shape.values = FiniteValues(LastCourse(run, signal).View());
   shape.noise = stats::NoiseSigma(shape.values);
   return shape;
 }
 
-std::string FromTo(double from, double to) {
-  return fmt::format("from {} to {}", FormatNumber(from), FormatNumber(to));
-}
-
-Answer LossNeverMoved(const model::Run& run, const Incident&) {
+Answer LossNeverMoved(const RunView& run, const Incident&) {
   if (IsReinforcement(run)) return Moot();
   const Shape loss = ShapeOf(run, "loss");
   if (!loss.known() || !(loss.start() > 0)) return Unknown();
   const double moved = loss.start() - loss.end();
-  const std::string text =
-      fmt::format("the loss went {} over {} logged steps", FromTo(loss.start(), loss.end()), run.Find("loss")->size());
+  const std::size_t points = run.Find("loss")->size();
   // Noise as large as this hides any movement.
   if (2.5 * loss.error() > 0.03 * loss.start()) return Unknown();
   if (std::abs(moved) < std::max(2.5 * loss.error(), 0.004 * loss.start()))
-    return Yes(text + ": no movement beyond its noise", model::kNoStep, loss.end());
-  if (moved > std::max(4 * loss.error(), 0.01 * loss.start())) return No(text, model::kNoStep, loss.end());
+    return Yes(says::LossNeverMovedYes{.start = loss.start(), .end = loss.end(), .points = points}, {}, loss.end());
+  if (moved > std::max(4 * loss.error(), 0.01 * loss.start()))
+    return No(says::LossNeverMovedNo{.start = loss.start(), .end = loss.end(), .points = points}, {}, loss.end());
   return Unknown();
 }
 
@@ -71,11 +65,11 @@ constexpr double kGuessingLanguage = 7;
 constexpr double kHighestLearnedLanguage = 4.5;
 
 // A language model that predicts this well has learned what its labels have to do with its inputs.
-bool PredictsLanguage(const model::Run& run, double loss) {
+bool PredictsLanguage(const RunView& run, double loss) {
   return (run.InRegime("sft") || run.InRegime("lora")) && !run.FindFact("vocab_size") && loss < 2;
 }
 
-Answer FellThenFlat(const model::Run& run, const Incident&) {
+Answer FellThenFlat(const RunView& run, const Incident&) {
   if (IsReinforcement(run)) return Moot();
   const Shape loss = ShapeOf(run, "loss");
   if (!loss.known() || loss.values.size() < 30 || !(loss.start() > 0)) return Unknown();
@@ -83,19 +77,20 @@ Answer FellThenFlat(const model::Run& run, const Incident&) {
   const double fall = first - loss.end();
   if (fall < std::max(4 * loss.error(), 0.015 * first)) return Unknown();
   const double middle = loss.Level(0.35, 0.5);
-  const std::string text =
-      fmt::format("the loss fell {} early and is {} at the end", FromTo(first, middle), FormatNumber(loss.end()));
   // What only learns how frequent the answers are loses little and soon; a model that learns loses most of its loss.
   const bool flat = middle - loss.end() <= std::max(0.25 * fall, 2.5 * loss.error());
-  if (!flat) return No(text + ": it went on falling", model::kNoStep, loss.end());
+  if (!flat)
+    return No(says::FellThenFlatNoFalling{.first = first, .middle = middle, .end = loss.end()}, {}, loss.end());
   // From the loss of guessing, or worse, a language model that learns anything about its inputs gets below this.
   const bool guesses_language = first > kGuessingLanguage && loss.end() > kHighestLearnedLanguage;
-  if (fall > 0.5 * first && !guesses_language) return No(text + ": most of it is learned", model::kNoStep, loss.end());
+  if (fall > 0.5 * first && !guesses_language)
+    return No(says::FellThenFlatNoLearned{.first = first, .middle = middle, .end = loss.end()}, {}, loss.end());
   const bool little = fall < 0.35 * first && !PredictsLanguage(run, loss.end());
-  return little || guesses_language ? Yes(text, model::kNoStep, loss.end()) : Unknown();
+  if (!little && !guesses_language) return Unknown();
+  return Yes(says::FellThenFlatYes{.first = first, .middle = middle, .end = loss.end()}, {}, loss.end());
 }
 
-Answer StillFalling(const model::Run& run, const Incident&) {
+Answer StillFalling(const RunView& run, const Incident&) {
   if (IsReinforcement(run)) return Moot();
   const Shape loss = ShapeOf(run, "loss");
   if (!loss.known() || loss.values.size() < 30 || !(loss.start() > 0)) return Unknown();
@@ -103,139 +98,142 @@ Answer StillFalling(const model::Run& run, const Incident&) {
   const double late = loss.Level(0.85, 1);
   const double first_half = loss.start() - middle;
   const double second_half = middle - late;
-  const std::string text = fmt::format("the second half of the run brought the loss {}", FromTo(middle, late));
   if (second_half > std::max(3 * loss.error(), 0.3 * first_half) && late > 0.5 * loss.start())
-    return Yes(text + ": slow and steady", model::kNoStep, late);
-  if (second_half < 2 * loss.error()) return No(text + ": no further gain", model::kNoStep, late);
+    return Yes(says::StillFallingYes{.middle = middle, .late = late}, {}, late);
+  if (second_half < 2 * loss.error()) return No(says::StillFallingNo{.middle = middle, .late = late}, {}, late);
   return Unknown();
 }
 
 Stretch During(const Stretch& all, const Incident& incident) {
-  return incident.onset == model::kNoStep ? all : all.Between(incident.onset, std::max(incident.last, incident.onset));
+  return incident.onset.known() ? all.Between(incident.onset, incident.last) : all;
 }
 
-Answer MostlyZero(const model::Run& run, const Incident& incident, std::string_view signal) {
-  const Course course = LastCourse(run.Find(signal));
+Answer MostlyZero(const RunView& run, const Incident& incident, std::string_view signal) {
+  const Course course = LastCourse(run, signal);
   const Stretch during = During(course.View(), incident);
   if (during.size() < 3) return Unknown();
   // Where values are missing or non-finite, "not 0" says nothing.
   if (2 * FiniteValues(during).size() < during.size()) return Unknown();
   const auto zeros = std::count(during.values.begin(), during.values.end(), 0.0);
-  const std::string text = fmt::format("{} is exactly 0 on {} of {} logged steps", signal, zeros, during.size());
-  if (10 * zeros >= 8 * std::ssize(during.values)) return Yes(text, during.steps[0], 0.0);
-  return 10 * zeros <= std::ssize(during.values) ? No(text, during.steps[0]) : Unknown();
+  const says::MetricZero seen{.metric = signal, .zeros = zeros, .points = during.size()};
+  if (10 * zeros >= 8 * std::ssize(during.values)) return Yes(seen, during.PositionOf(0), 0.0);
+  return 10 * zeros <= std::ssize(during.values) ? No(seen, during.PositionOf(0)) : Unknown();
 }
 
-Answer LossExactlyZero(const model::Run& run, const Incident& incident) {
+Answer LossExactlyZero(const RunView& run, const Incident& incident) {
   // Beside non-finite gradients a 0 is what the logger wrote in the place of a NaN.
   if (incident.Has("loss/non-finite") || incident.Has("grad/non-finite")) return Unknown();
   return MostlyZero(run, incident, "loss");
 }
-Answer GradExactlyZero(const model::Run& run, const Incident& incident) {
+Answer GradExactlyZero(const RunView& run, const Incident& incident) {
   // Without an advantage there is no gradient: in reinforcement learning that is a matter of the reward.
   if (IsReinforcement(run)) return Moot();
   return MostlyZero(run, incident, "grad_norm");
 }
 
-Answer GradsSound(const model::Run& run, const Incident& incident) {
-  const Course course = LastCourse(run.Find("grad_norm"));
+Answer GradsSound(const RunView& run, const Incident& incident) {
+  const Course course = LastCourse(run, "grad_norm");
   const std::vector<double> norms = FiniteValues(During(course.View(), incident));
   if (norms.size() < 3) return Unknown();
   const double middle = Median(norms);
-  if (middle > 1e-3)
-    return Yes(fmt::format("gradients arrive: the norm is typically {}", FormatNumber(middle)), incident.onset, middle);
-  if (middle < 1e-6)
-    return No(fmt::format("hardly any gradient arrives: the norm is typically {}", FormatNumber(middle)),
-              incident.onset, middle);
+  if (middle > 1e-3) return Yes(says::GradsSoundYes{.norm = middle}, incident.onset, middle);
+  if (middle < 1e-6) return No(says::GradsSoundNo{.norm = middle}, incident.onset, middle);
   return Unknown();
 }
 
-Answer LossAtChance(const model::Run& run, const Incident&) {
+Answer LossAtChance(const RunView& run, const Incident&) {
   const auto vocabulary = run.FactNumber("vocab_size");
   const Shape loss = ShapeOf(run, "loss");
   if (IsReinforcement(run)) return Moot();
   if (!vocabulary || !(*vocabulary >= 2) || !loss.known()) return Unknown();
   const double chance = std::log(*vocabulary);
-  const std::string text = fmt::format("the loss is {} at the end; guessing among {} gives {}",
-                                       FormatNumber(loss.end()), FormatNumber(*vocabulary), FormatNumber(chance));
-  if (std::abs(loss.end() - chance) < 0.05 * chance) return Yes(text, model::kNoStep, loss.end());
-  return loss.end() < 0.8 * chance ? No(text, model::kNoStep, loss.end()) : Unknown();
+  const says::LossAtChanceSeen seen{.loss = loss.end(), .classes = *vocabulary, .chance = chance};
+  if (std::abs(loss.end() - chance) < 0.05 * chance) return Yes(seen, {}, loss.end());
+  return loss.end() < 0.8 * chance ? No(seen, {}, loss.end()) : Unknown();
 }
 
 // The first loss is above that of guessing among the largest vocabularies: what the model knows contradicts its labels.
-Answer StartsWorseThanChance(const model::Run& run, const Incident&) {
+Answer StartsWorseThanChance(const RunView& run, const Incident&) {
   if (IsReinforcement(run) || !(IsHfLike(run) || IsLanguageModel(run))) return Moot();
-  const std::vector<double> loss = FiniteValues(LastCourse(run.Find("loss")).View());
+  const std::vector<double> loss = FiniteValues(LastCourse(run, "loss").View());
   if (loss.empty()) return Unknown();
   const double chance = std::log(std::max(2.0, run.FactNumber("vocab_size").value_or(270000)));
-  const std::string text =
-      fmt::format("the first loss is {}; guessing gives at most {}", FormatNumber(loss.front()), FormatNumber(chance));
-  return loss.front() > 1.2 * chance ? Yes(text, model::kNoStep, loss.front()) : No(text, model::kNoStep, loss.front());
+  const says::StartsWorseThanChanceSeen seen{.loss = loss.front(), .chance = chance};
+  return loss.front() > 1.2 * chance ? Yes(seen, {}, loss.front()) : No(seen, {}, loss.front());
 }
 
-Answer AccuracyFlat(const model::Run& run, const Incident&) {
+Answer AccuracyFlat(const RunView& run, const Incident&) {
   const Shape accuracy = ShapeOf(run, "accuracy");
   if (!accuracy.known()) return Unknown();
   const double gain = accuracy.end() - accuracy.start();
-  const std::string text = fmt::format("accuracy went {}", FromTo(accuracy.start(), accuracy.end()));
-  if (gain < std::max(3 * accuracy.error(), 0.02)) return Yes(text + ": no gain", model::kNoStep, accuracy.end());
-  return gain > std::max(5 * accuracy.error(), 0.1) ? No(text, model::kNoStep, accuracy.end()) : Unknown();
+  if (gain < std::max(3 * accuracy.error(), 0.02))
+    return Yes(says::AccuracyFlatYes{.start = accuracy.start(), .end = accuracy.end()}, {}, accuracy.end());
+  if (gain > std::max(5 * accuracy.error(), 0.1))
+    return No(says::AccuracyFlatNo{.start = accuracy.start(), .end = accuracy.end()}, {}, accuracy.end());
+  return Unknown();
 }
 
 // Pairs are ranked right half of the time although the margins move: what is learned has nothing to do with the pairs.
-Answer PreferencesAtChance(const model::Run& run, const Incident&) {
+Answer PreferencesAtChance(const RunView& run, const Incident&) {
   if (!run.InRegime("dpo") && !Logged(run, "preference_margin")) return Moot();
   const Shape accuracy = ShapeOf(run, "preference_accuracy");
   const Shape margin = ShapeOf(run, "preference_margin");
   if (!accuracy.known() || !margin.known()) return Unknown();
   const double moved = Quantile(margin.values, 0.9) - Quantile(margin.values, 0.1);
-  const std::string text = fmt::format("pairs are ranked right in {}% at the end, with margins that vary by {}",
-                                       FormatNumber(100 * accuracy.end()), FormatNumber(moved));
+  const says::PreferencesAtChanceSeen seen{.accuracy = accuracy.end(), .spread = moved};
   if (std::abs(accuracy.end() - 0.5) < std::max(0.05, 3 * accuracy.error()) && moved > 1e-3)
-    return Yes(text, model::kNoStep, accuracy.end());
-  return accuracy.end() > 0.6 || moved < 1e-5 ? No(text, model::kNoStep, accuracy.end()) : Unknown();
+    return Yes(seen, {}, accuracy.end());
+  return accuracy.end() > 0.6 || moved < 1e-5 ? No(seen, {}, accuracy.end()) : Unknown();
 }
 
-Answer TrainingSoundAtOnset(const model::Run& run, const Incident& incident) {
-  const Course course = LastCourse(run.Find("loss"));
+Answer TrainingSoundAtOnset(const RunView& run, const Incident& incident) {
+  const Course course = LastCourse(run, "loss");
   const std::vector<double> before = FiniteValues(course.View().Before(incident.onset).Last(8));
   const Stretch around = course.View().From(incident.onset).First(8);
   const std::vector<double> after = FiniteValues(around);
   if (after.size() < 3 && before.size() < 3) return Unknown();
-  if (!around.empty() && after.size() < around.size()) return No("the training loss was not finite either");
+  if (!around.empty() && after.size() < around.size()) return No(says::TrainingSoundAtOnsetNoNonFinite{});
   if (before.size() < 3 || after.size() < 3) {
     const double level = Median(after.size() < 3 ? before : after);
-    return Yes(fmt::format("training loss {} around step {}", FormatNumber(level), incident.onset), incident.onset,
-               level);
+    return Yes(says::TrainingSoundAtOnsetAround{.level = level, .at = incident.onset}, incident.onset, level);
   }
-  const std::string text =
-      fmt::format("training loss {} over step {}", FromTo(Median(before), Median(after)), incident.onset);
-  return Median(after) < 1.2 * Median(before) ? Yes(text, incident.onset, Median(after))
-                                              : No(text, incident.onset, Median(after));
+  const double then = Median(before);
+  const double now = Median(after);
+  const says::TrainingSoundAtOnsetSeen seen{.before = then, .after = now, .at = incident.onset};
+  return now < 1.2 * then ? Yes(seen, incident.onset, now) : No(seen, incident.onset, now);
 }
 
-Answer WeightDecayHigh(const model::Run& run, const Incident&) {
+Answer WeightDecayHigh(const RunView& run, const Incident&) {
   const auto decay = run.FactNumber("weight_decay");
   if (!decay) return Unknown();
-  const std::string text = fmt::format("weight decay is {}", FormatNumber(*decay));
-  return *decay > 0.1 ? Yes(text + " (0.01 to 0.1 is usual)", model::kNoStep, *decay)
-                      : No(text, model::kNoStep, *decay);
+  return *decay > 0.1 ? Yes(says::WeightDecayHighYes{.decay = *decay}, {}, *decay)
+                      : No(says::WeightDecayHighNo{.decay = *decay}, {}, *decay);
 }
 
-// What the finding has measured already, told from the side of the training loss; nothing where it had none to measure.
+// What the finding has measured already, from the side of the training loss; nothing where it had none to measure.
 std::optional<Answer> EvalTurnedAsFound(const Incident& incident) {
   const model::Finding* overfit = incident.Find("loss/overfit");
   if (overfit == nullptr) return std::nullopt;
   const double then = overfit->MeasureOr("train_at_turn", model::kNoValue);
   const double now = overfit->MeasureOr("train_end", model::kNoValue);
   if (std::isnan(then) || std::isnan(now)) return std::nullopt;
-  return Yes(fmt::format("the training loss went on {} while the evaluation got worse", FromTo(then, now)),
-             overfit->first_step, now);
+  return Yes(says::EvalTurnedFound{.then = then, .now = now}, overfit->First(), now);
 }
 
-Answer EvalTurned(const model::Run& run, const Incident& incident) {
+// The training loss where the evaluation was best and at the end.
+Answer EvalTurnedBeside(const RunView& run, const says::EvalTurnedSeen& seen, model::Position at) {
+  const double last = seen.last.value;
+  const Course loss = LastCourse(run, "loss");
+  const double then = Median(FiniteValues(loss.View().UpTo(at).Last(8)));
+  const double now = Median(FiniteValues(loss.View().Last(8)));
+  if (std::isnan(then) || std::isnan(now)) return Yes(seen, at, last);
+  if (now > then) return No(says::EvalTurnedNoRose{.then = then, .now = now}, at, now);
+  return Yes(says::EvalTurnedYes{.seen = seen, .then = then, .now = now}, at, last);
+}
+
+Answer EvalTurned(const RunView& run, const Incident& incident) {
   if (auto found = EvalTurnedAsFound(incident)) return *found;
-  const Course course = LastCourse(run.Find("eval_loss"));
+  const Course course = LastCourse(run, "eval_loss");
   const Stretch evals = course.View();
   if (evals.size() < 4) return Unknown();
   std::size_t best = 0;
@@ -243,39 +241,31 @@ Answer EvalTurned(const model::Run& run, const Incident& incident) {
     if (std::isfinite(evals.values[i]) && !(evals.values[i] >= evals.values[best])) best = i;
   }
   const double last = evals.values[evals.size() - 1];
+  const model::Position at = evals.PositionOf(best);
   if (!std::isfinite(last) || !std::isfinite(evals.values[best])) return Unknown();
-  const std::string text = fmt::format("eval_loss was best at step {} ({}) and is {} at the end", evals.steps[best],
-                                       FormatNumber(evals.values[best]), FormatNumber(last));
-  if (best + 1 == evals.size()) return No("eval_loss is best at the end", evals.steps[best], last);
-  if (last < 1.02 * evals.values[best]) return No(text, evals.steps[best], last);
-  const Course loss = LastCourse(run.Find("loss"));
-  const double train_then = Median(FiniteValues(loss.View().Before(evals.steps[best] + 1).Last(8)));
-  const double train_now = Median(FiniteValues(loss.View().Last(8)));
-  if (std::isnan(train_then) || std::isnan(train_now)) return Yes(text, evals.steps[best], last);
-  if (train_now > train_then)
-    return No(fmt::format("training loss rose too ({})", FromTo(train_then, train_now)), evals.steps[best], train_now);
-  return Yes(fmt::format("{}, while training loss fell {}", text, FromTo(train_then, train_now)), evals.steps[best],
-             last);
+  if (best + 1 == evals.size()) return No(says::EvalTurnedNoBest{}, at, last);
+  const says::EvalTurnedSeen seen{.at = at, .best = evals.values[best], .last = last};
+  if (last < 1.02 * evals.values[best]) return No(seen, at, last);
+  return EvalTurnedBeside(run, seen, at);
 }
 
-double EpochsSeen(const model::Run& run) {
+double EpochsSeen(const RunView& run) {
   const model::Series* epoch = run.Find("epoch");
-  if (epoch != nullptr && !epoch->empty()) return Largest(LastCourse(epoch).View());
+  if (epoch != nullptr && !epoch->empty()) return Largest(Course(run, epoch).View());
   return run.FactNumber("epochs").value_or(model::kNoValue);
 }
 
-Answer SeveralEpochs(const model::Run& run, const Incident&) {
+Answer SeveralEpochs(const RunView& run, const Incident&) {
   const double epochs = EpochsSeen(run);
   if (!std::isfinite(epochs)) return Unknown();
-  const std::string text = fmt::format("the data was seen {} times", FormatNumber(epochs));
-  if (epochs >= 2) return Yes(text, model::kNoStep, epochs);
-  return epochs <= 1.05 ? No("the data was seen once at most", model::kNoStep, epochs) : Unknown();
+  if (epochs >= 2) return Yes(says::SeveralEpochsYes{.epochs = epochs}, {}, epochs);
+  return epochs <= 1.05 ? No(says::SeveralEpochsNo{}, {}, epochs) : Unknown();
 }
 
 // A model that memorises knows each sample when it comes by again: the loss steps down where an epoch begins.
-Answer EpochStepsDown(const model::Run& run, const Incident&) {
-  const Course epoch = LastCourse(run.Find("epoch"));
-  const Course loss = LastCourse(run.Find("loss"));
+Answer EpochStepsDown(const RunView& run, const Incident&) {
+  const Course epoch = LastCourse(run, "epoch");
+  const Course loss = LastCourse(run, "loss");
   if (epoch.size() < 12 || loss.size() < 24) return Unknown();
   const Stretch epochs = epoch.View();
   const double noise = stats::NoiseSigma(FiniteValues(loss.View()));
@@ -283,16 +273,16 @@ Answer EpochStepsDown(const model::Run& run, const Incident&) {
   std::size_t boundaries = 0;
   for (std::size_t i = 1; i < epochs.size(); ++i) {
     if (std::floor(epochs.values[i]) <= std::floor(epochs.values[i - 1]) || epochs.values[i] < 1) continue;
-    const double before = Median(FiniteValues(loss.View().Before(epochs.steps[i]).Last(4)));
-    const double after = Median(FiniteValues(loss.View().From(epochs.steps[i] + 1).First(4)));
+    const double before = Median(FiniteValues(loss.View().Before(epochs.PositionOf(i)).Last(4)));
+    const double after = Median(FiniteValues(loss.View().After(epochs.PositionOf(i)).First(4)));
     if (std::isnan(before) || std::isnan(after)) continue;
     ++boundaries;
     if (before - after > 1.5 * noise && before - after > 0.02 * std::abs(before)) ++down;
   }
   if (boundaries < 2) return Unknown();
-  const std::string text = fmt::format("training loss steps down at {} of {} epoch boundaries", down, boundaries);
-  if (3 * down >= 2 * boundaries) return Yes(text);
-  return 4 * down <= boundaries ? No(text) : Unknown();
+  const says::EpochStepsDownSeen seen{.down = down, .boundaries = boundaries};
+  if (3 * down >= 2 * boundaries) return Yes(seen);
+  return 4 * down <= boundaries ? No(seen) : Unknown();
 }
 
 constexpr std::array kTests = {

@@ -1,15 +1,14 @@
 // Evidence about restarts: whether the trouble began at one, and what was not restored there.
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <cmath>
 
-#include "base/base.h"
+#include "catalogue/says.h"
 #include "diagnose/checkpoints.h"
 #include "diagnose/curve.h"
 #include "diagnose/evidence.h"
 #include "diagnose/facts.h"
+#include "diagnose/places.h"
 #include "stats/stats.h"
 
 namespace vigil::diagnose {
@@ -27,97 +26,101 @@ bool BeginsAgain(const model::Series& series, std::size_t at) {
 }
 
 // A learning rate that begins again right behind a saved checkpoint: the run went on from it, whatever the log says.
-std::vector<std::int64_t> RestartsSeenInTheRate(const model::Run& run) {
-  std::vector<std::int64_t> steps;
+std::vector<model::Position> RestartsSeenInTheRate(const RunView& run) {
+  std::vector<model::Position> places;
   const model::Series* lr = run.Find("lr");
   // Where steps went back the series itself shows the restart.
-  if (lr == nullptr || lr->segment_starts.size() > 1) return steps;
-  for (const model::Event& event : run.events) {
-    if (event.kind != model::EventKind::kCheckpoint || event.step == model::kNoStep) continue;
-    const auto behind = std::upper_bound(lr->steps.begin(), lr->steps.end(), event.step);
-    if (BeginsAgain(*lr, static_cast<std::size_t>(behind - lr->steps.begin()))) steps.push_back(event.step);
+  if (lr == nullptr || lr->segment_starts.size() > 1) return places;
+  for (const model::Event& event : run->events) {
+    if (event.kind != model::EventKind::kCheckpoint) continue;
+    const auto saved = run.axes().To(lr->axis, event.At()).ValueOn(lr->axis);
+    if (!saved) continue;
+    const auto behind = std::upper_bound(lr->steps.begin(), lr->steps.end(), *saved);
+    if (BeginsAgain(*lr, static_cast<std::size_t>(behind - lr->steps.begin()))) places.push_back(event.At());
   }
-  return steps;
+  return places;
 }
 
 // Steps that go back all the time are no count of steps.
 constexpr std::size_t kMostRestarts = 1000;
 
-// Steps from which a restarted run went on: where a series goes back, where the log says so, and where the rate shows
+// Places from which a restarted run went on: where a series goes back, where the log says so, and where the rate shows
 // it.
-std::vector<std::int64_t> RestartSteps(const model::Run& run) {
-  std::vector<std::int64_t> steps;
+std::vector<model::Position> RestartsOf(const RunView& run) {
+  std::vector<model::Position> places;
   for (const std::string_view signal : {"loss", "lr"}) {
     const model::Series* series = run.Find(signal);
     if (series == nullptr) continue;
     const std::size_t segments = std::min<std::size_t>(series->segment_starts.size(), kMostRestarts);
-    for (std::size_t i = 1; i < segments; ++i) steps.push_back(series->steps[series->segment_starts[i]]);
+    for (std::size_t i = 1; i < segments; ++i) places.push_back(series->PositionOf(series->segment_starts[i]));
   }
-  for (const model::Event& event : run.events) {
-    if (event.kind == model::EventKind::kResume && event.step != model::kNoStep) steps.push_back(event.step);
+  for (const model::Event& event : run->events) {
+    if (event.kind == model::EventKind::kResume && event.At().known()) places.push_back(event.At());
   }
-  const std::vector<std::int64_t> seen = RestartsSeenInTheRate(run);
-  steps.insert(steps.end(), seen.begin(), seen.end());
-  return steps;
+  const std::vector<model::Position> seen = RestartsSeenInTheRate(run);
+  places.insert(places.end(), seen.begin(), seen.end());
+  return places;
 }
 
-std::int64_t SlackSteps(const model::Run& run) {
-  const model::Series* loss = run.Find("loss");
-  const double interval = loss == nullptr ? 1 : std::max(1.0, IntervalOf(*loss));
-  return static_cast<std::int64_t>(std::max({5.0, 3 * interval, static_cast<double>(LastStep(run)) / 100}));
-}
-
-// The restart nearest to the onset, kNoStep when none is near.
-std::int64_t RestartAtOnset(const model::Run& run, const Incident& incident) {
+// The restart nearest to the onset, unknown when none is near.
+model::Position RestartAtOnset(const RunView& run, const Incident& incident) {
   for (const model::Finding* finding : incident.findings) {
-    if (finding->id == "loss/resume-jump" || finding->id.starts_with("resume/")) return finding->first_step;
+    if (finding->id == "loss/resume-jump" || finding->id.starts_with("resume/")) return finding->First();
   }
-  std::int64_t nearest = model::kNoStep;
-  const std::int64_t slack = SlackSteps(run);
-  for (const std::int64_t step : RestartSteps(run)) {
-    const std::int64_t distance = std::abs(step - incident.onset);
-    if (distance <= slack && (nearest == model::kNoStep || distance < std::abs(nearest - incident.onset)))
-      nearest = step;
+  model::Position nearest;
+  if (!incident.onset.known()) return nearest;
+  double least = SlackOn(run, incident.onset.axis()).amount;
+  for (const model::Position restart : RestartsOf(run)) {
+    const auto distance = run.axes().Distance(incident.onset, restart);
+    if (!distance || std::abs(distance->amount) > least) continue;
+    if (nearest.known() && std::abs(distance->amount) == least) continue;  // of two the first
+    least = std::abs(distance->amount);
+    nearest = restart;
   }
   return nearest;
 }
 
-Answer ResumeAtOnset(const model::Run& run, const Incident& incident) {
-  if (incident.onset == model::kNoStep) return Unknown();
-  const std::int64_t restart = RestartAtOnset(run, incident);
-  if (restart != model::kNoStep) return Yes(fmt::format("the run was restarted at step {}", restart), restart);
-  const bool resumed = std::any_of(run.events.begin(), run.events.end(),
+Answer ResumeAtOnset(const RunView& run, const Incident& incident) {
+  if (!incident.onset.known()) return Unknown();
+  const model::Position restart = RestartAtOnset(run, incident);
+  if (restart.known()) return Yes(says::ResumeAtOnsetYes{.at = restart}, restart);
+  const bool resumed = std::any_of(run->events.begin(), run->events.end(),
                                    [](const model::Event& event) { return event.kind == model::EventKind::kResume; });
-  // Metrics alone do not tell of a restart that lost no step; what the run printed does.
-  const bool restarted = !RestartSteps(run).empty();
+  // Metrics alone do not show a restart that lost no step; what the run printed does.
+  const bool restarted = !RestartsOf(run).empty();
   if (!restarted && (resumed || !HasLogText(run))) return Unknown();
-  return No(resumed || restarted ? "no restart near it" : "the log tells of no restart");
+  return resumed || restarted ? No(says::ResumeAtOnsetNoNear{}) : No(says::ResumeAtOnsetNoLog{});
 }
 
-// Values of a signal on both sides of a restart, in the order they were written.
+// Values of a metric on both sides of a restart, in the order they were written.
 struct Sides {
   std::vector<double> before;
   std::vector<double> after;
 };
 
-Sides SidesOf(const model::Series* series, std::int64_t restart, std::size_t count) {
+// Index of the first point written after the restart: the segment that begins there; without one the place divides.
+std::size_t CutAt(const model::Series& series, std::int64_t restart) {
+  std::size_t cut = series.size();
+  for (std::size_t i = 1; i < series.segment_starts.size(); ++i) {
+    if (std::abs(series.steps[series.segment_starts[i]] - restart) <= std::max<std::int64_t>(5, restart / 50))
+      cut = series.segment_starts[i];
+  }
+  if (cut < series.size()) return cut;
+  const auto behind =
+      std::find_if(series.steps.begin(), series.steps.end(), [&](std::int64_t step) { return step > restart; });
+  return static_cast<std::size_t>(behind - series.steps.begin());
+}
+
+Sides SidesOf(const RunView& run, const model::Series* series, model::Position at, std::size_t count) {
   Sides sides;
   if (series == nullptr || series->empty()) return sides;
-  // The segment that begins there; without one the step itself divides.
-  std::size_t cut = series->size();
-  for (std::size_t i = 1; i < series->segment_starts.size(); ++i) {
-    if (std::abs(series->steps[series->segment_starts[i]] - restart) <= std::max<std::int64_t>(5, restart / 50))
-      cut = series->segment_starts[i];
-  }
-  if (cut == series->size()) {
-    const auto behind =
-        std::find_if(series->steps.begin(), series->steps.end(), [&](std::int64_t step) { return step > restart; });
-    cut = static_cast<std::size_t>(behind - series->steps.begin());
-  }
+  const auto restart = run.axes().To(series->axis, at).ValueOn(series->axis);
+  if (!restart) return sides;
+  const std::size_t cut = CutAt(*series, *restart);
   // What a restart overwrote lies behind it; the checkpoint is what stood before the step it went back to.
-  const std::int64_t first = cut < series->size() ? series->steps[cut] : restart;
+  const std::int64_t first = cut < series->size() ? series->steps[cut] : *restart;
   for (std::size_t i = cut; i-- > 0 && sides.before.size() < count;) {
-    if (series->steps[i] < std::max(first, restart) && std::isfinite(series->values[i]))
+    if (series->steps[i] < std::max(first, *restart) && std::isfinite(series->values[i]))
       sides.before.push_back(series->values[i]);
   }
   std::reverse(sides.before.begin(), sides.before.end());
@@ -127,66 +130,64 @@ Sides SidesOf(const model::Series* series, std::int64_t restart, std::size_t cou
   return sides;
 }
 
-Answer LrRestartedAtResume(const model::Run& run, const Incident& incident) {
-  const std::int64_t restart = RestartAtOnset(run, incident);
-  if (restart == model::kNoStep) return Moot();
-  const Sides lr = SidesOf(run.Find("lr"), restart, 3);
+Answer LrRestartedAtResume(const RunView& run, const Incident& incident) {
+  const model::Position restart = RestartAtOnset(run, incident);
+  if (!restart.known()) return Moot();
+  const Sides lr = SidesOf(run, run.Find("lr"), restart, 3);
   if (lr.before.empty() || lr.after.empty()) return Unknown();
   const double before = lr.before.back();
   const double after = lr.after.front();
-  const std::string text = fmt::format("the learning rate was {} before the restart and {} after it",
-                                       FormatNumber(before), FormatNumber(after));
+  const says::LrRestartedAtResumeSeen seen{.before = before, .after = after};
   if (!(before > 0)) return Unknown();
-  if (after < 0.7 * before || after > 1.4 * before) return Yes(text, restart, after);
-  if (after > 0.9 * before && after < 1.1 * before) return No(text, restart, after);
+  if (after < 0.7 * before || after > 1.4 * before) return Yes(seen, restart, after);
+  if (after > 0.9 * before && after < 1.1 * before) return No(seen, restart, after);
   return Unknown();
 }
 
-Answer LossJumpedAtResume(const model::Run& run, const Incident& incident) {
-  if (const model::Finding* found = incident.Find("loss/resume-jump")) return Yes(found->message, found->first_step);
-  const std::int64_t restart = RestartAtOnset(run, incident);
-  if (restart == model::kNoStep) return Moot();
-  const Sides loss = SidesOf(run.Find("loss"), restart, 8);
+Answer LossJumpedAtResume(const RunView& run, const Incident& incident) {
+  if (const model::Finding* found = incident.Find("loss/resume-jump")) return AsFound(*found);
+  const model::Position restart = RestartAtOnset(run, incident);
+  if (!restart.known()) return Moot();
+  const Sides loss = SidesOf(run, run.Find("loss"), restart, 8);
   if (loss.before.size() < 4 || loss.after.size() < 4) return Unknown();
   const double noise = stats::NoiseSigma(loss.before);
   const double before = Median(loss.before);
   const double after = Median(loss.after);
-  const std::string text =
-      fmt::format("the loss was {} before the restart and {} after it", FormatNumber(before), FormatNumber(after));
-  if (after > before + std::max(2.5 * noise, 0.03 * std::abs(before))) return Yes(text, restart, after);
-  return No(text, restart, after);
+  const says::LossJumpedAtResumeSeen seen{.before = before, .after = after};
+  if (after > before + std::max(2.5 * noise, 0.03 * std::abs(before))) return Yes(seen, restart, after);
+  return No(seen, restart, after);
 }
 
-// Index of the first point at or after a step, of all points of the series in writing order.
-std::size_t IndexFrom(const Stretch& stretch, std::int64_t step) { return stretch.size() - stretch.From(step).size(); }
+// Whether the rates from `at` on are those with which the schedule began.
+bool RepeatsBeginning(const Stretch& rates, std::size_t at) {
+  for (std::size_t i = 0; i < 4; ++i) {
+    const double then = rates.values[i];
+    const double now = rates.values[at + i];
+    if (!std::isfinite(then) || !std::isfinite(now) || std::abs(now - then) > 0.03 * std::max(now, then)) return false;
+  }
+  return true;
+}
 
 // The schedule replays its beginning: a scheduler that starts from nothing.
-Answer ScheduleBeganAnew(const model::Run& run, const Incident& incident) {
-  const Course lr = LastCourse(run.Find("lr"));
+Answer ScheduleRepeats(const RunView& run, const Incident& incident) {
+  const Course lr = LastCourse(run, "lr");
   const Stretch rates = lr.View();
-  if (!incident.Has("lr/schedule-break") || incident.onset == model::kNoStep) return Moot();
+  if (!incident.Has("lr/schedule-break") || !incident.onset.known()) return Moot();
   // The break may have been dated to its second point.
   for (const std::size_t back : {std::size_t{1}, std::size_t{0}}) {
-    const std::size_t at = IndexFrom(rates, incident.onset);
+    const std::size_t at = rates.IndexFrom(incident.onset);
     if (at < 8 + back || at + 4 - back > rates.size()) continue;
-    bool same = true;
-    for (std::size_t i = 0; i < 4 && same; ++i) {
-      const double then = rates.values[i];
-      const double now = rates.values[at - back + i];
-      same = std::isfinite(then) && std::isfinite(now) && std::abs(now - then) <= 0.03 * std::max(now, then);
-    }
     const bool constant = rates.values[0] == rates.values[3];
-    if (same && !constant)
-      return Yes(fmt::format("from step {} on the learning rate repeats its first values ({}, {}, ...)",
-                             rates.steps[at - back], FormatNumber(rates.values[0]), FormatNumber(rates.values[1])),
-                 rates.steps[at - back], rates.values[0]);
+    if (constant || !RepeatsBeginning(rates, at - back)) continue;
+    const model::Position again = rates.PositionOf(at - back);
+    return Yes(says::ScheduleBeganAnewYes{.at = again, .first = rates.values[0], .second = rates.values[1]}, again,
+               rates.values[0]);
   }
-  return rates.size() < 16 ? Unknown() : No("the learning rate does not repeat its beginning", incident.onset);
+  return rates.size() < 16 ? Unknown() : No(says::ScheduleBeganAnewNo{}, incident.onset);
 }
 
-// How much longer the first step after the onset took than the steps around it; NaN when nobody took the time.
-double SlownessAt(const Stretch& durations, std::int64_t step) {
-  const std::size_t at = IndexFrom(durations, step);
+// How much longer a point took than those around it; NaN when nobody took the time.
+double SlownessAt(const Stretch& durations, std::size_t at) {
   if (at >= durations.size()) return model::kNoValue;
   const std::size_t from = at < 16 ? 1 : at - 16;
   std::vector<double> around;
@@ -197,7 +198,7 @@ double SlownessAt(const Stretch& durations, std::int64_t step) {
   return usual > 0 ? durations.values[at] / usual : model::kNoValue;
 }
 
-const model::Series* DurationsOf(const model::Run& run) {
+const model::Series* DurationsOf(const RunView& run) {
   for (const std::string_view signal : {"step_time_s", "step_time", "ms", "dt", "time", "iter_time", "elapsed"}) {
     const model::Series* series = run.Find(signal);
     if (series != nullptr && series->size() >= 32) return series;
@@ -207,70 +208,73 @@ const model::Series* DurationsOf(const model::Run& run) {
 
 // The first step of a process takes much longer than the others, in every trainer. Where step 1 shows it, a restart
 // does.
-Answer FreshProcessAtOnset(const model::Run& run, const Incident& incident) {
-  if (incident.onset == model::kNoStep) return Unknown();
+Answer FreshProcessAtOnset(const RunView& run, const Incident& incident) {
+  if (!incident.onset.known()) return Unknown();
   const model::Series* series = DurationsOf(run);
-  if (series == nullptr || IntervalOf(*series) > 1) return Unknown();
-  const Course course = LastCourse(series);
+  if (series == nullptr) return Unknown();
+  const Course course(run, series);
   const Stretch durations = course.View();
-  const double first = SlownessAt(durations, durations.steps[0]);
-  const double here = std::max(SlownessAt(durations, incident.onset), SlownessAt(durations, incident.onset - 1));
+  if (!IsLoggedEvery(durations, 1)) return Unknown();
+  const std::size_t at = durations.IndexFrom(incident.onset);
+  const double first = SlownessAt(durations, 0);
+  const double here = std::max(SlownessAt(durations, at), SlownessAt(durations, at == 0 ? 0 : at - 1));
   if (!(first > 2) || std::isnan(here)) return Unknown();
-  const std::string text =
-      fmt::format("the step at the break took {} times as long as those around it (the first step: {} times)",
-                  FormatNumber(here), FormatNumber(first));
-  if (here > 2 && here > 0.4 * first) return Yes(text + ": a new process began", incident.onset, here);
-  return here < 1.5 ? No(text, incident.onset, here) : Unknown();
+  if (here > 2 && here > 0.4 * first)
+    return Yes(says::FreshProcessAtOnsetYes{.here = here, .first = first}, incident.onset, here);
+  return here < 1.5 ? No(says::FreshProcessAtOnsetNo{.here = here, .first = first}, incident.onset, here) : Unknown();
 }
 
-Answer OnsetAtCheckpoint(const model::Run& run, const Incident& incident) {
-  if (incident.onset == model::kNoStep) return Unknown();
-  const std::vector<std::int64_t> saved = CheckpointSteps(run);
+Answer OnsetAtCheckpoint(const RunView& run, const Incident& incident) {
+  if (!incident.onset.known()) return Unknown();
+  const std::vector<Checkpoint> saved = KnownCheckpoints(run);
   const model::Series* lr = run.Find("lr");
-  const auto reach = static_cast<std::int64_t>(lr == nullptr ? 1 : std::max(1.0, IntervalOf(*lr)));
-  for (const std::int64_t step : saved) {
-    if (step < incident.onset && step >= incident.onset - reach)
-      return Yes(fmt::format("it begins right after the checkpoint of step {}", step), step);
+  // The break shows at the first point of the rate behind the checkpoint.
+  double reach = 1;
+  if (lr != nullptr) {
+    const auto logged = run.axes().To(incident.onset.axis(), model::Extent{lr->axis, IntervalOf(*lr)});
+    if (logged) reach = std::max(1.0, logged->amount);
   }
-  return saved.size() >= 2 ? No("it begins at no checkpoint", incident.onset) : Unknown();
+  for (const Checkpoint& checkpoint : saved) {
+    const auto ahead = run.axes().Distance(incident.onset, checkpoint.at);
+    if (ahead && ahead->amount < 0 && ahead->amount >= -reach)
+      return Yes(says::OnsetAtCheckpointYes{.at = checkpoint.at}, checkpoint.at);
+  }
+  return saved.size() >= 2 ? No(says::OnsetAtCheckpointNo{}, incident.onset) : Unknown();
 }
 
 // After the restart the loss is where it was at the very beginning: another run, or weights that were not loaded.
-Answer RestartedFromScratch(const model::Run& run, const Incident& incident) {
-  const std::int64_t restart = RestartAtOnset(run, incident);
-  if (restart == model::kNoStep) return Moot();
+Answer RestartedFromScratch(const RunView& run, const Incident& incident) {
+  const model::Position restart = RestartAtOnset(run, incident);
+  if (!restart.known()) return Moot();
   const model::Series* series = run.Find("loss");
-  const Sides loss = SidesOf(series, restart, 5);
+  const Sides loss = SidesOf(run, series, restart, 5);
   if (loss.before.size() < 3 || loss.after.size() < 3) return Unknown();
-  const double first = Median(FiniteValues(SegmentAt(series, series->steps.front()).First(5)));
+  const double first = Median(FiniteValues(SegmentAt(run, series, series->PositionOf(0)).First(5)));
   const double before = Median(loss.before);
   const double after = Median(loss.after);
   if (!(first > 0) || before > 0.8 * first) return Unknown();
-  const std::string text =
-      fmt::format("the loss after the restart is {}; it was {} at the beginning and {} before the restart",
-                  FormatNumber(after), FormatNumber(first), FormatNumber(before));
-  return after > 0.9 * first ? Yes(text, restart, after) : No(text, restart, after);
+  const says::RestartedFromScratchSeen seen{.after = after, .first = first, .before = before};
+  return after > 0.9 * first ? Yes(seen, restart, after) : No(seen, restart, after);
 }
 
-Answer WeightsOnlyCheckpoints(const model::Run& run, const Incident&) {
+Answer WeightsOnlyCheckpoints(const RunView& run, const Incident&) {
   const auto only = FactSwitch(run, "save_only_model");
   if (!only) return Unknown();
-  return *only ? Yes("checkpoints hold the weights only (save_only_model)")
-               : No("checkpoints hold optimizer and scheduler too");
+  return *only ? Yes(says::WeightsOnlyCheckpointsYes{}) : No(says::WeightsOnlyCheckpointsNo{});
 }
 
-Answer FoundInBatches(const model::Run& run, const Incident& incident, std::string_view id) {
+Answer FoundInBatches(const RunView& run, const Incident& incident, std::string_view id) {
   const model::Finding* found = incident.Find(id);
-  return found == nullptr || run.batches.steps.empty() ? Unknown() : Yes(found->message, found->first_step);
+  return found == nullptr || run->batches.steps.empty() ? Unknown() : AsFound(*found);
 }
 
-Answer DataSeenAgain(const model::Run& run, const Incident& incident) {
+Answer DataSeenAgain(const RunView& run, const Incident& incident) {
   Answer found = FoundInBatches(run, incident, "resume/data-restart");
-  if (found.verdict != Verdict::kUnknown || run.batches.steps.empty()) return found;
-  return No("no batch after the restart was seen before");
+  if (found.verdict != Verdict::kUnknown || run->batches.steps.empty()) return found;
+  return No(says::DataSeenAgainNo{});
 }
 
-Answer SameBatchAgain(const model::Run& run, const Incident& incident) {
+Answer SameBatchAgain(const RunView& run, const Incident& incident) {
   return FoundInBatches(run, incident, "data/repeated");
 }
 
@@ -281,7 +285,7 @@ constexpr std::array kTests = {
     NamedTest{"lr-restarted-at-resume", LrRestartedAtResume},
     NamedTest{"loss-jumped-at-resume", LossJumpedAtResume},
     NamedTest{"weights-only-checkpoints", WeightsOnlyCheckpoints},
-    NamedTest{"schedule-began-anew", ScheduleBeganAnew},
+    NamedTest{"schedule-began-anew", ScheduleRepeats},
     NamedTest{"fresh-process-at-onset", FreshProcessAtOnset},
     NamedTest{"onset-at-checkpoint", OnsetAtCheckpoint},
     NamedTest{"restarted-from-scratch", RestartedFromScratch},

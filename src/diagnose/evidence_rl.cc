@@ -1,11 +1,9 @@
 // Evidence about reinforcement learning: rewards, groups, entropy, lengths.
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <cmath>
 
-#include "base/base.h"
+#include "catalogue/says.h"
 #include "diagnose/curve.h"
 #include "diagnose/evidence.h"
 #include "diagnose/facts.h"
@@ -14,8 +12,8 @@
 namespace vigil::diagnose {
 namespace {
 
-std::vector<double> All(const model::Run& run, std::string_view signal) {
-  return FiniteValues(LastCourse(run.Find(signal)).View());
+std::vector<double> All(const RunView& run, std::string_view signal) {
+  return FiniteValues(LastCourse(run, signal).View());
 }
 
 double Spread(const std::vector<double>& values) {
@@ -26,42 +24,44 @@ bool IsConstant(const std::vector<double>& values) {
   return values.size() >= 5 && Spread(values) <= 1e-6 * std::max(1.0, std::abs(values.front()));
 }
 
-Answer ReinforcementRun(const model::Run& run, const Incident&) {
-  if (IsReinforcement(run)) return Yes("this is reinforcement learning: its loss is no measure of learning");
-  if (run.regime.confidence >= model::kRegimeKnown || !Logged(run, "reward"))
-    return No("this is no reinforcement learning");
+Answer ReinforcementRun(const RunView& run, const Incident&) {
+  if (IsReinforcement(run)) return Yes(says::ReinforcementRunYes{});
+  if (run->regime.confidence >= model::kRegimeKnown || !Logged(run, "reward")) return No(says::ReinforcementRunNo{});
   return Unknown();
 }
 
 // Whether the policy writes text: games and robots have neither completions nor prompts.
-Answer LanguagePolicy(const model::Run& run, const Incident&) {
+Answer LanguagePolicy(const RunView& run, const Incident&) {
   if (!IsReinforcement(run)) return Moot();
   for (const std::string_view signal : {"completion_length", "truncated_share", "zero_std_share"}) {
-    if (Logged(run, signal)) return Yes("the policy writes completions");
+    if (Logged(run, signal)) return Yes(says::LanguagePolicyYes{});
   }
-  return run.InRegime("grpo") ? Yes("the policy writes completions") : No("no sign of completions in the log");
+  return run.InRegime("grpo") ? Yes(says::LanguagePolicyYes{}) : No(says::LanguagePolicyNo{});
 }
 
-Answer RewardConstant(const model::Run& run, const Incident&) {
+std::size_t ConstantRewardFunctions(const RunView& run) {
+  return static_cast<std::size_t>(
+      std::count_if(run->series.begin(), run->series.end(), [&](const model::Series& series) {
+        return series.signal == "reward_of" && run.Has(series) && IsConstant(FiniteValues(Course(run, &series).View()));
+      }));
+}
+
+Answer RewardConstant(const RunView& run, const Incident&) {
   if (!IsReinforcement(run)) return Moot();
   const std::vector<double> reward = All(run, "reward");
   if (reward.size() < 5) return Unknown();
   if (!IsConstant(reward))
-    return No(fmt::format("the mean reward varies between {} and {}", FormatNumber(Quantile(reward, 0)),
-                          FormatNumber(Quantile(reward, 1))),
-              model::kNoStep, reward.back());
-  std::size_t functions = 0;
-  for (const model::Series& series : run.series) {
-    if (series.signal == "reward_of" && IsConstant(FiniteValues(LastCourse(&series).View()))) ++functions;
-  }
-  const std::string of = functions > 1 ? fmt::format(" (all {} reward functions)", functions) : "";
-  return Yes(fmt::format("the reward is {} on every one of {} logged steps{}", FormatNumber(reward.front()),
-                         run.Find("reward")->size(), of),
-             model::kNoStep, reward.front());
+    return No(says::RewardConstantNo{.lowest = Quantile(reward, 0), .highest = Quantile(reward, 1)}, {}, reward.back());
+  const std::size_t functions = ConstantRewardFunctions(run);
+  const std::size_t points = run.Find("reward")->size();
+  if (functions <= 1)
+    return Yes(says::RewardConstantYes{.reward = reward.front(), .points = points}, {}, reward.front());
+  return Yes(says::RewardConstantYesFunctions{.reward = reward.front(), .points = points, .functions = functions}, {},
+             reward.front());
 }
 
 // Share of the logged steps on which no group of completions had two different rewards.
-double StepsWithoutVariance(const model::Run& run) {
+double StepsWithoutVariance(const RunView& run) {
   const std::vector<double> share = All(run, "zero_std_share");
   if (share.size() >= 5) {
     const auto full = std::count_if(share.begin(), share.end(), [](double value) { return value >= 0.999; });
@@ -73,94 +73,81 @@ double StepsWithoutVariance(const model::Run& run) {
   return static_cast<double>(none) / static_cast<double>(deviation.size());
 }
 
-Answer RewardIgnoresCompletion(const model::Run& run, const Incident&) {
+Answer RewardIgnoresCompletion(const RunView& run, const Incident&) {
   if (!IsReinforcement(run)) return Moot();
   const std::vector<double> reward = All(run, "reward");
   const double without = StepsWithoutVariance(run);
   if (reward.size() < 5 || std::isnan(without) || IsConstant(reward)) return Unknown();
-  if (without < 0.5)
-    return No(fmt::format("completions of one prompt get different rewards on {}% of the steps",
-                          FormatNumber(100 * (1 - without))));
+  if (without < 0.5) return No(says::RewardIgnoresCompletionNo{.share = 1 - without});
   if (without < 0.9) return Unknown();
-  return Yes(
-      fmt::format("the reward differs between prompts (from {} to {}) but on {}% of the steps never between "
-                  "completions of one prompt",
-                  FormatNumber(Quantile(reward, 0)), FormatNumber(Quantile(reward, 1)), FormatNumber(100 * without)));
+  return Yes(says::RewardIgnoresCompletionYes{
+      .lowest = Quantile(reward, 0), .highest = Quantile(reward, 1), .share = without});
 }
 
-Answer AnySuccess(const model::Run& run, const Incident&) {
+Answer AnySuccess(const RunView& run, const Incident&) {
   if (!IsReinforcement(run)) return Moot();
   const std::vector<double> reward = All(run, "reward");
   if (reward.size() < 5) return Unknown();
   const double best = Quantile(reward, 1.0);
   const double worst = Quantile(reward, 0.0);
-  if (best > worst + 1e-6)
-    return Yes(fmt::format("some completions are rewarded (mean up to {})", FormatNumber(best)), model::kNoStep, best);
-  if (best <= 0) return No("nothing was ever rewarded", model::kNoStep, best);
+  if (best > worst + 1e-6) return Yes(says::AnySuccessYes{.best = best}, {}, best);
+  if (best <= 0) return No(says::AnySuccessNo{}, {}, best);
   return Unknown();
 }
 
-Answer CompletionsVary(const model::Run& run, const Incident&) {
+Answer CompletionsVary(const RunView& run, const Incident&) {
   if (!IsReinforcement(run)) return Moot();
   const std::vector<double> entropy = All(run, "entropy");
   if (entropy.size() >= 5) {
     const double late = Median({entropy.end() - std::min<std::ptrdiff_t>(10, std::ssize(entropy)), entropy.end()});
-    if (late > 0.1)
-      return Yes(fmt::format("completions differ: entropy is {}", FormatNumber(late)), model::kNoStep, late);
-    if (late < 0.02)
-      return No(fmt::format("completions are all alike: entropy is {}", FormatNumber(late)), model::kNoStep, late);
+    if (late > 0.1) return Yes(says::CompletionsVaryYes{.entropy = late}, {}, late);
+    if (late < 0.02) return No(says::CompletionsVaryNo{.entropy = late}, {}, late);
   }
   const std::vector<double> shortest = All(run, "completion_length_min");
   const std::vector<double> longest = All(run, "completion_length_max");
   if (shortest.size() < 5 || longest.size() < 5) return Unknown();
   if (Median(longest) > 1.2 * Median(shortest))
-    return Yes(fmt::format("completions differ: {} to {} tokens long", FormatNumber(Median(shortest)),
-                           FormatNumber(Median(longest))));
+    return Yes(says::CompletionsVaryYesLength{.shortest = Median(shortest), .longest = Median(longest)});
   return Unknown();
 }
 
-Answer EntropyCollapsed(const model::Run& run, const Incident&) {
+Answer EntropyCollapsed(const RunView& run, const Incident&) {
   if (!IsReinforcement(run)) return Moot();
   const std::vector<double> entropy = All(run, "entropy");
   if (entropy.size() < 5) return Unknown();
   const auto few = std::min<std::ptrdiff_t>(10, std::max<std::ptrdiff_t>(3, std::ssize(entropy) / 10));
   const double start = Median({entropy.begin(), entropy.begin() + few});
   const double end = Median({entropy.end() - few, entropy.end()});
-  const std::string text = fmt::format("entropy went from {} to {}", FormatNumber(start), FormatNumber(end));
-  if (end < 0.05 && end < 0.3 * start) return Yes(text, model::kNoStep, end);
-  if (end > 0.1 && end > 0.3 * start) return No(text, model::kNoStep, end);
+  const says::EntropyCollapsedSeen seen{.start = start, .end = end};
+  if (end < 0.05 && end < 0.3 * start) return Yes(seen, {}, end);
+  if (end > 0.1 && end > 0.3 * start) return No(seen, {}, end);
   return Unknown();
 }
 
-Answer ZeroStdRising(const model::Run& run, const Incident&) {
+Answer ZeroStdRising(const RunView& run, const Incident&) {
   if (!IsReinforcement(run)) return Moot();
   const std::vector<double> share = All(run, "zero_std_share");
   if (share.size() < 12) return Unknown();
   // A policy can break within a few steps: the first ones are what it was.
   const double start = stats::Mean(std::span(share).first(5));
   const double end = stats::Mean(std::span(share).last(share.size() / 3));
-  const std::string text =
-      fmt::format("the share of groups without variance went from {} to {}", FormatNumber(start), FormatNumber(end));
-  if (end > start + 0.3) return Yes(text, model::kNoStep, end);
-  return end <= start + 0.1 ? No(text, model::kNoStep, end) : Unknown();
+  const says::ZeroStdRisingSeen seen{.start = start, .end = end};
+  if (end > start + 0.3) return Yes(seen, {}, end);
+  return end <= start + 0.1 ? No(seen, {}, end) : Unknown();
 }
 
-Answer TruncatedFromStart(const model::Run& run, const Incident&) {
+Answer TruncatedFromStart(const RunView& run, const Incident&) {
   if (!IsReinforcement(run)) return Moot();
   const std::vector<double> share = All(run, "truncated_share");
   if (share.size() < 5) return Unknown();
   // Before the policy has changed: what it does later may be its own doing.
   const double start = 0.5 * (share[0] + share[1]);
-  const std::string text =
-      fmt::format("{}% of the completions were cut off in the first steps", FormatNumber(100 * start));
-  if (start > 0.6) return Yes(text, model::kNoStep, start);
-  if (start < 0.3)
-    return No(fmt::format("only {}% of the completions were cut off at first", FormatNumber(100 * start)),
-              model::kNoStep, start);
+  if (start > 0.6) return Yes(says::TruncatedFromStartYes{.share = start}, {}, start);
+  if (start < 0.3) return No(says::TruncatedFromStartNo{.share = start}, {}, start);
   return Unknown();
 }
 
-Answer LengthAtLimit(const model::Run& run, const Incident&) {
+Answer LengthAtLimit(const RunView& run, const Incident&) {
   if (!IsReinforcement(run)) return Moot();
   const std::vector<double> length = All(run, "completion_length");
   if (length.size() < 5) return Unknown();
@@ -171,13 +158,12 @@ Answer LengthAtLimit(const model::Run& run, const Incident&) {
   }
   if (!limit || !(*limit > 0)) return Unknown();
   const double middle = Median(length);
-  const std::string text =
-      fmt::format("the mean length is {} of at most {} tokens", FormatNumber(middle), FormatNumber(*limit));
-  if (middle > 0.9 * *limit) return Yes(text, model::kNoStep, middle);
-  return middle < 0.6 * *limit ? No(text, model::kNoStep, middle) : Unknown();
+  const says::LengthAtLimitSeen seen{.mean = middle, .limit = *limit};
+  if (middle > 0.9 * *limit) return Yes(seen, {}, middle);
+  return middle < 0.6 * *limit ? No(seen, {}, middle) : Unknown();
 }
 
-Answer RewardRose(const model::Run& run, const Incident&) {
+Answer RewardRose(const RunView& run, const Incident&) {
   if (!IsReinforcement(run)) return Moot();
   const std::vector<double> reward = All(run, "reward");
   if (reward.size() < 12) return Unknown();
@@ -185,9 +171,9 @@ Answer RewardRose(const model::Run& run, const Incident&) {
   const double start = Median({reward.begin(), reward.begin() + quarter});
   const double end = Median({reward.end() - quarter, reward.end()});
   const double error = 1.25 * stats::NoiseSigma(reward) * std::sqrt(2.0 / static_cast<double>(quarter));
-  const std::string text = fmt::format("the mean reward went from {} to {}", FormatNumber(start), FormatNumber(end));
-  if (end > start + std::max(4 * error, 0.05 * std::abs(start) + 1e-6)) return Yes(text, model::kNoStep, end);
-  return No(text, model::kNoStep, end);
+  const says::RewardRoseSeen seen{.start = start, .end = end};
+  if (end > start + std::max(4 * error, 0.05 * std::abs(start) + 1e-6)) return Yes(seen, {}, end);
+  return No(seen, {}, end);
 }
 
 constexpr std::array kTests = {

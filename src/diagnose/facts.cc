@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/base.h"
+#include "catalogue/says.h"
 #include "diagnose/curve.h"
 
 namespace vigil::diagnose {
@@ -51,24 +52,27 @@ constexpr double kAdapterFactor = 10;
 
 enum class Adapter : std::uint8_t { kUnknown, kNone, kSome };
 
-Adapter AdapterOf(const model::Run& run) {
-  if (run.regime.name == "lora") return Adapter::kSome;
+Adapter AdapterOf(const RunView& run) {
+  if (run->regime.name == "lora") return Adapter::kSome;
   const model::Fact* fact = run.FindFact("adapter");
   if (fact == nullptr) return Adapter::kUnknown;
   const std::string word = ToLower(Trim(fact->value));
   return IsOneOf(word, kFalseWords) || word == "full" ? Adapter::kNone : Adapter::kSome;
 }
 
-LrBand BandOfRegime(const model::Run& run) {
+LrBand BandOfRegime(const RunView& run) {
   const Adapter adapter = AdapterOf(run);
   for (const MethodBand& band : kBands) {
-    if (band.regime != run.regime.name) continue;
-    LrBand usual{true, true, band.low, band.high, std::string(band.method)};
+    if (band.regime != run->regime.name) continue;
+    const std::string method(band.method);
+    LrBand usual{true, true, band.low, band.high, says::MethodPlain{.method = method}};
     // Pretraining has no adapter, and LoRA always has one.
     if (adapter == Adapter::kNone || band.regime == "pretrain" || band.regime == "lora") return usual;
     usual.high *= kAdapterFactor;
-    if (adapter == Adapter::kSome) usual.low *= kAdapterFactor;
-    usual.method += adapter == Adapter::kSome ? " with an adapter" : ", with or without an adapter";
+    usual.method = says::MethodEither{.method = method};
+    if (adapter == Adapter::kUnknown) return usual;
+    usual.low *= kAdapterFactor;
+    usual.method = says::MethodWithAdapter{.method = method};
     return usual;
   }
   return {};
@@ -81,7 +85,7 @@ constexpr double kHighestAny = 0.5;
 
 }  // namespace
 
-std::optional<bool> FactSwitch(const model::Run& run, std::string_view key) {
+std::optional<bool> FactSwitch(const RunView& run, std::string_view key) {
   const model::Fact* fact = FindSetting(run, key);
   if (fact == nullptr) return std::nullopt;
   const std::string word = ToLower(Trim(fact->value));
@@ -90,14 +94,14 @@ std::optional<bool> FactSwitch(const model::Run& run, std::string_view key) {
   return std::nullopt;
 }
 
-const model::Fact* FindSetting(const model::Run& run, std::string_view key) {
+const model::Fact* FindSetting(const RunView& run, std::string_view key) {
   if (const model::Fact* fact = run.FindFact(key)) return fact;
   const auto at =
-      std::find_if(run.facts.begin(), run.facts.end(), [&](const model::Fact& fact) { return fact.raw_key == key; });
-  return at == run.facts.end() ? nullptr : &*at;
+      std::find_if(run->facts.begin(), run->facts.end(), [&](const model::Fact& fact) { return fact.raw_key == key; });
+  return at == run->facts.end() ? nullptr : &*at;
 }
 
-Precision PrecisionOf(const model::Run& run) {
+Precision PrecisionOf(const RunView& run) {
   const auto bf16 = FactSwitch(run, "bf16");
   const auto fp16 = FactSwitch(run, "fp16");
   if (bf16.value_or(false)) return Precision::kBf16;
@@ -108,17 +112,17 @@ Precision PrecisionOf(const model::Run& run) {
   return bf16 && fp16 ? Precision::kFp32 : Precision::kUnknown;
 }
 
-bool IsHfLike(const model::Run& run) {
+bool IsHfLike(const RunView& run) {
   constexpr std::array<std::string_view, 5> kBuiltOnIt = {"hf-trainer", "trl", "axolotl", "llama-factory", "ms-swift"};
-  return IsOneOf(run.framework, kBuiltOnIt);
+  return IsOneOf(run->framework, kBuiltOnIt);
 }
 
-bool IsReinforcement(const model::Run& run) {
+bool IsReinforcement(const RunView& run) {
   if (run.InRegime("grpo") || run.InRegime("ppo") || run.InRegime("ebft")) return true;
   return Logged(run, "reward") || Logged(run, "reward_of");
 }
 
-bool UsesAdam(const model::Run& run) {
+bool UsesAdam(const RunView& run) {
   for (const std::string_view key : {"optim", "optimizer", "optimizer_type", "optimizer.name"}) {
     const model::Fact* fact = FindSetting(run, key);
     if (fact != nullptr) return HasWord(ToLower(fact->value), "adam");
@@ -126,12 +130,12 @@ bool UsesAdam(const model::Run& run) {
   return IsHfLike(run) || IsLanguageModel(run);
 }
 
-bool IsLanguageModel(const model::Run& run) {
+bool IsLanguageModel(const RunView& run) {
   if (run.FindFact("vocab_size") != nullptr || Logged(run, "tokens_per_s") || Logged(run, "num_tokens")) return true;
   return std::any_of(kBands.begin(), kBands.end(), [&](const MethodBand& band) { return run.InRegime(band.regime); });
 }
 
-double PeakLr(const model::Run& run) {
+double PeakLr(const RunView& run) {
   double peak = model::kNoValue;
   if (const model::Series* series = run.Find("lr")) {
     for (const double value : series->values) {
@@ -142,15 +146,19 @@ double PeakLr(const model::Run& run) {
   return run.FactNumber("lr").value_or(model::kNoValue);
 }
 
-LrBand UsualLr(const model::Run& run) {
-  if (run.regime.confidence >= model::kRegimeKnown) {
+LrBand UsualLr(const RunView& run) {
+  if (run->regime.confidence >= model::kRegimeKnown) {
     if (LrBand band = BandOfRegime(run); band.known) return band;
   }
-  if (UsesAdam(run)) return {true, false, kLowestAdam, kHighestAdam, "Adam"};
-  return {true, false, kLowestAdam, kHighestAny, "any optimizer"};
+  if (UsesAdam(run)) return {true, false, kLowestAdam, kHighestAdam, says::MethodPlain{.method = "Adam"}};
+  return {true, false, kLowestAdam, kHighestAny, says::MethodAny{}};
 }
 
-Clipping ClippingOf(const model::Run& run) {
+model::Statement UsualRange(const LrBand& band) {
+  return says::RateUsual{.low = band.low, .high = band.high, .method = band.method};
+}
+
+Clipping ClippingOf(const RunView& run) {
   if (const model::Fact* fact = run.FindFact("max_grad_norm")) {
     const std::string word = ToLower(Trim(fact->value));
     const auto limit = ParseNumber(word);
@@ -161,15 +169,15 @@ Clipping ClippingOf(const model::Run& run) {
   return {};
 }
 
-bool HasLogText(const model::Run& run) {
-  return std::any_of(run.sources.begin(), run.sources.end(),
+bool HasLogText(const RunView& run) {
+  return std::any_of(run->sources.begin(), run->sources.end(),
                      [](const model::Source& source) { return source.format == "log-text"; });
 }
 
-bool MayHideNonFinite(const model::Run& run) {
+bool MayHideNonFinite(const RunView& run) {
   const auto filter = FactSwitch(run, "nan_filter");
   if (filter) return *filter;
-  const bool hider = std::any_of(run.events.begin(), run.events.end(),
+  const bool hider = std::any_of(run->events.begin(), run->events.end(),
                                  [](const model::Event& event) { return event.kind == model::EventKind::kNanHider; });
   return hider || IsHfLike(run);
 }

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <array>
+#include <compare>
 #include <limits>
 #include <numeric>
 #include <tuple>
 
-#include "diagnose/curve.h"
+#include "base/base.h"
+#include "diagnose/places.h"
 
 namespace vigil::diagnose {
 namespace {
@@ -75,12 +77,15 @@ bool IsAny(std::string_view id, std::initializer_list<std::string_view> ids) {
 bool IsSpike(std::string_view id) { return IsAny(id, {"loss/spike", "grad/spike"}); }
 
 struct Grouping {
-  const model::Run& run;
+  const RunView& run;
   const std::vector<model::Finding>& findings;
-  double slack = 0;  // steps by which two findings may miss each other and still be one story
-  std::int64_t end = 0;
+  // By how much two findings may miss each other and still be one story, and where the logged run ends; by axis.
+  std::array<double, model::kAxisCount> slack = {};
+  std::array<model::Position, model::kAxisCount> end = {};
   std::vector<std::size_t> parent;
 
+  double SlackOf(model::Axis axis) const { return slack[static_cast<std::size_t>(axis)]; }
+  model::Position EndOf(model::Axis axis) const { return end[static_cast<std::size_t>(axis)]; }
   std::size_t Root(std::size_t index) {
     while (parent[index] != index) index = parent[index] = parent[parent[index]];
     return index;
@@ -88,27 +93,48 @@ struct Grouping {
   void Join(std::size_t a, std::size_t b) { parent[Root(a)] = Root(b); }
 };
 
+model::Position LastOf(const Grouping& grouping, const model::Finding& finding) {
+  return Later(grouping.run.axes(), finding.Last(), finding.First());
+}
+
 bool Touch(const Grouping& grouping, const model::Finding& a, const model::Finding& b) {
-  if (a.first_step == model::kNoStep || b.first_step == model::kNoStep) return true;
-  const double gap =
-      static_cast<double>(std::max(a.first_step, b.first_step) -
-                          std::min(std::max(a.last_step, a.first_step), std::max(b.last_step, b.first_step)));
-  return gap <= grouping.slack;
+  if (!a.First().known() || !b.First().known()) return true;
+  const model::AxisMap& axes = grouping.run.axes();
+  const model::Position begin = Later(axes, a.First(), b.First());
+  const model::Position end = Earlier(axes, LastOf(grouping, a), LastOf(grouping, b));
+  const auto gap = axes.Distance(end, begin);
+  // Places on axes that nothing relates say nothing against one story.
+  return !gap || gap->amount <= grouping.SlackOf(gap->axis);
 }
 
 // `first` is a change of the circumstances; what begins within the slack after it may be its effect.
 bool BeginsWith(const Grouping& grouping, const model::Finding& first, const model::Finding& effect) {
-  const double delay = static_cast<double>(effect.first_step - first.first_step);
-  return delay >= -grouping.slack && delay <= 2 * grouping.slack;
+  const auto delay = grouping.run.axes().Distance(first.First(), effect.First());
+  if (!delay) return !first.First().known() && !effect.First().known();
+  const double slack = grouping.SlackOf(delay->axis);
+  return delay->amount >= -slack && delay->amount <= 2 * slack;
 }
 
-bool SpeaksOfNonFinite(const model::Finding& finding) {
-  const std::string text = ToLower(finding.message);
+// Whether a text of the log speaks of a non-finite value. The text is the trainer's, not ours.
+bool SpeaksOfNonFinite(const model::Quote& quote) {
+  const std::string text = ToLower(quote.text);
   return text.find("nan") != std::string::npos || text.find("inf") != std::string::npos;
 }
 
+bool SpeaksOfNonFinite(const model::Finding& finding) {
+  if (finding.MeasureOr("mentions_non_finite", 0) > 0) return true;
+  return std::any_of(finding.says.arguments.begin(), finding.says.arguments.end(), [](const model::Argument& argument) {
+    const auto* quote = std::get_if<model::Quote>(&argument.value);
+    return quote != nullptr && SpeaksOfNonFinite(*quote);
+  });
+}
+
 bool LastsToTheEnd(const Grouping& grouping, const model::Finding& finding) {
-  return static_cast<double>(grouping.end - std::max(finding.last_step, finding.first_step)) <= grouping.slack;
+  const model::Position last = LastOf(grouping, finding);
+  const auto rest = grouping.run.axes().Distance(last, grouping.EndOf(last.axis()));
+  // Without a series on its axis nothing shows that the run went on.
+  if (!rest) return last.known() || !grouping.EndOf(last.axis()).known();
+  return rest->amount <= grouping.SlackOf(rest->axis);
 }
 
 // How a lost run ends: it is stopped by hand, by its time limit, or by code that met the NaN.
@@ -162,51 +188,64 @@ bool AreOneStory(const Grouping& grouping, const model::Finding& a, const model:
   return ta == tb ? SameThread(grouping, a, b, ta) : AcrossThreads(grouping, a, ta, b, tb);
 }
 
-// The first step of the lasting trouble in a group, past spikes that healed; kNoStep when there is nothing but those.
-std::int64_t CoreStep(const std::vector<std::uint32_t>& members, const std::vector<model::Finding>& findings) {
-  std::int64_t core = model::kNoStep;
+// Where the lasting trouble of a group begins, past spikes that healed; unknown when there is nothing but those.
+model::Position CoreOf(const std::vector<std::uint32_t>& members, const Grouping& grouping) {
+  model::Position core;
   for (const std::uint32_t index : members) {
-    const model::Finding& finding = findings[index];
-    if (IsCompanion(finding.id) || IsSpike(finding.id) || finding.first_step == model::kNoStep) continue;
-    if (core == model::kNoStep || finding.first_step < core) core = finding.first_step;
+    const model::Finding& finding = grouping.findings[index];
+    if (IsCompanion(finding.id) || IsSpike(finding.id) || !finding.First().known()) continue;
+    core = Earlier(grouping.run.axes(), core, finding.First());
   }
   return core;
 }
 
-// In what order a story is told.
-struct Telling {
-  const std::vector<model::Finding>& findings;
-  std::int64_t core;
-  double slack;
+// The order of the findings of one story.
+struct StoryOrder {
+  const Grouping& grouping;
+  model::Position core;
+  model::Axis axis;  // places are compared on this one
 
   // Spikes are one finding from the first to the last: those long before the trouble are its background.
   bool IsBackground(const model::Finding& finding) const {
     if (IsCompanion(finding.id)) return true;
-    return IsSpike(finding.id) && core != model::kNoStep && static_cast<double>(core - finding.first_step) > 4 * slack;
+    if (!IsSpike(finding.id)) return false;
+    const auto ahead = grouping.run.axes().Distance(finding.First(), core);
+    return ahead && ahead->amount > 4 * grouping.SlackOf(ahead->axis);
   }
   // The blow-up before what never learned, then the earlier, then the more basic; messages of the end last.
-  bool operator()(std::uint32_t a, std::uint32_t b) const { return Key(findings[a]) < Key(findings[b]); }
+  bool operator()(std::uint32_t a, std::uint32_t b) const {
+    return Key(grouping.findings[a]) < Key(grouping.findings[b]);
+  }
 
   std::tuple<bool, bool, bool, std::int64_t, int> Key(const model::Finding& finding) const {
     const Role role = RoleOf(finding.id);
     const bool passive = role.thread == Thread::kNoLearning && role.depth >= 4;
-    const bool message = finding.id.starts_with("log/");
-    const std::int64_t step =
-        finding.first_step == model::kNoStep ? std::numeric_limits<std::int64_t>::max() : finding.first_step;
-    return {IsBackground(finding), message, passive, step, role.depth};
+    // One axis for all gives an order that holds together; what has no place on it comes last.
+    const auto place = grouping.run.axes().To(axis, finding.First()).ValueOn(axis);
+    return {IsBackground(finding), IsMessage(finding), passive,
+            place.value_or(std::numeric_limits<std::int64_t>::max()), role.depth};
   }
 };
 
-void Complete(Incident& incident, const std::vector<model::Finding>& findings, double slack) {
-  const Telling telling{findings, CoreStep(incident.indices, findings), slack};
-  std::stable_sort(incident.indices.begin(), incident.indices.end(), telling);
+// The axis of the first member that has a place.
+model::Axis AxisOf(const std::vector<std::uint32_t>& members, const std::vector<model::Finding>& findings) {
+  for (const std::uint32_t index : members) {
+    if (findings[index].First().known()) return findings[index].axis;
+  }
+  return model::Axis::kStep;
+}
+
+void Complete(Incident& incident, const Grouping& grouping) {
+  const model::AxisMap& axes = grouping.run.axes();
+  const StoryOrder order{grouping, CoreOf(incident.indices, grouping), AxisOf(incident.indices, grouping.findings)};
+  std::stable_sort(incident.indices.begin(), incident.indices.end(), order);
   const bool alone = incident.indices.size() == 1;
   for (const std::uint32_t index : incident.indices) {
-    const model::Finding& finding = findings[index];
+    const model::Finding& finding = grouping.findings[index];
     incident.findings.push_back(&finding);
-    incident.last = std::max({incident.last, finding.last_step, finding.first_step});
-    if (finding.first_step == model::kNoStep || (telling.IsBackground(finding) && !alone)) continue;
-    if (incident.onset == model::kNoStep || finding.first_step < incident.onset) incident.onset = finding.first_step;
+    incident.last = Later(axes, incident.last, LastOf(grouping, finding));
+    if (!finding.First().known() || (order.IsBackground(finding) && !alone)) continue;
+    incident.onset = Earlier(axes, incident.onset, finding.First());
   }
 }
 
@@ -216,7 +255,7 @@ bool OnlySpikes(const std::vector<std::uint32_t>& members, const std::vector<mod
 
 using Members = std::vector<std::vector<std::uint32_t>>;
 
-// Spikes that healed, however far apart, are told once: that they keep coming is itself the news.
+// Spikes that healed, however far apart, are one incident: that they keep coming is itself the news.
 void GatherSpikes(Members& groups, const std::vector<model::Finding>& findings) {
   std::vector<std::uint32_t> spikes;
   std::erase_if(groups, [&](const std::vector<std::uint32_t>& members) {
@@ -227,17 +266,25 @@ void GatherSpikes(Members& groups, const std::vector<model::Finding>& findings) 
   if (!spikes.empty()) groups.push_back(std::move(spikes));
 }
 
+// How far into the run a finding begins, 0..1; above 1 when its place or the length of the run is not known.
+double ShareOfRun(const RunView& run, const model::Finding& finding) {
+  constexpr double kUnknownShare = 2;
+  const double length = finding.First().known() ? EndOf(run, finding.axis).length() : 0;
+  return length > 0 ? static_cast<double>(finding.first_step) / length : kUnknownShare;
+}
+
 // The incident that a companion may have led to: the first that begins early, when the schedule is what is odd.
 std::vector<std::uint32_t>* HostOf(Members& groups, const Grouping& grouping) {
   std::vector<std::uint32_t>* host = nullptr;
-  std::int64_t earliest = PlannedOrSeenSteps(grouping.run) / 10;
+  double earliest = 0.1;
   for (auto& members : groups) {
     for (const std::uint32_t index : members) {
       const model::Finding& finding = grouping.findings[index];
       const Thread thread = RoleOf(finding.id).thread;
       if (thread != Thread::kInstability && thread != Thread::kNoLearning) continue;
-      if (finding.first_step == model::kNoStep || finding.first_step > earliest) continue;
-      earliest = finding.first_step;
+      const double share = ShareOfRun(grouping.run, finding);
+      if (share > earliest) continue;
+      earliest = share;
       host = &members;
     }
   }
@@ -277,13 +324,6 @@ void PlaceCompanions(Members& groups, const Grouping& grouping) {
   }
 }
 
-// Findings that miss each other by a few logged points, or by a hundredth of the run, are still one story.
-double SlackOf(const model::Run& run, std::int64_t end) {
-  const model::Series* loss = run.Find("loss");
-  const double interval = loss == nullptr ? 1 : std::max(1.0, IntervalOf(*loss));
-  return std::max({5.0, 3 * interval, static_cast<double>(end) / 100});
-}
-
 }  // namespace
 
 const model::Finding* Incident::Find(std::string_view id) const {
@@ -311,11 +351,10 @@ bool Incident::HasBlowUp() const {
   });
 }
 
-std::int64_t Incident::FirstStepOf(std::initializer_list<std::string_view> ids) const {
-  std::int64_t first = model::kNoStep;
+model::Position Incident::FirstOf(const model::AxisMap& axes, std::initializer_list<std::string_view> ids) const {
+  model::Position first;
   for (const model::Finding* finding : findings) {
-    if (finding->first_step == model::kNoStep || !IsAny(finding->id, ids)) continue;
-    if (first == model::kNoStep || finding->first_step < first) first = finding->first_step;
+    if (finding->First().known() && IsAny(finding->id, ids)) first = Earlier(axes, first, finding->First());
   }
   return first;
 }
@@ -326,9 +365,15 @@ bool IsBlowUp(std::string_view id) {
 
 bool IsCompanion(std::string_view id) { return IsAny(id, {"lr/no-warmup", "lr/out-of-range", "grad/always-clipped"}); }
 
-std::vector<Incident> GroupIncidents(const model::Run& run, const std::vector<model::Finding>& findings) {
-  Grouping grouping{run, findings, 0, std::max<std::int64_t>(LastStep(run), 0), {}};
-  grouping.slack = SlackOf(run, grouping.end);
+bool IsMessage(const model::Finding& finding) { return finding.id.starts_with("log/"); }
+
+std::vector<Incident> GroupIncidents(const RunView& run, const std::vector<model::Finding>& findings) {
+  Grouping grouping{run, findings, {}, {}, {}};
+  for (std::size_t i = 0; i < model::kAxisCount; ++i) {
+    const auto axis = static_cast<model::Axis>(i);
+    grouping.slack[i] = SlackOn(run, axis).amount;
+    grouping.end[i] = LastSeen(run, axis);
+  }
   grouping.parent.resize(findings.size());
   std::iota(grouping.parent.begin(), grouping.parent.end(), std::size_t{0});
   Members groups = JoinStories(grouping);
@@ -338,7 +383,7 @@ std::vector<Incident> GroupIncidents(const model::Run& run, const std::vector<mo
   for (auto& members : groups) {
     Incident incident;
     incident.indices = std::move(members);
-    Complete(incident, findings, grouping.slack);
+    Complete(incident, grouping);
     incidents.push_back(std::move(incident));
   }
   return incidents;

@@ -17,7 +17,7 @@ struct ConfigClass {
 constexpr std::array kTrlClasses = {ConfigClass{"grpo", "GRPOConfig"}, ConfigClass{"sft", "SFTConfig"},
                                     ConfigClass{"lora", "SFTConfig"}, ConfigClass{"dpo", "DPOConfig"}};
 
-std::string_view TrlClass(const model::Run& run) {
+std::string_view TrlClass(const RunView& run) {
   for (const ConfigClass& config : kTrlClasses) {
     if (run.InRegime(config.regime)) return config.name;
   }
@@ -31,9 +31,9 @@ const catalogue::RemedySetting* SettingOf(const catalogue::RemedyRow& row, std::
 }
 
 // The setting in the words of the run's framework: its own, those of the trainer it is built on, or anybody's.
-void FillSetting(model::Remedy& remedy, const catalogue::RemedyRow& row, const model::Run& run) {
-  remedy.framework = run.framework;
-  if (const catalogue::RemedySetting* own = SettingOf(row, run.framework)) {
+void FillSetting(model::Remedy& remedy, const catalogue::RemedyRow& row, const RunView& run) {
+  remedy.framework = run->framework;
+  if (const catalogue::RemedySetting* own = SettingOf(row, run->framework)) {
     remedy.setting = own->setting;
     remedy.file = own->file;
     return;
@@ -41,9 +41,9 @@ void FillSetting(model::Remedy& remedy, const catalogue::RemedyRow& row, const m
   const catalogue::RemedySetting* base = IsHfLike(run) ? SettingOf(row, "hf-trainer") : nullptr;
   if (base != nullptr) {
     remedy.setting = base->setting;
-    remedy.file = run.framework == "trl"          ? TrlClass(run)
-                  : run.framework == "hf-trainer" ? base->file
-                                                  : std::string_view("config");
+    remedy.file = run->framework == "trl"          ? TrlClass(run)
+                  : run->framework == "hf-trainer" ? base->file
+                                                   : std::string_view("config");
     return;
   }
   if (const catalogue::RemedySetting* any = SettingOf(row, "*")) {
@@ -53,10 +53,9 @@ void FillSetting(model::Remedy& remedy, const catalogue::RemedyRow& row, const m
   }
 }
 
-std::optional<model::Remedy> Apply(const catalogue::RemedyRow& row, const model::Run& run, const Incident& incident) {
+std::optional<model::Remedy> Apply(const catalogue::RemedyRow& row, const RunView& run, const Incident& incident) {
   model::Remedy remedy;
   remedy.id = row.id;
-  remedy.text = row.text;
   FillSetting(remedy, row, run);
   if (row.proposal.empty()) return remedy;
   const Propose propose = FindProposal(row.proposal);
@@ -83,15 +82,13 @@ std::vector<model::Remedy> FixesOfMessages(const Incident& incident) {
       if (known) continue;
       model::Remedy& fix = fixes.emplace_back();
       fix.id = row->id;
-      fix.text = row->fix;
       fix.framework = "*";
     }
   }
   return fixes;
 }
 
-std::vector<model::Remedy> RemediesFor(const catalogue::CauseRow& cause, const model::Run& run,
-                                       const Incident& incident) {
+std::vector<model::Remedy> RemediesFor(const catalogue::CauseRow& cause, const RunView& run, const Incident& incident) {
   std::vector<model::Remedy> remedies;
   for (const std::string_view id : cause.remedies) {
     const catalogue::RemedyRow* row = catalogue::FindRemedy(id);

@@ -9,7 +9,7 @@
 
 #include "catalogue/catalogue.h"
 #include "diagnose/incident.h"
-#include "model/model.h"
+#include "model/finding.h"
 
 namespace vigil::diagnose {
 
@@ -19,7 +19,7 @@ struct Proposal {
 };
 
 // Computes a value from the run. nullopt when the remedy does not apply: the setting is already there.
-using Propose = std::optional<Proposal> (*)(const model::Run& run, const Incident& incident);
+using Propose = std::optional<Proposal> (*)(const RunView& run, const Incident& incident);
 
 struct NamedProposal {
   std::string_view name;
@@ -28,15 +28,14 @@ struct NamedProposal {
 std::span<const NamedProposal> Proposals();
 Propose FindProposal(std::string_view name);
 
-// The remedies of a cause that apply to the run, in the row's order.
-std::vector<model::Remedy> RemediesFor(const catalogue::CauseRow& cause, const model::Run& run,
-                                       const Incident& incident);
+// The remedies of a cause that apply to the run, in the row's order. Their words are those of the row with their id.
+std::vector<model::Remedy> RemediesFor(const catalogue::CauseRow& cause, const RunView& run, const Incident& incident);
 
 // What the rows of the incident's own error messages say to do, those that could be its root first. At most two.
 std::vector<model::Remedy> FixesOfMessages(const Incident& incident);
 
-// Where to go on from: the last checkpoint before the trouble where one is known, else the step to stay before. Empty
+// Where to go on from: the last checkpoint before the trouble where one is known, else the place to stay before. Empty
 // when a restart from a checkpoint is no part of the answer.
-std::string RestartPoint(const model::Run& run, const Incident& incident);
+model::Statement RestartPoint(const RunView& run, const Incident& incident);
 
 }  // namespace vigil::diagnose

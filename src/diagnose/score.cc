@@ -5,6 +5,8 @@
 #include <map>
 #include <set>
 
+#include "diagnose/curve.h"
+
 namespace vigil::diagnose {
 namespace {
 
@@ -57,7 +59,7 @@ bool CouldExplain(const catalogue::CauseRow& cause, const Incident& incident) {
 }
 
 // Whether a message that names the cause is the finding, or stands for it.
-bool IsSaidBy(std::string_view cause, std::string_view id, const Incident& incident) {
+bool IsNamedBy(std::string_view cause, std::string_view id, const Incident& incident) {
   return std::any_of(incident.findings.begin(), incident.findings.end(), [&](const model::Finding* finding) {
     const catalogue::SignatureRow* row = catalogue::FindSignature(finding->id);
     return row != nullptr && row->cause == cause && (row->id == id || row->finding == id);
@@ -71,7 +73,7 @@ double UnexplainedPenalty(const catalogue::CauseRow& cause, const Incident& inci
     // How a lost run was ended is no question to its cause.
     const bool tail = finding->id.starts_with("log/") && !incident.root().id.starts_with("log/");
     if (tail || IsCompanion(finding->id) || !seen.insert(finding->id).second) continue;
-    if (Names(cause.explains, finding->id) || IsSaidBy(cause.id, finding->id, incident)) continue;
+    if (Names(cause.explains, finding->id) || IsNamedBy(cause.id, finding->id, incident)) continue;
     if (finding == &incident.root()) {
       others += kRootUnexplained;
     } else {
@@ -83,8 +85,7 @@ double UnexplainedPenalty(const catalogue::CauseRow& cause, const Incident& inci
 
 using Answers = std::map<std::string_view, Answer, std::less<>>;
 
-const Answer& Ask(const catalogue::EvidenceRow& row, const model::Run& run, const Incident& incident,
-                  Answers& answers) {
+const Answer& Ask(const catalogue::EvidenceRow& row, const RunView& run, const Incident& incident, Answers& answers) {
   const auto at = answers.find(row.id);
   if (at != answers.end()) return at->second;
   const EvidenceTest test = FindTest(row.test);
@@ -92,21 +93,21 @@ const Answer& Ask(const catalogue::EvidenceRow& row, const model::Run& run, cons
 }
 
 // What was logged at every step cannot be asked for again: the question has no answer in this run.
-bool IsTold(catalogue::Words from, const model::Run& run) {
+bool IsLogged(catalogue::Words from, const RunView& run) {
   constexpr double kEveryStep = 1.5;
   return !from.empty() && std::all_of(from.begin(), from.end(), [&](std::string_view id) {
     const model::Series* series = run.Find(id);
-    return series == nullptr ? run.FindFact(id) != nullptr : series->LoggingInterval() < kEveryStep;
+    return series == nullptr ? run.FindFact(id) != nullptr : IsLoggedEvery(Course(run, series).View(), kEveryStep);
   });
 }
 
-void Weigh(Candidate& candidate, const model::Run& run, const Incident& incident, Answers& answers) {
+void Weigh(Candidate& candidate, const RunView& run, const Incident& incident, Answers& answers) {
   for (const catalogue::EvidenceWeight& weight : candidate.cause->evidence) {
     const catalogue::EvidenceRow* row = catalogue::FindEvidence(weight.evidence);
     if (row == nullptr) continue;
     const Answer& answer = Ask(*row, run, incident, answers);
     if (answer.verdict == Verdict::kMoot) continue;
-    if (answer.verdict == Verdict::kUnknown && IsTold(row->from, run)) continue;
+    if (answer.verdict == Verdict::kUnknown && IsLogged(row->from, run)) continue;
     if (answer.verdict == Verdict::kUnknown) {
       candidate.unanswered.push_back(row);
       candidate.unanswered_weights.push_back(weight);
@@ -120,7 +121,7 @@ void WeighMessage(Candidate& candidate, const Incident& incident) {
   double weight = 0;
   const model::Finding* finding = MessageNaming(incident, candidate.cause->id, weight);
   if (finding == nullptr) return;
-  Weighed said{nullptr, Yes(finding->message, finding->first_step), weight};
+  Weighed said{nullptr, AsFound(*finding), weight};
   if (!finding->evidence.empty()) {
     said.answer.evidence.path = finding->evidence.front().path;
     said.answer.evidence.line = finding->evidence.front().line;
@@ -169,7 +170,7 @@ double Apart(double first, double second) { return std::abs(first - second) * (s
 
 }  // namespace
 
-std::vector<Candidate> ScoreCauses(const model::Run& run, const Incident& incident) {
+std::vector<Candidate> ScoreCauses(const RunView& run, const Incident& incident) {
   std::vector<Candidate> candidates;
   Answers answers;
   for (const catalogue::CauseRow& cause : catalogue::Causes()) {

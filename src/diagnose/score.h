@@ -1,7 +1,6 @@
 // Scoring: how well each cause explains an incident, from its prior and the answers to its evidence tests.
 #pragma once
 
-#include <string>
 #include <vector>
 
 #include "catalogue/catalogue.h"
@@ -28,7 +27,7 @@ struct Candidate {
 };
 
 // The causes that could explain the incident, best first; ties by the order of the rows.
-std::vector<Candidate> ScoreCauses(const model::Run& run, const Incident& incident);
+std::vector<Candidate> ScoreCauses(const RunView& run, const Incident& incident);
 
 // The question without an answer that would move the two apart most; null when every such question is answered.
 const catalogue::EvidenceRow* Separator(const Candidate& first, const Candidate& second);
