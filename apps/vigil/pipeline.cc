@@ -8,7 +8,6 @@
 #include "diagnose/diagnose.h"
 #include "journal/journal.h"
 #include "platform/platform.h"
-#include "report/report.h"
 
 namespace vigil::app {
 namespace {
@@ -29,7 +28,6 @@ model::RunReport DiagnoseRun(model::Run run, const catalogue::Settings& settings
   report.diagnoses = diagnose::Diagnose(run, report.findings, settings);
   report.coverage = diagnose::Cover(run);
   report.run = std::move(run);
-  report::SayWhatIsCounted(report);
   return report;
 }
 
