@@ -9,6 +9,7 @@
 #include "pipeline/pipeline.h"
 #include "platform/files.h"
 #include "report/report.h"
+#include "platform/platform.h"
 
 namespace vigil::pipeline {
 namespace {
@@ -29,7 +30,6 @@ model::RunReport DiagnoseRun(model::Run run, const catalogue::Settings& settings
   report.diagnoses = diagnose::Diagnose(run, report.findings, settings);
   report.coverage = diagnose::Cover(run);
   report.run = std::move(run);
-  report::SayWhatIsCounted(report);
   return report;
 }
 

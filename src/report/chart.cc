@@ -10,14 +10,19 @@
 #include "base/base.h"
 #include "catalogue/catalogue.h"
 #include "report/plot.h"
+#include "report/sentence.h"
+#include "report/span.h"
+#include "report/texts.h"
 #include "report/thin.h"
+#include "report/verdict.h"
+#include "report/words.h"
 
 namespace vigil::report {
 namespace {
 
 using Out = std::back_insert_iterator<std::string>;
 
-// Signals that share a plot stand side by side; the order is that on the page.
+// Metrics that share a plot stand side by side; the order is that on the page.
 struct ChartChoice {
   std::string_view first;
   std::string_view second;
@@ -40,8 +45,8 @@ constexpr std::size_t kFewPoints = 60;  // up to here each point gets a dot
 constexpr double kInset = 8;            // room between curve and frame
 constexpr double kFlagSize = 15;
 
-double X(const StepSpan& axis, std::int64_t step) {
-  return kFrame.left + std::clamp(StepShare(axis, step), 0.0, 1.0) * (kFrame.right - kFrame.left);
+double X(const Span& axis, std::int64_t step) {
+  return kFrame.left + std::clamp(ShareOf(axis, step), 0.0, 1.0) * (kFrame.right - kFrame.left);
 }
 
 double Y(const Scale& scale, double value) {
@@ -58,6 +63,8 @@ std::string TitleOf(std::string_view signal) {
 void AddCurve(const model::Run& run, std::string_view signal, std::size_t most_points, Chart& chart) {
   const model::Series* series = signal.empty() ? nullptr : run.Find(signal);
   if (series == nullptr || series->size() < 2) return;
+  if (chart.curves.empty()) chart.axis = series->axis;
+  if (series->axis != chart.axis) return;
   chart.title += (chart.curves.empty() ? "" : " and ") + TitleOf(signal);
   chart.curves.push_back({series, Thin(*series, most_points)});
 }
@@ -111,7 +118,7 @@ std::vector<double> DecadeTicks(double low, double high) {
   return ticks;
 }
 
-void DrawGrid(Out out, const Scale& scale, const StepSpan& axis) {
+void DrawGrid(Out out, const Scale& scale, const Span& axis) {
   const std::vector<double> levels = !scale.any          ? std::vector<double>()
                                      : scale.logarithmic ? DecadeTicks(scale.low, scale.high)
                                                          : LinearTicks(scale.low, scale.high, 5);
@@ -156,7 +163,7 @@ void DrawDot(Out out, double x, double y) {
   fmt::format_to(out, R"(<circle class="dot" cx="{:.1f}" cy="{:.1f}" r="2.2"/>)", x, y);
 }
 
-void DrawLine(Out out, const Curve& curve, const Scale& scale, const StepSpan& axis) {
+void DrawLine(Out out, const Curve& curve, const Scale& scale, const Span& axis) {
   const model::Series& series = *curve.series;
   std::string path;
   std::string dots;
@@ -181,7 +188,7 @@ void DrawLine(Out out, const Curve& curve, const Scale& scale, const StepSpan& a
   fmt::format_to(out, "{}", dots);
 }
 
-void DrawBadStretch(Out out, const StepSpan& axis, std::int64_t from, std::int64_t to, double value) {
+void DrawBadStretch(Out out, const Span& axis, std::int64_t from, std::int64_t to, double value) {
   const double left = X(axis, from);
   const double width = std::max(X(axis, to) - left, 3.0);
   fmt::format_to(out, R"(<rect class="bad" x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{:.1f}"/>)", left, kFrame.top,
@@ -194,7 +201,7 @@ void DrawBadStretch(Out out, const StepSpan& axis, std::int64_t from, std::int64
 }
 
 // Non-finite points in a row become one stretch.
-void DrawBad(Out out, const Curve& curve, const StepSpan& axis) {
+void DrawBad(Out out, const Curve& curve, const Span& axis) {
   const model::Series& series = *curve.series;
   Walk walk(series);
   for (std::size_t i = 0; i < curve.kept.size();) {
@@ -226,18 +233,20 @@ void DrawFlag(Out out, double x, std::size_t level, std::size_t number) {
 }
 
 // Every finding above a note stands in every plot; its band only in the plot of its own signal.
-void DrawFindings(Out out, const Chart& chart, const model::RunReport& run, const StepSpan& axis) {
+void DrawFindings(Out out, const Chart& chart, const model::RunReport& run, const Span& axis) {
   constexpr std::size_t kMostFlags = 12;
   std::vector<double> taken;
   for (std::size_t i = 0; i < run.findings.size() && taken.size() < kMostFlags; ++i) {
     const model::Finding& finding = run.findings[i];
-    if (finding.first_step == model::kNoStep || finding.severity == model::Severity::kInfo) continue;
-    const double x = X(axis, finding.first_step);
+    const auto first = CountOn(run.run, axis.axis, finding.First());
+    const auto last = CountOn(run.run, axis.axis, finding.Last());
+    if (!first || finding.severity == model::Severity::kInfo) continue;
+    const double x = X(axis, *first);
     fmt::format_to(out, R"(<g class="tone-{}"><title>{}. {}</title>)", model::Name(finding.severity), i + 1,
-                   EscapeHtml(finding.message));
-    if (Concerns(finding, chart) && finding.last_step > finding.first_step)
+                   EscapeHtml(MessageText(finding)));
+    if (Concerns(finding, chart) && last && *last > *first)
       fmt::format_to(out, R"(<rect class="band" x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{:.1f}"/>)", x, kFrame.top,
-                     X(axis, finding.last_step) - x, kFrame.bottom - kFrame.top);
+                     X(axis, *last) - x, kFrame.bottom - kFrame.top);
     fmt::format_to(out, R"(<line class="mark" x1="{0:.1f}" x2="{0:.1f}" y1="{1:.1f}" y2="{2:.1f}"/>)", x, kFrame.top,
                    kFrame.bottom);
     const auto level =
@@ -278,14 +287,19 @@ std::string EscapeHtml(std::string_view text) {
 
 std::vector<Chart> ChartsOf(const model::RunReport& run, std::size_t most_points) {
   std::vector<Chart> charts;
-  const auto add = [&](std::string_view first, std::string_view second) {
+  const auto add_chart = [&](std::string_view first, std::string_view second) {
     if (charts.size() == kMostCharts || IsDrawn(charts, first)) return;
     Chart chart;
     AddCurve(run.run, first, most_points, chart);
     AddCurve(run.run, second, most_points, chart);
     if (!chart.curves.empty()) charts.push_back(std::move(chart));
   };
-  for (const model::Series* series : TellingSeries(run, kMostCharts)) {
+  // The second metric has a chart of its own where it is counted on another axis.
+  const auto add = [&](std::string_view first, std::string_view second) {
+    add_chart(first, second);
+    if (!second.empty()) add_chart(second, {});
+  };
+  for (const model::Series* series : KeySeries(run, kMostCharts)) {
     const ChartChoice choice = ChoiceOf(series->signal);
     add(choice.first, choice.second);
   }
@@ -294,15 +308,17 @@ std::vector<Chart> ChartsOf(const model::RunReport& run, std::size_t most_points
   return charts;
 }
 
-std::string DrawSvg(const Chart& chart, const model::RunReport& run, const StepSpan& axis) {
+std::string DrawSvg(const Chart& chart, const model::RunReport& run) {
+  const Span axis = SpanOn(run.run, chart.axis);
   std::vector<const model::Series*> series;
   series.reserve(chart.curves.size());
   for (const Curve& curve : chart.curves) series.push_back(curve.series);
   const Scale scale = ScaleOf(series);
   std::string svg;
   const Out out = std::back_inserter(svg);
-  fmt::format_to(out, R"(<svg class="plot" viewBox="0 0 {} {}" role="img" tabindex="0" aria-label="{} over steps{}">)",
-                 kFrame.width, kFrame.height, EscapeHtml(chart.title), scale.logarithmic ? ", logarithmic" : "");
+  fmt::format_to(out, R"(<svg class="plot" viewBox="0 0 {} {}" role="img" tabindex="0" aria-label="{} over {}s{}">)",
+                 kFrame.width, kFrame.height, EscapeHtml(chart.title), AxisWord(chart.axis),
+                 scale.logarithmic ? ", logarithmic" : "");
   DrawGrid(out, scale, axis);
   for (std::size_t i = 0; i < chart.curves.size(); ++i) {
     fmt::format_to(out, R"(<g class="curve{}">)", i);

@@ -4,8 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "model/model.h"
-#include "report/words.h"
+#include "model/report.h"
 
 namespace vigil::report {
 
@@ -25,17 +24,19 @@ struct Curve {
   std::vector<std::size_t> kept;  // indices into the series: what is drawn, and what the script can show
 };
 
+// Curves of one chart are counted on one axis.
 struct Chart {
   std::string title;
+  model::Axis axis = model::Axis::kStep;
   std::vector<Curve> curves;  // one or two
 };
 
-// What is worth drawing of a run: the signals that tell of training first, then those that findings name. Each curve
+// What is worth drawing of a run: the metrics that people look at first, then those that findings name. Each curve
 // has about `most_points` points at most.
 std::vector<Chart> ChartsOf(const model::RunReport& run, std::size_t most_points);
 
 // The plot as an <svg> element: curves, non-finite stretches, findings as numbered flags and bands.
-std::string DrawSvg(const Chart& chart, const model::RunReport& run, const StepSpan& axis);
+std::string DrawSvg(const Chart& chart, const model::RunReport& run);
 
 // `text` from anywhere, for the inside of an element or a quoted attribute.
 std::string EscapeHtml(std::string_view text);

@@ -6,7 +6,7 @@
 #include <iterator>
 
 #include "base/base.h"
-#include "model/model.h"
+#include "model/run.h"
 
 namespace vigil::report {
 

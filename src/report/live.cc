@@ -10,9 +10,15 @@
 
 #include "base/base.h"
 #include "report/json.h"
+#include "report/json_statement.h"
 #include "report/plot.h"
 #include "report/report.h"
 #include "report/screen.h"
+#include "report/sentence.h"
+#include "report/span.h"
+#include "report/texts.h"
+#include "report/transition.h"
+#include "report/verdict.h"
 #include "report/words.h"
 
 namespace vigil::report {
@@ -25,7 +31,7 @@ constexpr std::size_t kValueWidth = 11;
 constexpr std::size_t kWidestSpark = 60;
 
 // What people look at while a run goes, in this order; a run shows those that it logs.
-constexpr std::array<std::string_view, 9> kSignals = {"loss",    "reward",       "eval_loss",   "grad_norm",   "lr",
+constexpr std::array<std::string_view, 9> kMetrics = {"loss",    "reward",       "eval_loss",   "grad_norm",   "lr",
                                                       "entropy", "tokens_per_s", "step_time_s", "mem_reserved"};
 
 // The mean of the finite values of a stretch; NaN when a value of it is not finite, so that it is seen.
@@ -60,13 +66,21 @@ std::string Spark(const Screen& screen, const model::Series& series, std::size_t
   return text;
 }
 
-std::string Position(const model::Run& run) {
-  const StepSpan span = SpanOf(run);
-  if (span.last == model::kNoStep) return "no steps yet";
-  if (run.planned_steps <= 0) return fmt::format("step {}", FormatCount(static_cast<std::uint64_t>(span.last)));
-  const double share = static_cast<double>(span.last) / static_cast<double>(run.planned_steps);
-  return fmt::format("step {} of {} ({})", FormatCount(static_cast<std::uint64_t>(span.last)),
-                     FormatCount(static_cast<std::uint64_t>(run.planned_steps)), Percent(share));
+std::string CountText(model::Position position) {
+  // Readers keep steps at 0 and above.
+  return FormatCount(static_cast<std::uint64_t>(std::max<std::int64_t>(position.value(), 0)));
+}
+
+// "step 1,200 of 4,000 (30%)", "epoch 3": the plan is one of steps, and named where the run's axis leads to them.
+std::string WhereText(const model::Run& run) {
+  const model::Position last = SpanOf(run).Last();
+  if (!last.known()) return "no metrics so far";
+  const std::string where = fmt::format("{} {}", AxisWord(last.axis()), CountText(last));
+  const model::Position reached = run.axes.To(model::Axis::kStep, last);
+  if (!run.Planned().known() || !reached.known()) return where;
+  const double share = static_cast<double>(reached.value()) / static_cast<double>(run.planned_steps);
+  const std::string step = last.axis() == model::Axis::kStep ? std::string() : ", step " + CountText(reached);
+  return fmt::format("{}{} of {} ({})", where, step, CountText(run.Planned()), Percent(share));
 }
 
 Ink InkOf(model::Severity severity) {
@@ -75,14 +89,14 @@ Ink InkOf(model::Severity severity) {
                                                  : Ink::kCyan;
 }
 
-void DrawSignals(Screen& screen, const model::Run& run) {
+void DrawMetrics(Screen& screen, const model::Run& run) {
   const std::size_t lead = 2 + kNameWidth + kValueWidth + 1;
   const std::size_t columns = screen.width() > lead + 8 ? std::min(screen.width() - lead, kWidestSpark) : 8;
-  for (const std::string_view signal : kSignals) {
-    const model::Series* series = run.Find(signal);
+  for (const std::string_view metric : kMetrics) {
+    const model::Series* series = run.Find(metric);
     if (series == nullptr || series->empty()) continue;
     const std::string value = PadLeft(FormatNumber(series->values.back()), kValueWidth);
-    screen.Raw("  " + PadRight(signal, kNameWidth) + value + " " + Spark(screen, *series, columns));
+    screen.Raw("  " + PadRight(metric, kNameWidth) + value + " " + Spark(screen, *series, columns));
   }
 }
 
@@ -91,7 +105,7 @@ void DrawAlarms(Screen& screen, const model::RunReport& run) {
   for (const model::Finding& finding : run.findings) {
     if (finding.severity < model::Severity::kWarning) continue;
     if (++shown > kMostAlarms) continue;
-    screen.Item(2, PadRight(model::Name(finding.severity), 8), fmt::format("{}: {}", finding.id, finding.message),
+    screen.Item(2, PadRight(model::Name(finding.severity), 8), fmt::format("{}: {}", finding.id, HeadlineText(finding)),
                 InkOf(finding.severity));
   }
   if (shown > kMostAlarms) screen.Item(2, "", fmt::format("and {} more", shown - kMostAlarms));
@@ -100,7 +114,7 @@ void DrawAlarms(Screen& screen, const model::RunReport& run) {
 // ---- ranks
 
 struct RankState {
-  std::int64_t last_step = model::kNoStep;
+  std::int64_t last_step = model::kNoStep;  // on the main axis of the run
   double last_time = model::kNoValue;
   bool ended = false;
 };
@@ -108,8 +122,9 @@ struct RankState {
 // Series without a label are those of the first rank, or what all ranks have in common.
 std::map<std::int64_t, RankState> StatesOfRanks(const model::Run& run) {
   std::map<std::int64_t, RankState> states;
+  const model::Axis axis = MainAxis(run);
   for (const model::Series& series : run.series) {
-    if (series.empty()) continue;
+    if (series.empty() || series.axis != axis) continue;
     const std::string_view label = model::FindLabel(series.labels, "rank");
     const auto rank = label.empty() ? std::optional<std::int64_t>(0) : ParseInteger(label);
     if (!rank) continue;
@@ -149,7 +164,8 @@ void DrawRanks(Screen& screen, const model::Run& run, double now_unix_s) {
   std::vector<std::string> odd;
   for (const auto& [rank, state] : states) {
     const std::string what = Oddity(state, furthest, now_unix_s);
-    if (!what.empty()) odd.push_back(fmt::format("rank {} at step {}: {}", rank, state.last_step, what));
+    if (!what.empty())
+      odd.push_back(fmt::format("rank {} at {} {}: {}", rank, AxisWord(MainAxis(run)), state.last_step, what));
   }
   const std::size_t others = odd.size() > kMostNamed ? odd.size() - kMostNamed : 0;
   std::string text = fmt::format("{} of {} in step", states.size() - odd.size(), states.size());
@@ -170,9 +186,9 @@ std::string RenderLive(const model::Report& report, const TextOptions& options, 
     const model::RunReport& run = report.runs[order[i]];
     if (i != 0) screen.Blank();
     const std::string name = screen.CutMiddle(screen.Clean(run.run.name), screen.width() / 2);
-    screen.Raw(screen.Paint(name, Ink::kBold) + "  " + Position(run.run));
+    screen.Raw(screen.Paint(name, Ink::kBold) + "  " + WhereText(run.run));
     DrawRanks(screen, run.run, now_unix_s);
-    DrawSignals(screen, run.run);
+    DrawMetrics(screen, run.run);
     DrawAlarms(screen, run);
   }
   if (order.size() > kMostRuns) {
@@ -187,7 +203,8 @@ std::string AlarmText(const Alarm& alarm, const TextOptions& options) {
   const std::string lead =
       fmt::format("{} {} ", ClockOf(alarm.time), alarm.cleared ? "cleared" : model::Name(alarm.severity));
   const std::string where = alarm.run.empty() ? std::string() : fmt::format(" [{}]", OneLine(alarm.run));
-  screen.Item(0, lead, fmt::format("{}: {}{}", alarm.id, OneLine(alarm.message), where),
+  const std::string text = OneLine(transition::Either(alarm.says, alarm.message));
+  screen.Item(0, lead, fmt::format("{}: {}{}", alarm.id, text, where),
               alarm.cleared ? Ink::kGreen : InkOf(alarm.severity));
   return screen.Take();
 }
@@ -206,8 +223,12 @@ std::string AlarmJson(const Alarm& alarm) {
   write("id", alarm.id);
   write("severity", model::Name(alarm.severity));
   json.Key("first_step");
-  json.StepOrNull(alarm.first_step);
-  write("message", alarm.message);
+  alarm.first.known() ? json.Integer(alarm.first.value()) : json.Null();
+  json.Key("axis");
+  alarm.first.known() ? json.Text(model::Name(alarm.first.axis())) : json.Null();
+  write("message", transition::Either(alarm.says, alarm.message));
+  json.Key("says");
+  WriteStatement(json, alarm.says);
   json.Close();
   return json.Take() + "\n";
 }

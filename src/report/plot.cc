@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "base/base.h"
+#include "report/sentence.h"
 
 namespace vigil::report {
 namespace {
@@ -97,7 +98,7 @@ class Pen {
   std::size_t y_ = 0;
 };
 
-void Sketch(const model::Series& series, const StepSpan& axis, const Scale& scale, std::size_t dots_across,
+void Sketch(const model::Series& series, const Span& axis, const Scale& scale, std::size_t dots_across,
             Picture& picture) {
   Pen pen(picture, dots_across);
   std::size_t next_segment = 0;
@@ -106,7 +107,7 @@ void Sketch(const model::Series& series, const StepSpan& axis, const Scale& scal
       pen.Lift();
       ++next_segment;
     }
-    const std::size_t x = Cell(StepShare(axis, series.steps[i]), picture.dots.columns());
+    const std::size_t x = Cell(ShareOf(axis, series.steps[i]), picture.dots.columns());
     if (std::isfinite(series.values[i])) {
       pen.Finite(x, Cell(scale.Height(series.values[i]), picture.dots.rows()));
     } else {
@@ -163,14 +164,14 @@ void DrawRow(Screen& screen, const Picture& picture, const std::string& label, s
   screen.Raw(std::string(kIndent, ' ') + screen.Paint(label + " " + std::string(edge), Ink::kDim) + cells);
 }
 
-// First and last step under the ends of the axis.
-void DrawAxis(Screen& screen, const StepSpan& axis, std::size_t margin, std::size_t columns) {
+// First and last position under the ends of the axis.
+void DrawAxis(Screen& screen, const Span& axis, std::size_t margin, std::size_t columns) {
   std::string line(screen.Glyph("└", "+"));
   for (std::size_t i = 0; i < columns; ++i) line += screen.Glyph("─", "-");
   screen.Raw(std::string(margin - 1, ' ') + screen.Paint(line, Ink::kDim));
   const std::string first = fmt::format("{}", axis.first);
   const std::string last = axis.last == axis.first ? std::string() : fmt::format("{}", axis.last);
-  std::string labels = "step " + first;
+  std::string labels = fmt::format("{} {}", AxisWord(axis.axis), first);
   if (!last.empty() && labels.size() + 1 + last.size() <= columns) labels += PadLeft(last, columns - labels.size());
   screen.Raw(std::string(margin, ' ') + screen.Paint(labels, Ink::kDim));
 }
@@ -185,8 +186,8 @@ struct MarkGroup {
 std::vector<MarkGroup> GroupMarks(const PlotRequest& request, std::size_t columns) {
   std::vector<std::pair<std::size_t, const PlotMark*>> placed;
   for (const PlotMark& mark : request.marks) {
-    if (mark.step >= request.axis.first && mark.step <= request.axis.last)
-      placed.emplace_back(Cell(StepShare(request.axis, mark.step), columns), &mark);
+    if (mark.count >= request.axis.first && mark.count <= request.axis.last)
+      placed.emplace_back(Cell(ShareOf(request.axis, mark.count), columns), &mark);
   }
   std::stable_sort(placed.begin(), placed.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   std::vector<MarkGroup> groups;
@@ -259,10 +260,10 @@ Scale ScaleOf(const std::vector<const model::Series*>& curves) {
 
 Scale ScaleOf(const model::Series& series) { return ScaleOf({&series}); }
 
-double StepShare(const StepSpan& axis, std::int64_t step) {
+double ShareOf(const Span& axis, std::int64_t count) {
   const double length = static_cast<double>(axis.last) - static_cast<double>(axis.first);
   if (length <= 0) return 0.5;
-  return (static_cast<double>(step) - static_cast<double>(axis.first)) / length;
+  return (static_cast<double>(count) - static_cast<double>(axis.first)) / length;
 }
 
 void DrawPlot(Screen& screen, const PlotRequest& request) {

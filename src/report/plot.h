@@ -1,13 +1,13 @@
-// Small plots in characters: one series over steps, findings marked on the axis, nothing lost by thinning.
+// Small plots in characters: one series over its axis, findings marked on the axis, no extreme lost by thinning.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
-#include "model/model.h"
+#include "model/run.h"
 #include "report/screen.h"
-#include "report/words.h"
+#include "report/span.h"
 
 namespace vigil::report {
 
@@ -26,11 +26,11 @@ Scale ScaleOf(const model::Series& series);
 // The scale over both, for curves that share a plot.
 Scale ScaleOf(const std::vector<const model::Series*>& curves);
 
-// Where a step stands between the ends of the axis, 0..1; one half when the axis is a single step.
-double StepShare(const StepSpan& axis, std::int64_t step);
+// Where a count stands between the ends of the axis, 0..1; one half when the axis is a single position.
+double ShareOf(const Span& axis, std::int64_t count);
 
 struct PlotMark {
-  std::int64_t step = 0;
+  std::int64_t count = 0;  // on the axis of the plot
   std::string label;
   Ink ink = Ink::kRed;
 };
@@ -38,13 +38,13 @@ struct PlotMark {
 struct PlotRequest {
   const model::Series* series = nullptr;
   std::string title;
-  StepSpan axis;
+  Span axis;
   std::size_t rows = 5;
   std::vector<PlotMark> marks;
 };
 
-// Each column keeps the smallest and largest value of its steps, so that a spike of one point is seen among millions;
-// a column with NaN or infinities carries a cross. One pass over the points.
+// Each column keeps the smallest and largest value of its positions, so that a spike of one point is seen among
+// millions; a column with NaN or infinities carries a cross. One pass over the points.
 void DrawPlot(Screen& screen, const PlotRequest& request);
 
 }  // namespace vigil::report

@@ -7,6 +7,7 @@
 #include "catalogue/catalogue.h"
 #include "report/json.h"
 #include "report/report.h"
+#include "report/texts.h"
 #include "report/words.h"
 
 namespace vigil::report {
@@ -53,7 +54,7 @@ std::vector<JunitCase> CasesOf(const model::RunReport& run, std::optional<model:
     for (const model::Finding& finding : run.findings) {
       if (finding.family == coverage.family && limit && finding.severity >= *limit) made.failures.push_back(&finding);
     }
-    if (made.failures.empty() && coverage.state == model::CoverageState::kBlind) made.skipped = coverage.reason;
+    if (made.failures.empty() && coverage.state == model::CoverageState::kBlind) made.skipped = ReasonText(coverage);
     cases.push_back(std::move(made));
   }
   return cases;
@@ -67,9 +68,9 @@ std::string CaseXml(const JunitCase& made, const std::string& run) {
   if (!made.failures.empty()) {
     // A case has one failure: the worst finding names it, all stand in its text.
     const model::Finding& worst = *made.failures.front();
-    out += fmt::format("      <failure message=\"{}\" type=\"{}\">", Xml(OneLine(worst.message)), Xml(worst.id));
+    out += fmt::format("      <failure message=\"{}\" type=\"{}\">", Xml(HeadlineText(worst)), Xml(worst.id));
     for (const model::Finding* finding : made.failures)
-      out += Xml(fmt::format("{} [{}] {}\n", finding->id, model::Name(finding->severity), OneLine(finding->message)));
+      out += Xml(fmt::format("{} [{}] {}\n", finding->id, model::Name(finding->severity), HeadlineText(*finding)));
     out += "</failure>\n";
   }
   return out + "    </testcase>\n";
@@ -160,7 +161,7 @@ void WriteResult(JsonWriter& json, const model::RunReport& run, const model::Fin
   json.Open();
   Member(json, "ruleId", finding.id);
   Member(json, "level", LevelOf(finding.severity));
-  Message(json, "message", fmt::format("{}: {}", run.run.name, OneLine(finding.message)));
+  Message(json, "message", fmt::format("{}: {}", run.run.name, HeadlineText(finding)));
   WriteLocation(json, run, finding);
   json.Close();
 }

@@ -5,6 +5,10 @@
 
 #include "codec/codec.h"
 #include "report/report.h"
+#include "report/sentence.h"
+#include "report/span.h"
+#include "report/texts.h"
+#include "report/verdict.h"
 #include "report/words.h"
 
 namespace vigil::report {
@@ -69,16 +73,17 @@ std::string Cell(std::string_view text) {
 }
 
 std::string FindingsTable(const model::RunReport& run) {
-  std::string out = "|finding|severity|steps|what|\n|---|---|---|---|\n";
+  std::string out = "|finding|severity|where|what|\n|---|---|---|---|\n";
   for (const model::Finding& finding : run.findings)
     out += fmt::format("|{}|{}|{}|{}|\n", finding.id, model::Name(finding.severity),
-                       StepText(finding.first_step, finding.last_step), Cell(finding.message));
+                       RangeText({finding.First(), finding.Last()}), Cell(MessageText(finding)));
   return out;
 }
 
 std::string CausesText(const model::RunReport& run) {
-  std::string out = fmt::format("{}\n\n", VerdictOf(run).headline);
-  for (const VerdictLine& line : VerdictOf(run).lines) out += fmt::format("* **{}**: {}\n", line.label, line.text);
+  const Verdict verdict = VerdictOf(run);
+  std::string out = fmt::format("{}\n\n", verdict.headline);
+  for (const VerdictLine& line : verdict.lines) out += fmt::format("* **{}**: {}\n", Label(line.kind), line.text);
   return out;
 }
 
@@ -88,12 +93,16 @@ std::string RenderEvents(const model::RunReport& run, double unix_time) {
   std::string out = Event(unix_time, 0, BytesField(3, "brain.Event:2"));
   out += Event(unix_time, 0, Text("vigil/verdict", CausesText(run)));
   out += Event(unix_time, 0, Text("vigil/findings", FindingsTable(run)));
+  const model::Axis axis = MainAxis(run.run);
   for (const model::Finding& finding : run.findings) {
-    if (finding.first_step == model::kNoStep) continue;
+    // On the axis of the run's own curves, beside which it stands in TensorBoard.
+    const auto first = CountOn(run.run, axis, finding.First());
+    const auto last = CountOn(run.run, axis, finding.Last());
+    if (!first) continue;
     const std::string tag = "vigil/" + finding.id;
     const auto severity = 1 + static_cast<float>(finding.severity);
-    out += Event(unix_time, finding.first_step, Scalar(tag, severity));
-    if (finding.last_step > finding.first_step) out += Event(unix_time, finding.last_step, Scalar(tag, severity));
+    out += Event(unix_time, *first, Scalar(tag, severity));
+    if (last && *last > *first) out += Event(unix_time, *last, Scalar(tag, severity));
   }
   return out;
 }

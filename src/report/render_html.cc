@@ -5,18 +5,21 @@
 #include <iterator>
 
 #include "report/chart.h"
-#include "report/counted.h"
 #include "report/json.h"
 #include "report/page.inc"
 #include "report/plot.h"
 #include "report/report.h"
+#include "report/sentence.h"
+#include "report/span.h"
+#include "report/texts.h"
+#include "report/verdict.h"
 #include "report/words.h"
 
 namespace vigil::report {
 namespace {
 
 constexpr std::size_t kPointsPerCurve = 2000;
-constexpr std::size_t kPointsOfAllRuns = 60000;  // per signal: a page of hundreds of runs must still open
+constexpr std::size_t kPointsOfAllRuns = 60000;  // per metric: a page of hundreds of runs must still open
 constexpr std::size_t kFewestPoints = 200;
 
 // The page as it grows. Text goes through `Text` and `Escaped` only.
@@ -33,14 +36,9 @@ class Page {
   std::string out_;
 };
 
-std::string_view ClassOf(Outlook outlook) {
-  constexpr std::array<std::string_view, 4> kNames = {"healthy", "unjudged", "suspect", "sick"};
-  return kNames[static_cast<std::size_t>(outlook)];
-}
-
-std::string_view SignOf(Outlook outlook) {
-  constexpr std::array<std::string_view, 4> kSigns = {"✓", "?", "!", "✗"};
-  return kSigns[static_cast<std::size_t>(outlook)];
+std::string_view SignOf(State state) {
+  constexpr std::array<std::string_view, kStateCount> kSigns = {"✓", "?", "!", "✗"};
+  return kSigns[static_cast<std::size_t>(state)];
 }
 
 std::string NameOf(const model::Run& run) { return run.name.empty() ? "(unnamed run)" : EscapeHtml(run.name); }
@@ -51,16 +49,16 @@ void AddLines(Page& page, const std::vector<VerdictLine>& lines) {
   if (lines.empty()) return;
   page.Add("<dl class=\"lines\">");
   for (const VerdictLine& line : lines) {
-    const bool act = line.label == "change" || line.label == "do" || line.label == "restart" || line.label == "cause";
-    page.Add("<dt>{}</dt><dd{}>{}</dd>", line.label, act ? " class=\"act\"" : "", EscapeHtml(line.text));
+    const bool act = IsAction(line.kind) || line.kind == LineKind::kCause;
+    page.Add("<dt>{}</dt><dd{}>{}</dd>", Label(line.kind), act ? " class=\"act\"" : "", EscapeHtml(line.text));
   }
   page.Add("</dl>\n");
 }
 
 void AddVerdict(Page& page, const model::RunReport& run) {
   const Verdict verdict = VerdictOf(run);
-  page.Add("<div class=\"card verdict {}\"><p class=\"name\">{}</p>", ClassOf(verdict.outlook), NameOf(run.run));
-  page.Add("<h2><span class=\"sign\">{}</span><span>{}</span></h2>\n", SignOf(verdict.outlook),
+  page.Add("<div class=\"card verdict {}\"><p class=\"name\">{}</p>", Name(verdict.state), NameOf(run.run));
+  page.Add("<h2><span class=\"sign\">{}</span><span>{}</span></h2>\n", SignOf(verdict.state),
            EscapeHtml(verdict.headline));
   AddLines(page, verdict.lines);
   page.Add("</div>\n");
@@ -69,7 +67,6 @@ void AddVerdict(Page& page, const model::RunReport& run) {
 // ---- plots
 
 void AddCharts(Page& page, const model::RunReport& run, const std::vector<Chart>& charts) {
-  const StepSpan axis = SpanOf(run.run);
   for (std::size_t i = 0; i < charts.size(); ++i) {
     page.Add("<figure class=\"card\" data-plot=\"{}\"><figcaption><b>{}</b>", i, EscapeHtml(charts[i].title));
     std::vector<const model::Series*> series;
@@ -78,7 +75,7 @@ void AddCharts(Page& page, const model::RunReport& run, const std::vector<Chart>
       page.Add("<span class=\"key curve{}\">{}</span>", j, EscapeHtml(series.back()->raw));
     }
     if (ScaleOf(series).logarithmic) page.Add("<span class=\"soft\">log scale</span>");
-    page.Add("<span class=\"readout\"></span></figcaption>{}</figure>\n", DrawSvg(charts[i], run, axis));
+    page.Add("<span class=\"readout\"></span></figcaption>{}</figure>\n", DrawSvg(charts[i], run));
   }
 }
 
@@ -86,7 +83,7 @@ void AddCharts(Page& page, const model::RunReport& run, const std::vector<Chart>
 
 std::string WithPlace(const model::Evidence& evidence) {
   const std::string place = PlaceText(evidence);
-  const std::string text = EscapeHtml(evidence.text);
+  const std::string text = EscapeHtml(EvidenceText(evidence));
   return place.empty() ? text : fmt::format("{} <span class=\"soft\">({})</span>", text, EscapeHtml(place));
 }
 
@@ -101,9 +98,9 @@ void AddReasons(Page& page, const model::Diagnosis& diagnosis) {
     AddReason(page, "for", "for", WithPlace(evidence));
   for (const model::Evidence& evidence : WithoutRepeats(diagnosis.opposing))
     AddReason(page, "against", "against", WithPlace(evidence));
-  for (const std::string& missing : diagnosis.missing) AddReason(page, "missing", "missing", EscapeHtml(missing));
+  for (const std::string& missing : MissingTexts(diagnosis)) AddReason(page, "missing", "missing", EscapeHtml(missing));
   page.Add("</ul>");
-  if (const std::string remark = RemarkOf(diagnosis); !remark.empty()) page.Add("<p>{}</p>", EscapeHtml(remark));
+  for (const std::string& rival : RivalTexts(diagnosis)) page.Add("<p>{}</p>", EscapeHtml(rival));
   page.Add("</div>\n");
 }
 
@@ -124,7 +121,7 @@ void AddRemedies(Page& page, const model::Diagnosis& diagnosis) {
   for (std::size_t i = 0; i < diagnosis.remedies.size(); ++i) {
     const model::Remedy& remedy = diagnosis.remedies[i];
     page.Add("<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>", i + 1,
-             EscapeHtml(remedy.text), CodeOrNothing(remedy.setting), CodeOrNothing(remedy.current),
+             EscapeHtml(RemedyText(remedy)), CodeOrNothing(remedy.setting), CodeOrNothing(remedy.current),
              CodeOrNothing(remedy.proposed), WhereText(remedy));
   }
   page.Add("</table></div>\n");
@@ -133,8 +130,8 @@ void AddRemedies(Page& page, const model::Diagnosis& diagnosis) {
 void AddDiagnosis(Page& page, const model::Diagnosis& diagnosis) {
   AddReasons(page, diagnosis);
   AddRemedies(page, diagnosis);
-  if (!diagnosis.next.empty())
-    page.Add("<h3>To be sure</h3>\n<div class=\"card\">{}</div>\n", EscapeHtml(diagnosis.next));
+  if (const std::string next = NextText(diagnosis); !next.empty())
+    page.Add("<h3>To be sure</h3>\n<div class=\"card\">{}</div>\n", EscapeHtml(next));
 }
 
 void AddFurther(Page& page, const model::RunReport& run) {
@@ -146,11 +143,11 @@ void AddFurther(Page& page, const model::RunReport& run) {
   }
 }
 
-void AddFinding(Page& page, const model::Finding& finding, std::size_t number, std::string_view counted) {
+void AddFinding(Page& page, const model::Finding& finding, std::size_t number) {
   page.Add("<tr><td>{}</td><td class=\"tight tone-{}\"><span class=\"pill\">{}</span></td>", number,
            model::Name(finding.severity), model::Name(finding.severity));
   page.Add("<td class=\"tight\"><code>{}</code></td><td class=\"tight\">{}</td><td>{}", EscapeHtml(finding.id),
-           CountedAs(StepText(finding.first_step, finding.last_step), counted), EscapeHtml(finding.message));
+           RangeText({finding.First(), finding.Last()}), EscapeHtml(MessageText(finding)));
   if (const std::string labels = LabelText(finding.labels); !labels.empty())
     page.Add(" <span class=\"soft\">[{}]</span>", EscapeHtml(labels));
   if (!finding.evidence.empty()) {
@@ -165,12 +162,12 @@ void AddFinding(Page& page, const model::Finding& finding, std::size_t number, s
 void AddFindings(Page& page, const model::RunReport& run) {
   if (run.findings.empty()) return;
   page.Add("<h3>Findings</h3>\n<div class=\"card scroll\"><table>");
-  page.Add("<tr><th></th><th>severity</th><th>id</th><th>steps</th><th>what was seen</th></tr>");
-  for (std::size_t i = 0; i < run.findings.size(); ++i) AddFinding(page, run.findings[i], i + 1, CountWord(run.run));
+  page.Add("<tr><th></th><th>severity</th><th>id</th><th>where</th><th>what was observed</th></tr>");
+  for (std::size_t i = 0; i < run.findings.size(); ++i) AddFinding(page, run.findings[i], i + 1);
   page.Add("</table></div>\n");
 }
 
-// ---- what could be seen at all
+// ---- what could be checked
 
 void AddCoverage(Page& page, const model::RunReport& run) {
   if (run.coverage.empty()) return;
@@ -178,7 +175,7 @@ void AddCoverage(Page& page, const model::RunReport& run) {
   page.Add("<tr><th>family</th><th>state</th><th>why</th><th>to enable</th></tr>");
   for (const model::Coverage& coverage : run.coverage)
     page.Add("<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>", model::Name(coverage.family),
-             Name(coverage.state), EscapeHtml(coverage.reason), EscapeHtml(coverage.enable));
+             Word(coverage.state), EscapeHtml(ReasonText(coverage)), EscapeHtml(EnableText(coverage)));
   page.Add("</table></div>\n");
 }
 
@@ -190,9 +187,9 @@ void AddSources(Page& page, const model::Run& run) {
   page.Add("</table>\n");
 }
 
-void AddSignals(Page& page, const model::Run& run) {
+void AddMetrics(Page& page, const model::Run& run) {
   if (run.series.empty()) return;
-  page.Add("<table><tr><th>signal</th><th>logged as</th><th>labels</th><th>points</th></tr>");
+  page.Add("<table><tr><th>metric</th><th>logged as</th><th>labels</th><th>points</th></tr>");
   for (const model::Series& series : run.series)
     page.Add("<tr><td><code>{}</code></td><td>{}</td><td>{}</td><td>{}</td></tr>", EscapeHtml(series.signal),
              EscapeHtml(series.raw), EscapeHtml(LabelText(series.labels)), FormatCount(series.size()));
@@ -208,13 +205,13 @@ void AddFacts(Page& page, const model::Run& run) {
 }
 
 void AddOrigins(Page& page, const model::Run& run) {
-  page.Add("<h3>What was read</h3>\n<div class=\"card scroll\"><p>{}, regime {} ({})</p>",
+  page.Add("<h3>What was read</h3>\n<div class=\"card scroll\"><p>{}, training method {} ({})</p>",
            run.framework.empty() ? "framework not recognised" : "framework " + EscapeHtml(run.framework),
            EscapeHtml(run.regime.name), Percent(run.regime.confidence));
-  page.Add("<details><summary>{} files, {} signals, {} settings</summary>", run.sources.size(), run.series.size(),
+  page.Add("<details><summary>{} files, {} metrics, {} settings</summary>", run.sources.size(), run.series.size(),
            run.facts.size());
   AddSources(page, run);
-  AddSignals(page, run);
+  AddMetrics(page, run);
   AddFacts(page, run);
   page.Add("</details></div>\n");
 }
@@ -248,13 +245,24 @@ void WriteFrame(JsonWriter& json) {
   json.Close();
 }
 
-void WriteRunData(JsonWriter& json, const model::RunReport& run, const std::vector<Chart>& charts) {
-  const StepSpan axis = SpanOf(run.run);
+// What the positions of a plot are called, and where they begin and end.
+void WriteAxis(JsonWriter& json, const Span& span) {
   json.Open();
+  json.Key("word");
+  json.Text(AxisWord(span.axis));
   json.Key("first");
-  json.Integer(axis.first);
+  json.Integer(span.first);
   json.Key("last");
-  json.Integer(axis.last);
+  json.Integer(span.last);
+  json.Close();
+}
+
+void WriteRunData(JsonWriter& json, const model::RunReport& run, const std::vector<Chart>& charts) {
+  json.Open();
+  json.Key("axes");
+  json.OpenList();
+  for (const Chart& chart : charts) WriteAxis(json, SpanOn(run.run, chart.axis));
+  json.CloseList();
   json.Key("plots");
   json.OpenList();
   for (const Chart& chart : charts) {
@@ -302,7 +310,7 @@ void AddHead(Page& page, const model::Report& report, std::string_view version) 
 }
 
 void AddSummary(Page& page, const model::Report& report, const std::vector<std::size_t>& order) {
-  page.Add("<div class=\"card scroll\"><table><tr><th></th><th>run</th><th>steps</th><th>verdict</th></tr>");
+  page.Add("<div class=\"card scroll\"><table><tr><th></th><th>run</th><th>last logged</th><th>verdict</th></tr>");
   for (const std::size_t index : order) {
     const model::RunReport& run = report.runs[index];
     const Verdict verdict = VerdictOf(run);
@@ -310,9 +318,9 @@ void AddSummary(Page& page, const model::Report& report, const std::vector<std::
     page.Add(
         "<tr class=\"verdictrow {}\"><td class=\"tight\"><span class=\"pill\">{}</span></td><td><a "
         "href=\"#run-{}\">{}</a></td>",
-        ClassOf(verdict.outlook), ClassOf(verdict.outlook), index, NameOf(run.run));
-    page.Add("<td>{}</td><td>{}{}</td></tr>\n", SpanOf(run.run).logged == 0 ? 0 : SpanOf(run.run).last,
-             EscapeHtml(cause), EscapeHtml(verdict.headline));
+        Name(verdict.state), Name(verdict.state), index, NameOf(run.run));
+    page.Add("<td>{}</td><td>{}{}</td></tr>\n", PositionText(SpanOf(run.run).Last()), EscapeHtml(cause),
+             EscapeHtml(verdict.headline));
   }
   page.Add("</table></div>\n");
 }

@@ -1,7 +1,12 @@
 #include <cmath>
 
 #include "report/json.h"
+#include "report/json_statement.h"
 #include "report/report.h"
+#include "report/sentence.h"
+#include "report/span.h"
+#include "report/texts.h"
+#include "report/verdict.h"
 #include "report/words.h"
 
 // The order of keys is that of doc/formats/diagnosis-json.md, which describes each.
@@ -26,11 +31,25 @@ void WriteTextOrNull(JsonWriter& json, std::string_view key, std::string_view te
   json.TextOrNull(text);
 }
 
-void WriteSteps(JsonWriter& json, std::int64_t first, std::int64_t last) {
-  json.Key("first_step");
-  json.StepOrNull(first);
-  json.Key("last_step");
-  json.StepOrNull(last);
+void WriteSays(JsonWriter& json, std::string_view key, const model::Statement& statement) {
+  json.Key(key);
+  WriteStatement(json, statement);
+}
+
+void WriteCount(JsonWriter& json, std::string_view key, model::Position position) {
+  json.Key(key);
+  position.known() ? json.Integer(position.value()) : json.Null();
+}
+
+// What the counts beside it are counted in; null where there are none.
+void WriteAxis(JsonWriter& json, model::Position position) {
+  WriteTextOrNull(json, "axis", position.known() ? model::Name(position.axis()) : std::string_view());
+}
+
+void WriteSteps(JsonWriter& json, model::Position first, model::Position last) {
+  WriteCount(json, "first_step", first);
+  WriteCount(json, "last_step", last);
+  WriteAxis(json, first);
 }
 
 // Three digits are more than a confidence is worth, and the same on every machine.
@@ -68,17 +87,22 @@ void WriteSignal(JsonWriter& json, const model::Series& series) {
   json.Open();
   for (const auto& [key, value] : series.labels) WriteText(json, key, value);
   json.Close();
+  WriteText(json, "axis", model::Name(series.axis));
 }
 
 void WriteEvidence(JsonWriter& json, const model::Evidence& evidence) {
-  WriteText(json, "text", evidence.text);
-  json.Key("step");
-  json.StepOrNull(evidence.step);
+  const model::Quote* quote = QuoteIn(evidence.says);
+  const bool quoted = evidence.path.empty() && quote != nullptr;
+  WriteText(json, "text", EvidenceText(evidence));
+  WriteCount(json, "step", evidence.At());
   json.Key("value");
   model::IsNoValue(evidence.value) ? json.Null() : json.Number(evidence.value);
-  WriteTextOrNull(json, "path", evidence.path);
+  WriteTextOrNull(json, "path", quoted ? quote->path : evidence.path);
+  const std::uint32_t line = quoted ? quote->line : evidence.line;
   json.Key("line");
-  evidence.line == 0 ? json.Null() : json.Count(evidence.line);
+  line == 0 ? json.Null() : json.Count(line);
+  WriteAxis(json, evidence.At());
+  WriteSays(json, "says", evidence.says);
 }
 
 void WriteFinding(JsonWriter& json, const model::Finding& finding) {
@@ -86,18 +110,19 @@ void WriteFinding(JsonWriter& json, const model::Finding& finding) {
   WriteText(json, "family", model::Name(finding.family));
   WriteText(json, "severity", model::Name(finding.severity));
   WriteTextOrNull(json, "signal", finding.signal);
-  WriteSteps(json, finding.first_step, finding.last_step);
+  WriteSteps(json, finding.First(), finding.Last());
   json.Key("ranks");
   json.OpenList();
   for (const std::int32_t rank : finding.ranks) json.Integer(rank);
   json.CloseList();
-  WriteText(json, "message", finding.message);
+  WriteText(json, "message", MessageText(finding));
+  WriteSays(json, "says", finding.says);
   WriteList(json, "evidence", finding.evidence, WriteEvidence);
 }
 
 void WriteRemedy(JsonWriter& json, const model::Remedy& remedy) {
   WriteText(json, "id", remedy.id);
-  WriteText(json, "text", remedy.text);
+  WriteText(json, "text", RemedyText(remedy));
   WriteTextOrNull(json, "framework", remedy.framework);
   WriteTextOrNull(json, "file", remedy.file);
   WriteTextOrNull(json, "setting", remedy.setting);
@@ -105,12 +130,29 @@ void WriteRemedy(JsonWriter& json, const model::Remedy& remedy) {
   WriteTextOrNull(json, "proposed", remedy.proposed);
 }
 
+void WriteRival(JsonWriter& json, const model::Rival& rival) {
+  WriteText(json, "cause", rival.cause);
+  WriteConfidence(json, rival.confidence);
+  WriteTextOrNull(json, "tell_apart", rival.tell_apart.empty() ? std::string() : Sentence(rival.tell_apart));
+  WriteSays(json, "tell_apart_says", rival.tell_apart);
+}
+
+void WriteMissing(JsonWriter& json, const model::Diagnosis& diagnosis) {
+  WriteTexts(json, "missing", MissingTexts(diagnosis));
+  json.Key("missing_says");
+  json.OpenList();
+  for (const model::Statement& missing : diagnosis.missing_says) WriteStatement(json, missing);
+  json.CloseList();
+}
+
 void WriteDiagnosis(JsonWriter& json, const model::Diagnosis& diagnosis, const std::vector<model::Finding>& findings) {
   WriteText(json, "cause", diagnosis.cause);
   WriteText(json, "family", model::Name(diagnosis.family));
   WriteConfidence(json, diagnosis.confidence);
-  WriteText(json, "summary", diagnosis.summary);
-  WriteSteps(json, diagnosis.first_step, diagnosis.last_step);
+  WriteList(json, "rivals", RivalsOf(diagnosis), WriteRival);
+  WriteText(json, "summary", SummaryText(diagnosis));
+  WriteSays(json, "summary_says", diagnosis.summary_says);
+  WriteSteps(json, diagnosis.First(), diagnosis.Last());
   std::vector<std::string> ids;
   for (const std::uint32_t index : diagnosis.findings) {
     if (index < findings.size()) ids.push_back(findings[index].id);
@@ -118,16 +160,21 @@ void WriteDiagnosis(JsonWriter& json, const model::Diagnosis& diagnosis, const s
   WriteTexts(json, "findings", ids);
   WriteList(json, "for", diagnosis.supporting, WriteEvidence);
   WriteList(json, "against", diagnosis.opposing, WriteEvidence);
-  WriteTexts(json, "missing", diagnosis.missing);
-  WriteTextOrNull(json, "next", diagnosis.next);
+  WriteMissing(json, diagnosis);
+  WriteTextOrNull(json, "next", NextText(diagnosis));
+  WriteSays(json, "next_says", diagnosis.next_says);
+  WriteTextOrNull(json, "restart", RestartText(diagnosis));
+  WriteSays(json, "restart_says", diagnosis.restart_says);
   WriteList(json, "remedies", diagnosis.remedies, WriteRemedy);
 }
 
 void WriteCoverage(JsonWriter& json, const model::Coverage& coverage) {
   WriteText(json, "family", model::Name(coverage.family));
   WriteText(json, "state", Name(coverage.state));
-  WriteTextOrNull(json, "reason", coverage.reason);
-  WriteTextOrNull(json, "enable", coverage.enable);
+  WriteTextOrNull(json, "reason", ReasonText(coverage));
+  WriteTextOrNull(json, "enable", EnableText(coverage));
+  WriteSays(json, "reason_says", coverage.reason_says);
+  WriteSays(json, "enable_says", coverage.enable_says);
 }
 
 void WriteRegime(JsonWriter& json, const model::Regime& regime) {
@@ -138,15 +185,35 @@ void WriteRegime(JsonWriter& json, const model::Regime& regime) {
   json.Close();
 }
 
-void WriteSpan(JsonWriter& json, const StepSpan& span) {
+void WriteSpan(JsonWriter& json, const Span& span) {
   json.Key("steps");
   json.Open();
-  json.Key("first");
-  json.StepOrNull(span.first);
-  json.Key("last");
-  json.StepOrNull(span.last);
+  WriteCount(json, "first", span.First());
+  WriteCount(json, "last", span.Last());
   json.Key("logged");
   json.Count(span.logged);
+  WriteAxis(json, span.First());
+  json.Close();
+}
+
+// What a script wants first: the state, the cause, the change to make, where to restart.
+void WriteVerdict(JsonWriter& json, const model::RunReport& report) {
+  const Verdict verdict = VerdictOf(report);
+  const model::Diagnosis* best = report.diagnoses.empty() ? nullptr : &report.diagnoses.front();
+  const std::string_view change = verdict.Find(LineKind::kChange);
+  WriteText(json, "headline", verdict.headline);
+  json.Key("verdict");
+  json.Open();
+  WriteText(json, "state", Name(verdict.state));
+  WriteTextOrNull(json, "cause", best == nullptr ? std::string_view() : best->cause);
+  if (best != nullptr) {
+    WriteConfidence(json, best->confidence);
+  } else {
+    json.Key("confidence");
+    json.Null();
+  }
+  WriteTextOrNull(json, "change", change.empty() ? verdict.Find(LineKind::kDo) : change);
+  WriteTextOrNull(json, "restart", verdict.Find(LineKind::kRestart));
   json.Close();
 }
 
@@ -161,6 +228,7 @@ void WriteRun(JsonWriter& json, const model::RunReport& report) {
   json.Integer(run.ranks);
   WriteList(json, "signals", run.series, WriteSignal);
   WriteList(json, "findings", report.findings, WriteFinding);
+  WriteVerdict(json, report);
   WriteList(json, "diagnoses", report.diagnoses, [&](JsonWriter& out, const model::Diagnosis& diagnosis) {
     WriteDiagnosis(out, diagnosis, report.findings);
   });

@@ -6,6 +6,8 @@
 #include <map>
 
 #include "report/report.h"
+#include "report/span.h"
+#include "report/verdict.h"
 #include "report/words.h"
 
 namespace vigil::report {
@@ -62,30 +64,34 @@ std::string FindingLabels(const std::string& run, const model::Finding& finding)
   return labels;
 }
 
+std::string AxisLabel(model::Axis axis) { return fmt::format(",axis=\"{}\"", model::Name(axis)); }
+
 }  // namespace
 
 std::string RenderOpenMetrics(const model::Report& report) {
   Family severity("vigil_run_severity", "The worst finding of a run: 0 none, 1 info, 2 warning, 3 error, 4 fatal.");
-  Family last("vigil_run_last_step", "The last step that a run logged.");
-  Family findings("vigil_finding_severity", "A finding that stands: 1 info, 2 warning, 3 error, 4 fatal.");
-  Family steps("vigil_finding_first_step", "The step at which a finding begins, where it has one.");
+  Family last("vigil_run_last_step", "The last position that a run logged, on the axis named.");
+  Family findings("vigil_finding_severity", "A finding that holds: 1 info, 2 warning, 3 error, 4 fatal.");
+  Family steps("vigil_finding_first_step",
+               "The position at which a finding begins, on the axis named, where it has one.");
   Family causes("vigil_cause_confidence", "How sure the cause is, 0 to 1.");
-  Family values("vigil_signal_last", "The last value of a signal.");
+  Family values("vigil_signal_last", "The last value of a metric.");
   for (const model::RunReport& run : report.runs) {
     const std::string name = fmt::format("run=\"{}\"", Escaped(run.run.name));
     const bool any = !run.findings.empty();
     severity.Add(name, any ? 1 + static_cast<double>(WorstOf(run)) : 0);
-    if (const StepSpan span = SpanOf(run.run); span.last != model::kNoStep)
-      last.Add(name, static_cast<double>(span.last));
+    if (const model::Position end = SpanOf(run.run).Last(); end.known())
+      last.Add(name + AxisLabel(end.axis()), static_cast<double>(end.value()));
     for (const model::Finding& finding : run.findings) {
       const std::string labels = FindingLabels(name, finding);
       findings.AddHighest(labels, 1 + static_cast<double>(finding.severity));
-      if (finding.first_step != model::kNoStep) steps.AddLowest(labels, static_cast<double>(finding.first_step));
+      if (const model::Position first = finding.First(); first.known())
+        steps.AddLowest(labels + AxisLabel(first.axis()), static_cast<double>(first.value()));
     }
     for (const model::Diagnosis& diagnosis : run.diagnoses)
       causes.Add(fmt::format("{},cause=\"{}\"", name, Escaped(diagnosis.cause)), diagnosis.confidence);
     for (const model::Series& series : run.run.series) {
-      // A value that was not told is no sample: NaN says that the signal is NaN.
+      // A value that was not logged is no sample: NaN says that the metric is NaN.
       if (series.empty() || model::IsNoValue(series.values.back())) continue;
       std::string labels =
           fmt::format("{},signal=\"{}\",raw=\"{}\"", name, Escaped(series.signal), Escaped(series.raw));

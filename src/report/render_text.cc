@@ -4,10 +4,13 @@
 #include <array>
 
 #include "base/base.h"
-#include "report/counted.h"
 #include "report/plot.h"
 #include "report/report.h"
 #include "report/screen.h"
+#include "report/sentence.h"
+#include "report/span.h"
+#include "report/texts.h"
+#include "report/verdict.h"
 #include "report/words.h"
 
 namespace vigil::report {
@@ -19,10 +22,11 @@ constexpr std::size_t kRunsInDetail = 4;  // with more, the table would scroll a
 constexpr std::size_t kVerdictIndent = 2;
 constexpr std::size_t kLabelWidth = 9;
 constexpr std::size_t kFamilyWidth = 11;
+constexpr std::size_t kStateWidth = 13;
 
-Ink InkOf(Outlook outlook) {
-  constexpr std::array<Ink, 4> kInks = {Ink::kGreen, Ink::kCyan, Ink::kYellow, Ink::kRed};
-  return kInks[static_cast<std::size_t>(outlook)];
+Ink InkOf(State state) {
+  constexpr std::array<Ink, kStateCount> kInks = {Ink::kGreen, Ink::kCyan, Ink::kYellow, Ink::kRed};
+  return kInks[static_cast<std::size_t>(state)];
 }
 
 Ink InkOf(model::Severity severity) {
@@ -30,9 +34,10 @@ Ink InkOf(model::Severity severity) {
   return kInks[static_cast<std::size_t>(severity)];
 }
 
-std::string_view Sign(const Screen& screen, Outlook outlook) {
-  constexpr std::array<std::array<std::string_view, 2>, 4> kSigns = {{{"✓", "ok"}, {"?", "?"}, {"!", "!"}, {"✗", "x"}}};
-  const auto& [unicode, ascii] = kSigns[static_cast<std::size_t>(outlook)];
+std::string_view Sign(const Screen& screen, State state) {
+  constexpr std::array<std::array<std::string_view, 2>, kStateCount> kSigns = {
+      {{"✓", "ok"}, {"?", "?"}, {"!", "!"}, {"✗", "x"}}};
+  const auto& [unicode, ascii] = kSigns[static_cast<std::size_t>(state)];
   return screen.Glyph(unicode, ascii);
 }
 
@@ -44,13 +49,14 @@ std::string RunName(const Screen& screen, const model::Run& run, std::size_t col
 // ---- the lines to act on
 
 // What stands in full below may be cut; what is to be done, and why, never is.
-bool MayBeCut(std::string_view label) { return label == "unseen" || label == "damaged"; }
+bool MayBeCut(LineKind kind) { return kind == LineKind::kNotChecked || kind == LineKind::kDamaged; }
 
 void DrawVerdictLines(Screen& screen, const std::vector<VerdictLine>& lines, bool whole) {
   for (const VerdictLine& line : lines) {
-    const std::string label = PadRight(line.label, kLabelWidth);
-    const Ink ink = line.label == "change" || line.label == "do" || line.label == "restart" ? Ink::kCyan : Ink::kPlain;
-    if (MayBeCut(line.label) && !whole) {
+    // The one label that is longer than its column pushes its text to the right.
+    const std::string label = PadRight(Label(line.kind), std::max(kLabelWidth, Label(line.kind).size() + 2));
+    const Ink ink = IsAction(line.kind) ? Ink::kCyan : Ink::kPlain;
+    if (MayBeCut(line.kind) && !whole) {
       screen.Short(kVerdictIndent, label, line.text, Ink::kDim, ink);
     } else {
       screen.Item(kVerdictIndent, label, line.text, Ink::kDim, ink);
@@ -59,11 +65,11 @@ void DrawVerdictLines(Screen& screen, const std::vector<VerdictLine>& lines, boo
 }
 
 void DrawVerdict(Screen& screen, const model::RunReport& run, const Verdict& verdict, bool whole) {
-  const std::string_view sign = Sign(screen, verdict.outlook);
+  const std::string_view sign = Sign(screen, verdict.state);
   const std::string name = RunName(screen, run.run, screen.width() / 2);
   const std::size_t taken = DisplayWidth(sign) + 1 + DisplayWidth(name) + 2;
   const std::size_t room = screen.width() > taken + 4 ? screen.width() - taken : 4;
-  const Ink ink = InkOf(verdict.outlook);
+  const Ink ink = InkOf(verdict.state);
   // Words one space apart, so that what stands beside the name can be taken off its front.
   const std::string headline = Join(Wrap(screen.Clean(verdict.headline), verdict.headline.size() * 4 + 1), " ");
   const std::vector<std::string> first = Wrap(headline, room);
@@ -75,23 +81,24 @@ void DrawVerdict(Screen& screen, const model::RunReport& run, const Verdict& ver
 
 // ---- plots
 
-std::vector<PlotMark> MarksOf(const model::RunReport& run) {
+// Findings that have a place on the axis of the plot.
+std::vector<PlotMark> MarksOf(const model::RunReport& run, model::Axis axis) {
   std::vector<PlotMark> marks;
   for (std::size_t i = 0; i < run.findings.size() && i < kFindingsShown; ++i) {
     const model::Finding& finding = run.findings[i];
-    if (finding.first_step != model::kNoStep && finding.severity > model::Severity::kInfo)
-      marks.push_back({finding.first_step, fmt::format("{}", i + 1), InkOf(finding.severity)});
+    const auto count = CountOn(run.run, axis, finding.First());
+    if (count && finding.severity > model::Severity::kInfo)
+      marks.push_back({*count, fmt::format("{}", i + 1), InkOf(finding.severity)});
   }
   return marks;
 }
 
 void DrawPlots(Screen& screen, const model::RunReport& run) {
   constexpr std::size_t kMostPlots = 3;
-  const StepSpan axis = SpanOf(run.run);
   std::size_t rows = 6;
-  for (const model::Series* series : TellingSeries(run, kMostPlots)) {
+  for (const model::Series* series : KeySeries(run, kMostPlots)) {
     screen.Blank();
-    DrawPlot(screen, {series, series->signal, axis, rows, MarksOf(run)});
+    DrawPlot(screen, {series, series->signal, SpanOn(run.run, series->axis), rows, MarksOf(run, series->axis)});
     rows = 4;  // the first plot is what people look at
   }
 }
@@ -99,23 +106,22 @@ void DrawPlots(Screen& screen, const model::RunReport& run) {
 // ---- what was found, and why we think so
 
 std::string FindingText(const model::Finding& finding) {
-  std::vector<std::string> parts = {OneLine(finding.message)};
+  std::vector<std::string> parts = {OneLine(MessageText(finding))};
   if (const std::string labels = LabelText(finding.labels); !labels.empty()) parts.push_back("[" + labels + "]");
   return Join(parts, " ");
 }
 
 void DrawEvidence(Screen& screen, std::size_t indent, std::string_view lead, const model::Evidence& evidence) {
   const std::string place = PlaceText(evidence);
-  const std::string text = OneLine(evidence.text);
+  const std::string text = OneLine(EvidenceText(evidence));
   screen.Item(indent, lead, place.empty() ? text : fmt::format("{} ({})", text, place));
 }
 
-void DrawFinding(Screen& screen, const model::Finding& finding, std::size_t number, std::string_view counted,
-                 bool verbose) {
+void DrawFinding(Screen& screen, const model::Finding& finding, std::size_t number, bool verbose) {
   const std::string lead = fmt::format("{:>2} {:<8}", number, model::Name(finding.severity));
-  const std::string steps = CountedAs(StepText(finding.first_step, finding.last_step), counted);
+  const std::string where = RangeText({finding.First(), finding.Last()});
   const std::string id = screen.Clean(finding.id);
-  screen.Item(2, lead, steps.empty() ? id : fmt::format("{}, {}", id, steps), InkOf(finding.severity));
+  screen.Item(2, lead, where.empty() ? id : fmt::format("{}, {}", id, where), InkOf(finding.severity));
   const std::size_t indent = 2 + lead.size();
   screen.Item(indent, "", FindingText(finding), Ink::kPlain, Ink::kDim);
   if (!verbose) return;
@@ -126,7 +132,7 @@ void DrawFindings(Screen& screen, const model::RunReport& run, bool verbose) {
   if (run.findings.empty()) return;
   screen.Heading("findings");
   const std::size_t shown = verbose ? run.findings.size() : std::min(run.findings.size(), kFindingsShown);
-  for (std::size_t i = 0; i < shown; ++i) DrawFinding(screen, run.findings[i], i + 1, CountWord(run.run), verbose);
+  for (std::size_t i = 0; i < shown; ++i) DrawFinding(screen, run.findings[i], i + 1, verbose);
   if (shown < run.findings.size())
     screen.Item(2, "", fmt::format("and {} more (--verbose shows them)", run.findings.size() - shown));
 }
@@ -140,13 +146,14 @@ void DrawReasons(Screen& screen, const model::Diagnosis& diagnosis, bool verbose
   };
   draw("+ ", WithoutRepeats(diagnosis.supporting));
   draw("- ", WithoutRepeats(diagnosis.opposing));
-  for (std::size_t i = 0; i < std::min(diagnosis.missing.size(), most); ++i)
-    screen.Item(2, "? ", "not available: " + OneLine(diagnosis.missing[i]));
-  if (const std::string remark = RemarkOf(diagnosis); !remark.empty()) screen.Item(2, "", remark);
+  const std::vector<std::string> missing = MissingTexts(diagnosis);
+  for (std::size_t i = 0; i < std::min(missing.size(), most); ++i)
+    screen.Item(2, "? ", "not available: " + OneLine(missing[i]));
+  for (const std::string& rival : RivalTexts(diagnosis)) screen.Item(2, "", rival);
 }
 
-std::string RemedyText(const model::Remedy& remedy) {
-  const std::string text = OneLine(remedy.text);
+std::string RemedyLine(const model::Remedy& remedy) {
+  const std::string text = OneLine(RemedyText(remedy));
   const std::string change = ChangeText(remedy);
   return text.empty() || text == change ? change : fmt::format("{}: {}", change, text);
 }
@@ -155,14 +162,15 @@ void DrawRemedies(Screen& screen, const model::Diagnosis& diagnosis) {
   if (diagnosis.remedies.empty()) return;
   screen.Heading("what to change, fastest first");
   for (std::size_t i = 0; i < diagnosis.remedies.size(); ++i)
-    screen.Item(2, fmt::format("{}. ", i + 1), RemedyText(diagnosis.remedies[i]));
+    screen.Item(2, fmt::format("{}. ", i + 1), RemedyLine(diagnosis.remedies[i]));
 }
 
 void DrawNext(Screen& screen, const model::Diagnosis& diagnosis) {
   // What would decide is already among the first lines when nothing is decided.
-  if (diagnosis.next.empty() || diagnosis.cause == "unknown") return;
+  const std::string next = OneLine(NextText(diagnosis));
+  if (next.empty() || diagnosis.cause == kUndecided) return;
   screen.Heading("to be sure");
-  screen.Item(2, "", diagnosis.next);
+  screen.Item(2, "", next);
 }
 
 void DrawDiagnosis(Screen& screen, const model::Diagnosis& diagnosis, bool verbose) {
@@ -180,23 +188,25 @@ void DrawFurther(Screen& screen, const model::RunReport& run, bool verbose) {
   }
 }
 
-// ---- what could be seen at all
+// ---- what could be checked
 
 // In short: the families. In full: every family, why, and what to log.
-void DrawBlindSpots(Screen& screen, const model::RunReport& run) {
-  const std::string blind = BlindText(run);
-  if (blind.empty()) return;
+void DrawNotChecked(Screen& screen, const model::RunReport& run) {
+  const std::string families = NotCheckedText(run);
+  if (families.empty()) return;
   screen.Blank();
-  screen.Item(2, "", blind + " (--verbose says why)", Ink::kPlain, Ink::kDim);
+  screen.Item(2, "", fmt::format("not checked: {} (--verbose says why)", families), Ink::kPlain, Ink::kDim);
 }
 
 void DrawCoverage(Screen& screen, const model::RunReport& run) {
   if (run.coverage.empty()) return;
   screen.Heading("what could be checked");
   for (const model::Coverage& coverage : run.coverage) {
-    std::string text = OneLine(coverage.reason);
-    if (!coverage.enable.empty()) text += fmt::format("{}to enable: {}", text.empty() ? "" : "; ", coverage.enable);
-    screen.Item(2, PadRight(model::Name(coverage.family), kFamilyWidth) + PadRight(Name(coverage.state), 9), text);
+    std::string text = OneLine(ReasonText(coverage));
+    const std::string enable = OneLine(EnableText(coverage));
+    if (!enable.empty()) text += fmt::format("{}to enable: {}", text.empty() ? "" : "; ", enable);
+    screen.Item(2, PadRight(model::Name(coverage.family), kFamilyWidth) + PadRight(Word(coverage.state), kStateWidth),
+                text);
   }
 }
 
@@ -213,7 +223,7 @@ void DrawSources(Screen& screen, const model::Run& run, bool verbose) {
   }
 }
 
-std::string SignalText(const model::Series& series) {
+std::string MetricText(const model::Series& series) {
   std::string text = OneLine(series.signal);
   if (series.raw != series.signal) text += fmt::format(" (logged as {})", OneLine(series.raw));
   if (const std::string labels = LabelText(series.labels); !labels.empty()) text += " [" + labels + "]";
@@ -225,10 +235,10 @@ std::string SignalText(const model::Series& series) {
 void DrawRunFacts(Screen& screen, const model::Run& run) {
   screen.Heading("the run");
   screen.Item(2, PadRight("framework", 11), run.framework.empty() ? "not recognised" : run.framework);
-  screen.Item(2, PadRight("regime", 11),
+  screen.Item(2, PadRight("method", 11),
               fmt::format("{} (confidence {})", OneLine(run.regime.name), Percent(run.regime.confidence)));
   for (const model::Fact& fact : run.facts) screen.Item(2, PadRight("setting", 11), fact.key + " = " + fact.value);
-  for (const model::Series& series : run.series) screen.Item(2, PadRight("signal", 11), SignalText(series));
+  for (const model::Series& series : run.series) screen.Item(2, PadRight("metric", 11), MetricText(series));
 }
 
 void DrawDetails(Screen& screen, const model::RunReport& run, bool verbose) {
@@ -239,7 +249,7 @@ void DrawDetails(Screen& screen, const model::RunReport& run, bool verbose) {
   if (verbose) {
     DrawCoverage(screen, run);
   } else if (!run.diagnoses.empty()) {
-    DrawBlindSpots(screen, run);
+    DrawNotChecked(screen, run);
   }
   DrawSources(screen, run.run, verbose);
   if (verbose) DrawRunFacts(screen, run.run);
@@ -247,33 +257,32 @@ void DrawDetails(Screen& screen, const model::RunReport& run, bool verbose) {
 
 // ---- several runs
 
-std::string SummaryText(const model::RunReport& run, const Verdict& verdict) {
+std::string TableText(const model::RunReport& run, const Verdict& verdict) {
   if (run.diagnoses.empty()) return verdict.headline;
   const model::Diagnosis& best = run.diagnoses.front();
-  if (best.cause == "unknown") return verdict.headline;
+  if (best.cause == kUndecided) return verdict.headline;
   return fmt::format("{} ({}): {}", CauseTitle(best.cause), Percent(best.confidence), verdict.headline);
 }
 
 void DrawSummary(Screen& screen, const model::Report& report, const std::vector<std::size_t>& order) {
-  std::array<std::size_t, 4> counts{};
+  std::array<std::size_t, kStateCount> counts{};
   std::size_t widest = 0;
   for (const model::RunReport& run : report.runs) {
-    ++counts[static_cast<std::size_t>(VerdictOf(run).outlook)];
+    ++counts[static_cast<std::size_t>(VerdictOf(run).state)];
     widest = std::max(widest, DisplayWidth(screen.Clean(run.run.name)));
   }
-  constexpr std::array<std::string_view, 4> kWords = {"healthy", "not judged", "suspect", "sick"};
   std::vector<std::string> parts;
-  for (std::size_t i = kWords.size(); i-- > 0;) {
-    if (counts[i] != 0) parts.push_back(fmt::format("{} {}", counts[i], kWords[i]));
+  for (std::size_t i = kStateCount; i-- > 0;) {
+    if (counts[i] != 0) parts.push_back(fmt::format("{} {}", counts[i], Name(static_cast<State>(i))));
   }
   screen.Short(0, "", fmt::format("{} runs: {}", report.runs.size(), Join(parts, ", ")), Ink::kPlain, Ink::kBold);
   const std::size_t columns = std::min(widest, screen.width() / 3);
   for (const std::size_t index : order) {
     const model::RunReport& run = report.runs[index];
     const Verdict verdict = VerdictOf(run);
-    const std::string sign = PadRight(Sign(screen, verdict.outlook), screen.unicode() ? 2 : 3);
+    const std::string sign = PadRight(Sign(screen, verdict.state), screen.unicode() ? 2 : 3);
     const std::string lead = sign + PadRight(RunName(screen, run.run, columns), columns) + "  ";
-    screen.Short(0, lead, SummaryText(run, verdict), InkOf(verdict.outlook));
+    screen.Short(0, lead, TableText(run, verdict), InkOf(verdict.state));
   }
 }
 
@@ -296,7 +305,7 @@ std::string RenderText(const model::Report& report, const TextOptions& options) 
     const model::RunReport& run = report.runs[index];
     const Verdict verdict = VerdictOf(run);
     // Among several runs the table has said all there is to say about one without problems.
-    if (verdict.outlook == Outlook::kHealthy && several && !options.verbose) continue;
+    if (verdict.state == State::kHealthy && several && !options.verbose) continue;
     if (several) screen.Blank();
     DrawVerdict(screen, run, verdict, options.verbose);
     if (detailed) DrawDetails(screen, run, options.verbose);

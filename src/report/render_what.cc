@@ -1,10 +1,12 @@
-// What was recognised, run by run, and what was left and why.
+// What was recognised, run by run, and which files were not, and why.
 #include <fmt/format.h>
 
 #include <map>
 
 #include "report/json.h"
 #include "report/report.h"
+#include "report/sentence.h"
+#include "report/span.h"
 #include "report/words.h"
 
 namespace vigil::report {
@@ -21,10 +23,10 @@ std::string SourceLine(const model::Source& source) {
 }
 
 std::string RunLine(const model::Run& run) {
-  const StepSpan span = SpanOf(run);
-  std::string line = fmt::format("  {}: {} signals", OneLine(run.name), run.series.size());
-  if (const std::string steps = StepText(span.first, span.last); !steps.empty())
-    line += fmt::format(", {}, {} points in the longest", steps, FormatCount(span.logged));
+  const Span span = SpanOf(run);
+  std::string line = fmt::format("  {}: {} metrics", OneLine(run.name), run.series.size());
+  if (!span.empty())
+    line += fmt::format(", {}, {} points in the longest", RangeText(span.Range()), FormatCount(span.logged));
   if (!run.framework.empty()) line += fmt::format(", {}", OneLine(run.framework));
   if (run.regime.confidence > 0) line += fmt::format(", {} ({})", run.regime.name, Percent(run.regime.confidence));
   if (run.ranks > 1) line += fmt::format(", {} ranks", run.ranks);
@@ -38,12 +40,12 @@ std::string Listed(std::string_view title, const std::vector<model::Unread>& fil
   return out;
 }
 
-// Files left are many: beyond a few they are counted by reason.
+// Unrecognised files are many: beyond a few they are counted by reason.
 std::string Ignored(const std::vector<model::Unread>& files) {
-  if (files.size() <= kMostLines) return Listed("left, as nothing of a run's", files);
+  if (files.size() <= kMostLines) return Listed("unrecognised files", files);
   std::map<std::string, std::size_t> counts;
   for (const model::Unread& file : files) ++counts[file.reason];
-  std::string out = fmt::format("\nleft, as nothing of a run's: {}\n", FormatCount(files.size()));
+  std::string out = fmt::format("\nunrecognised files: {}\n", FormatCount(files.size()));
   for (const auto& [reason, count] : counts) out += fmt::format("  {} x {}\n", FormatCount(count), OneLine(reason));
   return out;
 }
@@ -83,7 +85,7 @@ void WriteSources(JsonWriter& json, const model::Run& run) {
 }
 
 void WriteRunRow(JsonWriter& json, const model::Run& run) {
-  const StepSpan span = SpanOf(run);
+  const Span span = SpanOf(run);
   json.Open();
   json.Key("name");
   json.Text(run.name);
@@ -97,6 +99,8 @@ void WriteRunRow(JsonWriter& json, const model::Run& run) {
   json.StepOrNull(span.first);
   json.Key("last_step");
   json.StepOrNull(span.last);
+  json.Key("axis");
+  json.Text(model::Name(span.axis));
   json.Key("signals");
   json.Count(run.series.size());
   json.Key("facts");

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/base.h"
-#include "model/model.h"
+#include "model/report.h"
 
 namespace vigil::report {
 
@@ -20,11 +20,8 @@ struct TextOptions {
   bool verbose = false;  // every finding, all evidence, coverage, sources
 };
 
-// Findings and causes speak of steps. Where the run's values are counted in epochs or merely numbered, says so instead.
-void SayWhatIsCounted(model::RunReport& report);
-
-// The first five lines of a run are enough to act on: what happened at which step, the cause, the decisive evidence,
-// the one setting to change, where to restart.
+// The first five lines of a run are enough to act on: what happened at which position, the cause, the decisive
+// evidence, the one setting to change, where to restart.
 std::string RenderText(const model::Report& report, const TextOptions& options);
 
 // Schema vigil.diagnosis/1, one shape whatever was given. `version` is the program's.
@@ -33,8 +30,8 @@ std::string RenderJson(const model::Report& report, std::string_view version);
 // One self-contained page: no network, light and dark, printable, plots with findings marked and values on hover.
 std::string RenderHtml(const model::Report& report, std::string_view version);
 
-// Runs that are still going, in a few lines each: the step, where each rank is, last values with spark lines, what is
-// wrong now. `now_unix_s` tells how long a rank has been silent; without it that is left out.
+// Runs that are still going, in a few lines each: the position, where each rank is, last values with spark lines, what
+// is wrong now. `now_unix_s` gives how long a rank has been silent; without it that is left out.
 std::string RenderLive(const model::Report& report, const TextOptions& options, double now_unix_s = model::kNoValue);
 
 // A finding that came up while a run was watched, or one that no longer holds.
@@ -43,8 +40,9 @@ struct Alarm {
   std::string run;   // empty where only one is watched
   std::string id;
   model::Severity severity = model::Severity::kWarning;
-  std::int64_t first_step = model::kNoStep;
-  std::string message;
+  model::Position first;
+  model::Statement says;
+  std::string message;  // where `says` is empty
   bool cleared = false;
 };
 std::string AlarmText(const Alarm& alarm, const TextOptions& options);
@@ -56,15 +54,16 @@ std::string AlarmJson(const Alarm& alarm);
 std::string RenderJunit(const model::Report& report, std::optional<model::Severity> limit);
 // For code scanning: SARIF 2.1.0, a result per finding with the file and line it rests on.
 std::string RenderSarif(const model::Report& report, std::string_view version);
-// For a collector: OpenMetrics 1.0, severities, steps of findings, confidence of causes and last values as gauges.
+// For a collector: OpenMetrics 1.0, severities, positions of findings, confidence of causes and last values as gauges.
 std::string RenderOpenMetrics(const model::Report& report);
-// A TensorBoard event file about one run: verdict and findings as text, severities as scalars at the steps concerned.
+// A TensorBoard event file about one run: verdict and findings as text, severities as scalars at the positions
+// concerned.
 std::string RenderEvents(const model::RunReport& run, double unix_time);
 // `path` as a URI reference, absolute paths with the scheme of files.
 std::string UriOf(std::string_view path);
 
-// What was recognised run by run, what could not be read, and what was left and why; as text, and as JSON (schema
-// vigil.what/1).
+// What was recognised run by run, what could not be read, and which files were not recognised and why; as text, and as
+// JSON (schema vigil.what/1).
 std::string RenderWhat(const std::vector<model::Run>& runs, const std::vector<model::Unread>& unread,
                        const std::vector<model::Unread>& ignored);
 std::string RenderWhatJson(const std::vector<model::Run>& runs, const std::vector<model::Unread>& unread,

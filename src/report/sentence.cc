@@ -2,21 +2,16 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
+#include <compare>
 
 #include "base/base.h"
 #include "catalogue/catalogue.h"
 
 namespace vigil::report {
 namespace {
-
-// Rows are numbered by us when a file has no step: people know them as logged points.
-std::string_view Word(model::Axis axis) {
-  constexpr std::array<std::string_view, model::kAxisCount> kWords = {"step",  "token",  "sample",
-                                                                      "epoch", "second", "logged point"};
-  return kWords[static_cast<std::size_t>(axis)];
-}
 
 std::string Whole(double value) { return std::isfinite(value) ? fmt::format("{:.0f}", value) : FormatNumber(value); }
 
@@ -66,20 +61,73 @@ std::string PlaceText(const model::Statement& statement, std::string_view place)
   return quantity != nullptr && quantity->value == 1 ? "" : "s";
 }
 
+struct MentionsPosition {
+  model::Position wanted;
+
+  bool operator()(const model::Position& value) const { return SamePosition(value, wanted); }
+  bool operator()(const model::PositionRange& value) const {
+    const model::Position last = value.last.known() ? value.last : value.first;
+    return std::is_lteq(CompareOnAxis(value.first, wanted)) && std::is_lteq(CompareOnAxis(wanted, last));
+  }
+  bool operator()(const std::vector<model::Statement>& clauses) const {  // NOLINT(misc-no-recursion)
+    return std::any_of(clauses.begin(), clauses.end(),
+                       [&](const model::Statement& clause) { return Mentions(clause, wanted); });
+  }
+  template <class Other>
+  bool operator()(const Other&) const {
+    return false;
+  }
+};
+
+struct FindQuote {
+  const model::Quote* operator()(const model::Quote& value) const { return &value; }
+  const model::Quote* operator()(const std::vector<model::Statement>& clauses) const {  // NOLINT(misc-no-recursion)
+    for (const model::Statement& clause : clauses) {
+      if (const model::Quote* quote = QuoteIn(clause)) return quote;
+    }
+    return nullptr;
+  }
+  template <class Other>
+  const model::Quote* operator()(const Other&) const {
+    return nullptr;
+  }
+};
+
 }  // namespace
 
+// Rows are numbered by us when a file has no step: people know them as logged points.
+std::string_view AxisWord(model::Axis axis) {
+  constexpr std::array<std::string_view, model::kAxisCount> kWords = {"step",  "token",  "sample",
+                                                                      "epoch", "second", "logged point"};
+  return kWords[static_cast<std::size_t>(axis)];
+}
+
+bool Mentions(const model::Statement& statement, model::Position position) {  // NOLINT(misc-no-recursion)
+  return position.known() && std::any_of(statement.arguments.begin(), statement.arguments.end(),
+                                         [&](const model::Argument& argument) {  // NOLINT(misc-no-recursion)
+                                           return std::visit(MentionsPosition{position}, argument.value);
+                                         });
+}
+
+const model::Quote* QuoteIn(const model::Statement& statement) {  // NOLINT(misc-no-recursion)
+  for (const model::Argument& argument : statement.arguments) {
+    if (const model::Quote* quote = std::visit(FindQuote(), argument.value)) return quote;
+  }
+  return nullptr;
+}
+
 std::string PositionText(model::Position position) {
-  return position.known() ? fmt::format("{} {}", Word(position.axis()), position.value()) : std::string();
+  return position.known() ? fmt::format("{} {}", AxisWord(position.axis()), position.value()) : std::string();
 }
 
 std::string RangeText(model::PositionRange range) {
   const bool one = !range.last.known() || CompareOnAxis(range.first, range.last) != std::partial_ordering::less;
   if (one || !range.first.known()) return PositionText(range.first);
-  return fmt::format("{}s {}-{}", Word(range.first.axis()), range.first.value(), range.last.value());
+  return fmt::format("{}s {}-{}", AxisWord(range.first.axis()), range.first.value(), range.last.value());
 }
 
 std::string ExtentText(model::Extent extent) {
-  return fmt::format("{} {}{}", FormatNumber(extent.amount), Word(extent.axis), extent.amount == 1 ? "" : "s");
+  return fmt::format("{} {}{}", FormatNumber(extent.amount), AxisWord(extent.axis), extent.amount == 1 ? "" : "s");
 }
 
 std::string Sentence(const model::Statement& statement) {  // NOLINT(misc-no-recursion)

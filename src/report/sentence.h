@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "model/statement.h"
 
@@ -16,5 +17,12 @@ std::string PositionText(model::Position position);
 std::string RangeText(model::PositionRange range);
 // "10 steps", "1 epoch".
 std::string ExtentText(model::Extent extent);
+// "step", "epoch", "logged point": what positions of the axis are called.
+std::string_view AxisWord(model::Axis axis);
+
+// Whether an argument, also of a clause, is that position or a range that holds it: the sentence then says it.
+bool Mentions(const model::Statement& statement, model::Position position);
+// The first text of a file that the statement quotes, also in a clause; null when it quotes none.
+const model::Quote* QuoteIn(const model::Statement& statement);
 
 }  // namespace vigil::report

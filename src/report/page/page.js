@@ -1,5 +1,5 @@
-// Hover over any plot of a run: all its plots show the same step and the values there. The plots themselves are drawn
-// in the page and need no script.
+// Hover over any plot of a run: all its plots on that axis show the same position and the values there. The plots
+// themselves are drawn in the page and need no script.
 (() => {
   'use strict';
 
@@ -31,22 +31,31 @@
     return size >= 1e6 || size < 1e-3 ? value.toExponential(3) : String(Number(value.toPrecision(4)));
   };
 
+  // Plots on one axis move together; epochs and steps do not line up.
   const follow = (section, run) => {
-    const frame = data.frame;
     const plots = [...section.querySelectorAll('figure[data-plot]')].map((figure) => ({
+      axis: run.axes[Number(figure.dataset.plot)],
       svg: figure.querySelector('svg'),
       cross: figure.querySelector('.cross'),
       readout: figure.querySelector('.readout'),
       curves: run.plots[Number(figure.dataset.plot)].map(sorted),
     }));
-    const span = Math.max(run.last - run.first, 1);
+    for (const word of new Set(plots.map((plot) => plot.axis.word))) {
+      const together = plots.filter((plot) => plot.axis.word === word);
+      followAxis(together, together[0].axis);
+    }
+  };
+
+  const followAxis = (plots, axis) => {
+    const frame = data.frame;
+    const span = Math.max(axis.last - axis.first, 1);
     const steps = [...new Set(plots.flatMap((plot) => plot.curves.flatMap((curve) => curve.steps)))].sort((a, b) => a - b);
     if (steps.length === 0) return;
     let shown = null;
 
     const show = (step) => {
       shown = step;
-      const share = run.last === run.first ? 0.5 : (step - run.first) / span;
+      const share = axis.last === axis.first ? 0.5 : (step - axis.first) / span;
       const x = String(frame.left + share * (frame.right - frame.left));
       for (const plot of plots) {
         plot.cross.setAttribute('x1', x);
@@ -54,10 +63,10 @@
         plot.cross.classList.add('on');
         const parts = plot.curves.filter((curve) => curve.steps.length > 0).map((curve) => {
           const at = nearest(curve.steps, step);
-          const where = curve.steps[at] === step ? '' : ` (step ${curve.steps[at]})`;
+          const where = curve.steps[at] === step ? '' : ` (${axis.word} ${curve.steps[at]})`;
           return `${curve.name} ${format(curve.values[at])}${where}`;
         });
-        plot.readout.textContent = `step ${step}  ·  ${parts.join('  ·  ')}`;
+        plot.readout.textContent = `${axis.word} ${step}  ·  ${parts.join('  ·  ')}`;
       }
     };
     const hide = () => {
@@ -73,7 +82,7 @@
         const box = svg.getBoundingClientRect();
         const x = (event.clientX - box.left) * frame.width / box.width;
         const share = Math.min(1, Math.max(0, (x - frame.left) / (frame.right - frame.left)));
-        show(steps[nearest(steps, run.first + share * (run.last - run.first))]);
+        show(steps[nearest(steps, axis.first + share * (axis.last - axis.first))]);
       });
       svg.addEventListener('pointerleave', hide);
       svg.addEventListener('keydown', (event) => {

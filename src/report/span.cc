@@ -1,0 +1,43 @@
+#include "report/span.h"
+
+#include <algorithm>
+
+namespace vigil::report {
+namespace {
+
+void Widen(Span& span, const model::Series& series) {
+  if (series.empty()) return;
+  const auto [low, high] = std::minmax_element(series.steps.begin(), series.steps.end());
+  span.first = span.empty() ? *low : std::min(span.first, *low);
+  span.last = span.empty() ? *high : std::max(span.last, *high);
+  span.logged = std::max<std::uint64_t>(span.logged, series.size());
+}
+
+}  // namespace
+
+model::Axis MainAxis(const model::Run& run) {
+  const model::Series* longest = nullptr;
+  for (const model::Series& series : run.series) {
+    // A single point, such as the total that a trainer logs at the end, is no course over steps.
+    if (series.axis == model::Axis::kStep && series.size() > 1) return model::Axis::kStep;
+    if (!series.empty() && (longest == nullptr || series.size() > longest->size())) longest = &series;
+  }
+  return longest == nullptr ? model::Axis::kStep : longest->axis;
+}
+
+Span SpanOn(const model::Run& run, model::Axis axis) {
+  Span span;
+  span.axis = axis;
+  for (const model::Series& series : run.series) {
+    if (series.axis == axis) Widen(span, series);
+  }
+  return span;
+}
+
+Span SpanOf(const model::Run& run) { return SpanOn(run, MainAxis(run)); }
+
+std::optional<std::int64_t> CountOn(const model::Run& run, model::Axis axis, model::Position position) {
+  return run.axes.To(axis, position).ValueOn(axis);
+}
+
+}  // namespace vigil::report

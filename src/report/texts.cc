@@ -1,0 +1,150 @@
+#include "report/texts.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/base.h"
+#include "catalogue/catalogue.h"
+#include "report/sentence.h"
+#include "report/transition.h"
+#include "report/words.h"
+
+namespace vigil::report {
+namespace {
+
+std::string WithRange(const std::string& text, model::PositionRange range) {
+  return fmt::format("{} ({})", text, RangeText(range));
+}
+
+// "train.log:88"; the file alone where the line is not known.
+std::string FileText(const std::string& path, std::uint32_t line) {
+  return line == 0 ? OneLine(path) : fmt::format("{}:{}", OneLine(path), line);
+}
+
+}  // namespace
+
+std::string MessageText(const model::Finding& finding) {
+  std::string message = transition::Either(finding.says, finding.message);
+  if (!message.empty()) return message;
+  const catalogue::FindingRow* row = catalogue::FindFinding(finding.id);
+  return row == nullptr ? finding.id : std::string(row->title);
+}
+
+std::string HeadlineText(const model::Finding& finding) {
+  const std::string message = OneLine(MessageText(finding));
+  const bool mentioned =
+      !finding.First().known() || transition::Mentions(finding.says, message, "step", finding.First());
+  return mentioned ? message : WithRange(message, {finding.First(), finding.Last()});
+}
+
+std::string EvidenceText(const model::Evidence& evidence) { return transition::Either(evidence.says, evidence.text); }
+
+std::string PlaceText(const model::Evidence& evidence) {
+  std::vector<std::string> parts;
+  const model::Position at = evidence.At();
+  const std::string count = fmt::format("{}", evidence.step);
+  if (at.known() && !transition::Mentions(evidence.says, evidence.text, count, at)) parts.push_back(PositionText(at));
+  const model::Quote* quote = QuoteIn(evidence.says);
+  if (!evidence.path.empty()) {
+    parts.push_back(FileText(evidence.path, evidence.line));
+  } else if (quote != nullptr && !quote->path.empty()) {
+    parts.push_back(FileText(quote->path, quote->line));
+  }
+  return Join(parts, ", ");
+}
+
+std::vector<model::Evidence> WithoutRepeats(const std::vector<model::Evidence>& evidence) {
+  std::vector<model::Evidence> kept;
+  for (const model::Evidence& one : evidence) {
+    const bool known = std::any_of(kept.begin(), kept.end(), [&](const model::Evidence& other) {
+      return transition::SaysSame(other.says, other.text, one.says, one.text);
+    });
+    if (!known) kept.push_back(one);
+  }
+  return kept;
+}
+
+bool Repeats(const model::Evidence& evidence, const model::Finding& finding) {
+  return transition::SaysSame(evidence.says, evidence.text, finding.says, finding.message);
+}
+
+std::string SummaryText(const model::Diagnosis& diagnosis) {
+  return transition::Either(diagnosis.summary_says, diagnosis.summary);
+}
+
+std::string SummaryHeadline(const model::Diagnosis& diagnosis) {
+  const std::string summary = OneLine(SummaryText(diagnosis));
+  const model::Position first = diagnosis.First();
+  const bool mentioned = !first.known() || transition::Mentions(diagnosis.summary_says, summary, "step", first);
+  return mentioned ? summary : WithRange(summary, {first, diagnosis.Last()});
+}
+
+std::string NextText(const model::Diagnosis& diagnosis) {
+  return transition::Either(diagnosis.next_says, diagnosis.next);
+}
+
+std::string RestartText(const model::Diagnosis& diagnosis) {
+  return transition::Either(diagnosis.restart_says, diagnosis.restart);
+}
+
+std::vector<std::string> MissingTexts(const model::Diagnosis& diagnosis) {
+  return transition::Either(diagnosis.missing_says, diagnosis.missing);
+}
+
+std::vector<model::Rival> RivalsOf(const model::Diagnosis& diagnosis) { return transition::RivalsOf(diagnosis); }
+
+std::string DecideText(const model::Diagnosis& diagnosis) {
+  const std::vector<model::Rival> rivals = RivalsOf(diagnosis);
+  return rivals.empty() || rivals.front().tell_apart.empty() ? std::string() : Sentence(rivals.front().tell_apart);
+}
+
+std::vector<std::string> RivalTexts(const model::Diagnosis& diagnosis) {
+  std::vector<std::string> texts;
+  for (const model::Rival& rival : RivalsOf(diagnosis)) {
+    std::string text = fmt::format("not excluded: {} ({}, {})", CauseTitle(rival.cause), OneLine(rival.cause),
+                                   Percent(rival.confidence));
+    if (!texts.empty() && !rival.tell_apart.empty()) text += ": " + OneLine(Sentence(rival.tell_apart));
+    texts.push_back(std::move(text));
+  }
+  return texts;
+}
+
+std::string RemedyText(const model::Remedy& remedy) {
+  if (!remedy.text.empty()) return remedy.text;
+  if (const catalogue::RemedyRow* row = catalogue::FindRemedy(remedy.id)) return std::string(row->text);
+  // A known message carries its own advice.
+  const catalogue::SignatureRow* message = catalogue::FindSignature(remedy.id);
+  return message == nullptr ? std::string() : std::string(message->fix);
+}
+
+std::string ChangeText(const model::Remedy& remedy) {
+  const catalogue::RemedyRow* row = catalogue::FindRemedy(remedy.id);
+  if (remedy.setting.empty()) return OneLine(row == nullptr ? RemedyText(remedy) : row->title);
+  const std::string setting = OneLine(remedy.setting);
+  const std::string current = OneLine(remedy.current);
+  const std::string proposed = OneLine(remedy.proposed);
+  std::string change = proposed.empty()  ? fmt::format("{}: {}", setting, OneLine(RemedyText(remedy)))
+                       : current.empty() ? fmt::format("{}: {}", setting, proposed)
+                                         : fmt::format("{}: {} -> {}", setting, current, proposed);
+  const std::string where = OneLine(remedy.file.empty() ? remedy.framework : remedy.file);
+  return where.empty() || where == "*" ? change : fmt::format("{} ({})", change, where);
+}
+
+std::string ReasonText(const model::Coverage& coverage) {
+  return transition::Either(coverage.reason_says, coverage.reason);
+}
+
+std::string EnableText(const model::Coverage& coverage) {
+  return transition::Either(coverage.enable_says, coverage.enable);
+}
+
+std::string NotCheckedText(const model::RunReport& run) {
+  std::vector<std::string> families;
+  for (const model::Coverage& coverage : run.coverage) {
+    if (coverage.state == model::CoverageState::kBlind) families.emplace_back(model::Name(coverage.family));
+  }
+  return Join(families, ", ");
+}
+
+}  // namespace vigil::report

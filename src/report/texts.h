@@ -1,0 +1,46 @@
+// The parts of findings and diagnoses as text: each statement rendered, with what stands beside it as data. Texts may
+// hold anything that stood in a file: a caller that shows them cleans them (OneLine).
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "model/report.h"
+
+namespace vigil::report {
+
+// What the finding says; the title of its row where it says nothing.
+std::string MessageText(const model::Finding& finding);
+// The same in one line, with its positions in brackets where the statement does not mention them.
+std::string HeadlineText(const model::Finding& finding);
+std::string EvidenceText(const model::Evidence& evidence);
+// "step 412, train.log:88": what is known of the place and not said in the text; empty when nothing is.
+std::string PlaceText(const model::Evidence& evidence);
+// Two tests may rest on one observation: it is shown once.
+std::vector<model::Evidence> WithoutRepeats(const std::vector<model::Evidence>& evidence);
+// Whether the evidence only repeats the finding.
+bool Repeats(const model::Evidence& evidence, const model::Finding& finding);
+
+std::string SummaryText(const model::Diagnosis& diagnosis);
+// The summary in one line, with the positions of the incident where it does not mention them.
+std::string SummaryHeadline(const model::Diagnosis& diagnosis);
+std::string NextText(const model::Diagnosis& diagnosis);
+std::string RestartText(const model::Diagnosis& diagnosis);
+std::vector<std::string> MissingTexts(const model::Diagnosis& diagnosis);
+std::vector<model::Rival> RivalsOf(const model::Diagnosis& diagnosis);
+// What would decide between the cause and its first rival; empty when nothing is known to.
+std::string DecideText(const model::Diagnosis& diagnosis);
+// A line for each cause that is not excluded, with what would decide where DecideText does not say it.
+std::vector<std::string> RivalTexts(const model::Diagnosis& diagnosis);
+
+// What to do: the remedy's own text, or that of its row.
+std::string RemedyText(const model::Remedy& remedy);
+// "learning_rate: 0.003 -> 0.001 (TrainingArguments)", or the remedy's title when it names no setting.
+std::string ChangeText(const model::Remedy& remedy);
+
+std::string ReasonText(const model::Coverage& coverage);
+std::string EnableText(const model::Coverage& coverage);
+// The families that could not be checked, "memory, hang"; empty when everything was.
+std::string NotCheckedText(const model::RunReport& run);
+
+}  // namespace vigil::report
