@@ -19,7 +19,7 @@ bool Falls(std::span<const double> logs) {
   return fall > std::max(0.01, 4 * stats::NoiseSigma(logs) / std::sqrt(static_cast<double>(quarter)));
 }
 
-class Divergence : public Detector {
+class Divergence : public Cloned<Divergence> {
  public:
   explicit Divergence(const Context& context)
       : min_log_ratio_(std::log(context.Threshold("min_ratio"))),

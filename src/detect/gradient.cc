@@ -10,7 +10,7 @@ namespace {
 
 // ---- explosion
 
-class GradExplosion : public Detector {
+class GradExplosion : public Cloned<GradExplosion> {
  public:
   explicit GradExplosion(const Context& context)
       : limit_(FixedLimit(context)),
@@ -163,7 +163,7 @@ class GradExplosion : public Detector {
 
 // ---- zero
 
-class GradZero : public Detector {
+class GradZero : public Cloned<GradZero> {
  public:
   explicit GradZero(const Context& context)
       : share_(context.Threshold("share")), min_points_(context.Threshold("min_points")) {}
@@ -204,7 +204,7 @@ class GradZero : public Detector {
 
 // ---- vanishing
 
-class GradVanishing : public Detector {
+class GradVanishing : public Cloned<GradVanishing> {
  public:
   explicit GradVanishing(const Context& context)
       : enabled_(!context.reinforcement), floor_(context.Threshold("floor")), share_(context.Threshold("share")) {}

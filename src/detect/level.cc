@@ -28,7 +28,7 @@ double SmallLoss(const model::Run& run) {
 
 // ---- never improved
 
-class NotDecreasing : public Detector {
+class NotDecreasing : public Cloned<NotDecreasing> {
  public:
   explicit NotDecreasing(const Context& context)
       : min_points_(context.Threshold("min_points")),
@@ -135,7 +135,7 @@ class NotDecreasing : public Detector {
 
 // ---- plateau
 
-class Plateau : public Detector {
+class Plateau : public Cloned<Plateau> {
  public:
   explicit Plateau(const Context& context)
       : min_points_(context.Threshold("min_points")),
@@ -260,7 +260,7 @@ class Plateau : public Detector {
 
 // ---- oscillation
 
-class Oscillation : public Detector {
+class Oscillation : public Cloned<Oscillation> {
  public:
   explicit Oscillation(const Context& context)
       : min_points_(context.Threshold("min_points")),

@@ -86,7 +86,7 @@ std::string Told(std::string_view what, std::int64_t step, const BadPoints& bad,
 
 // ---- loss
 
-class NonFiniteLoss : public Detector {
+class NonFiniteLoss : public Cloned<NonFiniteLoss> {
  public:
   explicit NonFiniteLoss(const Context& context)
       : recovered_points_(context.Threshold("recovered_points")),
@@ -95,6 +95,7 @@ class NonFiniteLoss : public Detector {
         replaced_(ReplacesNan(*context.run)),
         reinforcement_(context.reinforcement) {}
 
+  void SetLoggingInterval(double interval) override { interval_ = interval; }
   void Observe(const Sample& sample) override {
     if (sample.role == 1) {
       const bool bad = !std::isfinite(sample.value);
@@ -291,7 +292,7 @@ class NonFiniteLoss : public Detector {
 
 // ---- evaluation
 
-class NonFiniteEval : public Detector {
+class NonFiniteEval : public Cloned<NonFiniteEval> {
  public:
   explicit NonFiniteEval(const Context& context) : recovered_points_(context.Threshold("recovered_points")) {}
 
@@ -341,7 +342,7 @@ class NonFiniteEval : public Detector {
 
 // ---- gradient norm
 
-class NonFiniteGrad : public Detector {
+class NonFiniteGrad : public Cloned<NonFiniteGrad> {
  public:
   explicit NonFiniteGrad(const Context& context)
       : recovered_points_(context.Threshold("recovered_points")),
@@ -436,7 +437,7 @@ class NonFiniteGrad : public Detector {
 
 // ---- loss scale
 
-class LossScaleCollapse : public Detector {
+class LossScaleCollapse : public Cloned<LossScaleCollapse> {
  public:
   explicit LossScaleCollapse(const Context& context)
       : drop_(context.Threshold("drop")), floor_(context.Threshold("floor")) {}

@@ -10,7 +10,7 @@ namespace {
 
 // ---- entropy
 
-class EntropyCollapse : public Detector {
+class EntropyCollapse : public Cloned<EntropyCollapse> {
  public:
   explicit EntropyCollapse(const Context& context)
       : enabled_(context.run->InRegime("grpo") || context.run->InRegime("ppo")),  // the floor is one of language models
@@ -91,7 +91,7 @@ class EntropyCollapse : public Detector {
 
 // ---- distance from the reference
 
-class KlBlowup : public Detector {
+class KlBlowup : public Cloned<KlBlowup> {
  public:
   explicit KlBlowup(const Context& context)
       : limit_(context.Threshold("limit")),
@@ -173,7 +173,7 @@ class KlBlowup : public Detector {
 
 // ---- truncation
 
-class Truncated : public Detector {
+class Truncated : public Cloned<Truncated> {
  public:
   explicit Truncated(const Context& context)
       : limit_(context.Threshold("limit")), min_points_(context.Threshold("min_points")) {}

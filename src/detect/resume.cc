@@ -8,7 +8,7 @@
 namespace vigil::detect {
 namespace {
 
-class ResumeJump : public Detector {
+class ResumeJump : public Cloned<ResumeJump> {
  public:
   explicit ResumeJump(const Context& context)
       : enabled_(!context.reinforcement),

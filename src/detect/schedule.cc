@@ -9,7 +9,7 @@ namespace {
 
 // ---- zero
 
-class LrZero : public Detector {
+class LrZero : public Cloned<LrZero> {
  public:
   explicit LrZero(const Context& context)
       : min_points_(context.Threshold("min_points")), tail_share_(context.Threshold("tail_share")) {}
@@ -109,7 +109,7 @@ class LrZero : public Detector {
 
 // ---- warm-up
 
-class NoWarmup : public Detector {
+class NoWarmup : public Cloned<NoWarmup> {
  public:
   explicit NoWarmup(const Context& context)
       : run_(context.run),
@@ -217,7 +217,7 @@ class NoWarmup : public Detector {
 
 // ---- jumps
 
-class ScheduleBreak : public Detector {
+class ScheduleBreak : public Cloned<ScheduleBreak> {
  public:
   explicit ScheduleBreak(const Context& context)
       : jump_(context.Threshold("jump")), cyclic_(StatesCycles(*context.run)) {}

@@ -141,7 +141,7 @@ bool AreNoise(std::uint64_t spikes, std::uint64_t points) {
 
 // ---- loss
 
-class LossSpike : public Detector {
+class LossSpike : public Cloned<LossSpike> {
  public:
   explicit LossSpike(const Context& context)
       : enabled_(!context.reinforcement),
@@ -234,7 +234,7 @@ class LossSpike : public Detector {
 
 // ---- gradient norm
 
-class GradSpike : public Detector {
+class GradSpike : public Cloned<GradSpike> {
  public:
   explicit GradSpike(const Context& context)
       : ratio_(context.Threshold("ratio")),
