@@ -14,7 +14,7 @@ struct Stretch {
   std::uint64_t moving_gradients = 0;  // points of it with a finite gradient norm above zero
 };
 
-class Collapse : public Detector {
+class Collapse : public Cloned<Collapse> {
  public:
   explicit Collapse(const Context& context)
       : places_(context),

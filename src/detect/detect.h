@@ -53,6 +53,11 @@ class Detector {
   virtual void Restart(std::int64_t step) { static_cast<void>(step); }
   // The run was stopped and went on: no step was lost. `step` is the first one after it.
   virtual void Resume(std::int64_t step) { static_cast<void>(step); }
+  // Steps between two points of the judged series: known better as it grows. Given before each Report.
+  virtual void SetLoggingInterval(double interval) { static_cast<void>(interval); }
+  // A detector in the same state. What may still be preceded by later points is fed to a copy, so that the original
+  // never has to forget.
+  virtual std::unique_ptr<Detector> Clone() const = 0;
   // The findings so far. Const, so that a live view can ask at any time. Severity, family, id, signal, labels and axis
   // are filled in by the engine; a detector sets severity only where the outcome decides.
   virtual void Report(std::vector<model::Finding>& out) const = 0;
@@ -63,8 +68,34 @@ using Factory = std::unique_ptr<Detector> (*)(const Context& context);
 // The code of a detector name, null when there is none: a row that names no code is a test failure.
 Factory FindFactory(std::string_view detector);
 
-// Runs every enabled detector over the run's series, adds what its events stand for, and returns the findings, most
-// severe first, then by step.
+// The detectors of one run, from its first points to its last. A run that grows (points appended to its series, events
+// and settings added) is given again and again: each detector is fed what is new to it, and the findings are those of
+// Detect on the same run. Where the run did not only grow (points before the last ones, rewritten columns, another
+// training method) the detectors concerned are fed from the beginning.
+class Engine {
+ public:
+  explicit Engine(const catalogue::Settings& settings);
+  ~Engine();
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+  Engine(Engine&&) noexcept;
+  Engine& operator=(Engine&&) noexcept;
+
+  // The findings of the run as it stands, most severe first, then by step. `run` is read during the call; the same
+  // object is given each time (another one begins from nothing).
+  std::vector<model::Finding> Findings(const model::Run& run, bool ended = false);
+  // The same for a run that will not be given again: the detectors are not kept, which costs less.
+  std::vector<model::Finding> FindingsAtEnd(const model::Run& run, bool ended = true);
+  // How often a detector had to be fed from the beginning, because what it had been fed was no longer how the run
+  // begins.
+  std::uint64_t replays() const;
+
+ private:
+  class State;
+  std::unique_ptr<State> state_;
+};
+
+// The findings of a run that is all there: an engine that is fed to the end at once.
 std::vector<model::Finding> Detect(const model::Run& run, const catalogue::Settings& settings, bool ended = true);
 
 // The findings that a run's error messages, exceptions and exit codes stand for: one per incident, at its first root,

@@ -62,6 +62,13 @@ std::unique_ptr<Detector> MakeMemoryGrowth(const Context& context);
 
 // ---- shared by the detectors
 
+// What every detector is made of: a plain copy of its members is a detector in the same state.
+template <class Self>
+class Cloned : public Detector {
+ public:
+  std::unique_ptr<Detector> Clone() const override { return std::make_unique<Self>(static_cast<const Self&>(*this)); }
+};
+
 // Severity of a finding that leaves it to its row: a value no detector would set.
 inline constexpr auto kFromRow = static_cast<model::Severity>(255);
 
@@ -119,7 +126,7 @@ class LossCourse {
 
 // A detector that counts over the whole run, and counts from nothing when the run is started over from its first step.
 template <class Counting>
-class StartedOver : public Detector {
+class StartedOver : public Cloned<StartedOver<Counting>> {
  public:
   explicit StartedOver(const Context& context) : context_(context), counting_(context) {}
 
@@ -134,6 +141,7 @@ class StartedOver : public Detector {
       counting_.Restart(step);
     }
   }
+  void SetLoggingInterval(double interval) override { counting_.SetLoggingInterval(interval); }
   void Report(std::vector<model::Finding>& out) const override { counting_.Report(out); }
 
  private:

@@ -17,7 +17,7 @@ bool Falls(std::span<const double> logs) {
   return fall > std::max(0.01, 4 * stats::NoiseSigma(logs) / std::sqrt(static_cast<double>(quarter)));
 }
 
-class Divergence : public Detector {
+class Divergence : public Cloned<Divergence> {
  public:
   explicit Divergence(const Context& context)
       : places_(context),

@@ -1,203 +1,27 @@
+// The engine: which detectors run on which series, and what of their findings is told.
 #include <algorithm>
 #include <array>
-#include <limits>
+#include <functional>
 #include <map>
 #include <tuple>
+#include <unordered_map>
+#include <utility>
 
 #include "detect/detectors.h"
+#include "detect/instance.h"
+#include "detect/series_index.h"
 #include "detect/whole_run.h"
 
 namespace vigil::detect {
 namespace {
 
-struct Range {
-  std::size_t begin = 0;
-  std::size_t end = 0;
-};
-
-Range SegmentRange(const model::Series& series, std::size_t segment) {
-  const std::size_t begin = series.segment_starts[segment];
-  const bool is_last = segment + 1 == series.segment_starts.size();
-  return {begin, is_last ? series.size() : series.segment_starts[segment + 1]};
-}
-
-// The series one detector instance watches, by role; null where the run has none.
-using Watched = std::vector<const model::Series*>;
-
-// Feeds one segment of the leading series, and the companions' points of the same stretch, in step order. Companions of
-// a step come before the leading series, so that it is judged with them known.
-class SegmentFeeder {
- public:
-  // `resumes`: the last steps before the run was stopped and went on, in rising order.
-  SegmentFeeder(Detector& detector, const Watched& watched, std::size_t lead, const std::vector<std::int64_t>& resumes)
-      : detector_(detector), watched_(watched), lead_(lead), resumes_(resumes) {}
-
-  void Feed(std::size_t segment) {
-    std::vector<Range> ranges(watched_.size());
-    for (std::size_t role = 0; role < watched_.size(); ++role) {
-      if (watched_[role] != nullptr) ranges[role] = StretchOf(role, segment);
-    }
-    std::int64_t last = model::kNoStep;
-    for (;;) {
-      std::size_t next = watched_.size();
-      std::int64_t smallest = std::numeric_limits<std::int64_t>::max();
-      for (std::size_t role = watched_.size();
-           role-- > 0;) {  // backwards: role 0 only when its step is strictly smallest
-        if (ranges[role].begin >= ranges[role].end) continue;
-        const std::int64_t step = watched_[role]->steps[ranges[role].begin];
-        if (step < smallest) {
-          smallest = step;
-          next = role;
-        }
-      }
-      if (next == watched_.size()) return;
-      const model::Series& series = *watched_[next];
-      const std::size_t at = ranges[next].begin++;
-      if (last != model::kNoStep && ResumedBetween(last, series.steps[at])) detector_.Resume(series.steps[at]);
-      last = series.steps[at];
-      const std::uint32_t line = series.lines.empty() ? 0 : series.lines[at];
-      detector_.Observe({static_cast<std::uint32_t>(next), series.steps[at], series.values[at], line});
-    }
-  }
-
- private:
-  bool ResumedBetween(std::int64_t last, std::int64_t next) const {
-    const auto at = std::lower_bound(resumes_.begin(), resumes_.end(), last);
-    return at != resumes_.end() && *at < next;
-  }
-
-  // A companion with as many segments restarted with the leading series. Another one is read where it covers the same
-  // steps: a file that a restart overwrote has one segment, and one that was written twice has more.
-  Range StretchOf(std::size_t role, std::size_t segment) const {
-    const model::Series& series = *watched_[role];
-    const std::size_t segments = series.segment_starts.size();
-    const std::size_t lead_segments = watched_[lead_]->segment_starts.size();
-    if (segments == lead_segments || segments == 0) return segments == 0 ? Range{} : SegmentRange(series, segment);
-    constexpr std::size_t kMostPairs = 1'000'000;
-    if (segments > kMostPairs / lead_segments) return segment < segments ? SegmentRange(series, segment) : Range{};
-    const Range lead = SegmentRange(*watched_[lead_], segment);
-    // What was logged before the first point or after the last one belongs to the outermost segments.
-    const std::int64_t first =
-        segment == 0 ? std::numeric_limits<std::int64_t>::min() : watched_[lead_]->steps[lead.begin];
-    const std::int64_t last =
-        segment + 1 == lead_segments ? std::numeric_limits<std::int64_t>::max() : watched_[lead_]->steps[lead.end - 1];
-    Range best;
-    for (std::size_t i = 0; i < segments; ++i) {
-      const Range covered = Within(series, SegmentRange(series, i), first, last);
-      // The later of two that cover as much is the one that stands.
-      if (covered.end - covered.begin >= best.end - best.begin) best = covered;
-    }
-    return best;
-  }
-
-  // The points of a segment with steps from `first` to `last`.
-  static Range Within(const model::Series& series, Range segment, std::int64_t first, std::int64_t last) {
-    const auto begin = series.steps.begin() + static_cast<std::ptrdiff_t>(segment.begin);
-    const auto end = series.steps.begin() + static_cast<std::ptrdiff_t>(segment.end);
-    const auto from = std::lower_bound(begin, end, first);
-    const auto to = std::upper_bound(from, end, last);
-    return {static_cast<std::size_t>(from - series.steps.begin()), static_cast<std::size_t>(to - series.steps.begin())};
-  }
-
-  Detector& detector_;
-  const Watched& watched_;
-  std::size_t lead_;
-  const std::vector<std::int64_t>& resumes_;
-};
-
-// The series of each signal by their labels, made once: a run may hold a hundred thousand.
-class SeriesIndex {
- public:
-  explicit SeriesIndex(const model::Run& run) : run_(run) {
-    for (const model::Series& series : run.series) {
-      if (!series.empty()) by_signal_[series.signal][series.labels].push_back(&series);
-    }
-  }
-
-  const model::Series* Companion(std::string_view signal, const model::Labels& labels) {
-    const auto same = by_signal_.find(signal);
-    if (same == by_signal_.end()) return nullptr;
-    const auto at = same->second.find(labels);
-    if (at != same->second.end()) return at->second.front();
-    const auto [known, is_new] = preferred_.try_emplace(signal, nullptr);
-    if (is_new) known->second = run_.Find(signal);
-    return known->second;
-  }
-
-  // Series that are called a loss and that no signal of the vocabulary stands for, no more than kMostLeads.
-  std::vector<const model::Series*> OtherLosses() const {
-    std::vector<const model::Series*> losses;
-    for (const model::Series& series : run_.series) {
-      if (series.empty() || series.signal != series.raw || losses.size() == kMostLeads) continue;
-      const std::string name = ToLower(series.raw);
-      const bool is_evaluation = name.find("val") != std::string::npos || name.find("test") != std::string::npos;
-      if (name.find("loss") != std::string::npos && !is_evaluation) losses.push_back(&series);
-    }
-    return losses;
-  }
-
-  // Of each labelled series of the signal one: of two names for one signal (a per-step and a per-epoch mean, say) the
-  // denser. No more than kMostLeads, in the order of their labels.
-  std::vector<const model::Series*> Leads(std::string_view signal) const {
-    std::vector<const model::Series*> leads;
-    const auto same = by_signal_.find(signal);
-    if (same == by_signal_.end()) return leads;
-    for (const auto& [labels, series] : same->second) {
-      const auto denser = [](const model::Series* a, const model::Series* b) { return a->size() < b->size(); };
-      leads.push_back(*std::max_element(series.begin(), series.end(), denser));
-      if (leads.size() == kMostLeads) break;
-    }
-    return leads;
-  }
-
- private:
-  static constexpr std::size_t kMostLeads = 4096;
-  const model::Run& run_;
-  std::map<std::string_view, std::map<model::Labels, std::vector<const model::Series*>>> by_signal_;
-  std::map<std::string_view, const model::Series*> preferred_;  // where no labels fit: found once
-};
-
-// Every leading series that a row is to be run on: each labelled series of its first signal, or when that is absent the
-// first of its other signals.
-std::vector<const model::Series*> FindLeads(const SeriesIndex& index, const catalogue::FindingRow& row,
-                                            std::size_t& role) {
-  for (role = 0; role < row.signals.size(); ++role) {
-    std::vector<const model::Series*> leads = index.Leads(row.signals[role]);
-    if (!leads.empty()) return leads;
-  }
-  return {};
-}
-
-// What the user asked for holds for the finding as its row describes it; a lesser form of it stays lesser.
-model::Severity SeverityOf(const Context& context, std::optional<model::Severity> decided) {
-  const model::Severity usual = context.row->severity;
-  const model::Severity wanted = context.settings->SeverityOf(context.row->id, usual);
-  if (!decided || *decided == usual) return wanted;
-  if (wanted == usual) return *decided;
-  return *decided < usual ? std::min(*decided, wanted) : wanted;
-}
-
-void FillIn(model::Finding& finding, const Context& context, bool severity_set) {
-  finding.id = std::string(context.row->id);
-  finding.family = context.row->family;
-  finding.severity = SeverityOf(context, severity_set ? std::optional(finding.severity) : std::nullopt);
-  finding.axis = context.axis();
-  for (model::Evidence& evidence : finding.evidence) evidence.axis = context.axis();
-  if (context.primary == nullptr) return;
-  finding.signal = context.primary->signal;
-  finding.labels = context.primary->labels;
-  if (context.primary->source >= context.run->sources.size()) return;
-  for (model::Evidence& evidence : finding.evidence) evidence.path = context.run->sources[context.primary->source].path;
-}
-
-constexpr std::size_t kMostRestarts = 1000;
-
-// The last steps before the run was stopped and went on, as its logs tell, in rising order.
-std::vector<std::int64_t> ResumesTold(const model::Run& run) {
+// The last steps before the run was stopped and went on, as its logs state, in rising order.
+std::vector<std::int64_t> ResumesOf(const model::Run& run) {
+  constexpr std::size_t kMostResumes = 1000;
   std::vector<std::int64_t> steps;
   for (const model::Event& event : run.events) {
-    const bool told = event.kind == model::EventKind::kResume && event.step != model::kNoStep;
-    if (told && steps.size() < kMostRestarts) steps.push_back(event.step);
+    const bool stated = event.kind == model::EventKind::kResume && event.step != model::kNoStep;
+    if (stated && steps.size() < kMostResumes) steps.push_back(event.step);
   }
   std::sort(steps.begin(), steps.end());
   return steps;
@@ -211,29 +35,6 @@ bool ComesTooEarly(const Context& context, const model::Finding& finding) {
   if (context.ended || std::find(kOfProgress.begin(), kOfProgress.end(), finding.id) == kOfProgress.end()) return false;
   const model::Position planned = context.Planned();
   return planned.known() && static_cast<double>(finding.last_step) < kRoom * static_cast<double>(planned.value());
-}
-
-void RunDetector(const Context& context, const Watched& watched, std::size_t lead,
-                 const std::vector<std::int64_t>& resumes, std::vector<model::Finding>& findings) {
-  const auto detector = FindFactory(context.row->detector)(context);
-  SegmentFeeder feeder(*detector, watched, lead, resumes);
-  const model::Series& series = *watched[lead];
-  std::size_t restarts = 0;
-  for (std::size_t segment = 0; segment < series.segment_starts.size(); ++segment) {
-    // A step that is written twice is no restart; steps that go back all the time are no count of steps, and what they
-    // would overwrite is left as it was: the points are judged all the same.
-    const std::size_t first = series.segment_starts[segment];
-    const bool goes_back = segment > 0 && series.steps[first] < series.steps[first - 1];
-    if (goes_back && ++restarts <= kMostRestarts) detector->Restart(series.steps[first]);
-    feeder.Feed(segment);
-  }
-  std::vector<model::Finding> found;
-  detector->Report(found);
-  for (model::Finding& finding : found) {
-    FillIn(finding, context, finding.severity != kFromRow);
-    if (ComesTooEarly(context, finding)) continue;
-    findings.push_back(std::move(finding));
-  }
 }
 
 // The order of the rows: of findings at one step and severity, the more telling one first.
@@ -284,61 +85,39 @@ bool IsPassing(const model::Finding& finding) {
   return !lasts || count < kEnough || finding.MeasureOr("points", 0) - count < kEnough;
 }
 
+// What detectors are made with beside their series, known once for all of them.
 struct RunTraits {
   bool ended = true;
   bool reinforcement = false;
   bool loss_scaler = false;
 };
 
-Context ContextOf(const model::Run& run, const catalogue::Settings& settings, const catalogue::FindingRow& row,
-                  const model::Series& lead, const RunTraits& traits) {
-  Context context;
-  context.run = &run;
-  context.settings = &settings;
-  context.row = &row;
-  context.primary = &lead;
-  context.logging_interval = std::max(1.0, lead.LoggingInterval());
-  context.ended = traits.ended;
-  context.reinforcement = traits.reinforcement;
-  context.loss_scaler = traits.loss_scaler;
-  return context;
+// Of all that constructors of detectors read from the run. Findings of a detector that was made for another training
+// method would be wrong.
+std::uint64_t PrintOf(const model::Run& run, const RunTraits& traits) {
+  std::uint64_t print = (traits.reinforcement ? 2U : 0U) + (traits.loss_scaler ? 1U : 0U);
+  const auto add = [&](std::string_view text) {
+    print = print * 0x9e3779b97f4a7c15U + std::hash<std::string_view>()(text) + 1;
+  };
+  add(run.framework);
+  add(run.regime.name);
+  add(run.regime.confidence >= model::kRegimeKnown ? "known" : "");
+  add(std::to_string(run.planned_steps));
+  for (const model::Fact& fact : run.facts) {
+    add(fact.key);
+    add(fact.value);
+  }
+  // A line that shows that the run's code replaces NaN changes what a loss of 0 means.
+  const bool hides = std::any_of(run.events.begin(), run.events.end(),
+                                 [](const model::Event& event) { return event.kind == model::EventKind::kNanHider; });
+  add(hides ? "hides NaN" : "");
+  return print;
 }
 
-}  // namespace
-
-std::vector<model::Finding> Detect(const model::Run& run, const catalogue::Settings& settings, bool ended) {
-  std::vector<model::Finding> found;
-  SeriesIndex index(run);
-  const std::vector<std::int64_t> resumes = ResumesTold(run);
-  const RunTraits traits = {ended, IsReinforcementLearning(run), UsesLossScaler(run)};
-  for (const catalogue::FindingRow& row : catalogue::Findings()) {
-    if (row.detector.empty() || !settings.Enabled(row.id)) continue;
-    const std::size_t before = found.size();
-    std::size_t lead_role = 0;
-    for (const model::Series* lead : FindLeads(index, row, lead_role)) {
-      Watched watched(row.signals.size(), nullptr);
-      for (std::size_t role = lead_role; role < row.signals.size(); ++role) {
-        watched[role] = role == lead_role ? lead : index.Companion(row.signals[role], lead->labels);
-      }
-      RunDetector(ContextOf(run, settings, row, *lead, traits), watched, lead_role, resumes, found);
-    }
-    for (const std::string_view signal : row.also) {
-      if (found.size() != before) break;
-      const bool any_loss = signal == catalogue::kOtherLosses;
-      for (const model::Series* lead : any_loss ? index.OtherLosses() : index.Leads(signal))
-        RunDetector(ContextOf(run, settings, row, *lead, traits), {lead}, 0, resumes, found);
-      // Parts of a loss are NaN where a batch has nothing for them; it is another matter when they stay so.
-      if (any_loss)
-        found.erase(std::remove_if(found.begin() + static_cast<std::ptrdiff_t>(before), found.end(), IsPassing),
-                    found.end());
-    }
-  }
+// Orders all findings, and leaves out what others cover.
+std::vector<model::Finding> Arrange(std::vector<model::Finding> found, std::vector<model::Finding> of_the_run) {
   KeepTheFirst(found);
-  std::vector<model::Finding> findings = FindingsFromEvents(run, settings);
-  for (const auto find : {FindingsAcrossRanks, FindingsOfGuard, FindingsOfBatches}) {
-    std::vector<model::Finding> more = find(run, settings);
-    findings.insert(findings.end(), more.begin(), more.end());
-  }
+  std::vector<model::Finding> findings = std::move(of_the_run);
   for (const model::Finding& finding : found) {
     if (!IsCovered(finding, found)) findings.push_back(finding);
   }
@@ -348,6 +127,141 @@ std::vector<model::Finding> Detect(const model::Run& run, const catalogue::Setti
     return std::make_tuple(RowOrder(a), a.id, a.labels) < std::make_tuple(RowOrder(b), b.id, b.labels);
   });
   return findings;
+}
+
+std::vector<model::Finding> FindingsOfTheRun(const model::Run& run, const catalogue::Settings& settings) {
+  std::vector<model::Finding> findings = FindingsFromEvents(run, settings);
+  for (const auto find : {FindingsAcrossRanks, FindingsOfGuard, FindingsOfBatches}) {
+    std::vector<model::Finding> more = find(run, settings);
+    findings.insert(findings.end(), more.begin(), more.end());
+  }
+  return findings;
+}
+
+}  // namespace
+
+class Engine::State {
+ public:
+  explicit State(const catalogue::Settings& settings) : settings_(settings) {}
+
+  // With `once` nothing is kept for a later look.
+  std::vector<model::Finding> Findings(const model::Run& run, bool ended, bool once) {
+    Prepare(run, ended, once);
+    std::vector<model::Finding> found;
+    for (const catalogue::FindingRow& row : catalogue::Findings()) {
+      if (row.detector.empty() || !settings_.Enabled(row.id)) continue;
+      const std::size_t before = found.size();
+      JudgeLeads(row, found);
+      if (found.size() == before) JudgeOthers(row, found);
+    }
+    return Arrange(std::move(found), FindingsOfTheRun(run, settings_));
+  }
+
+  std::uint64_t replays() const { return replays_; }
+
+ private:
+  void Prepare(const model::Run& run, bool ended, bool once) {
+    // Detectors hold pointers into the run they were made for.
+    if (run_ != &run) instances_.clear();
+    run_ = &run;
+    once_ = once;
+    traits_ = {ended, IsReinforcementLearning(run), UsesLossScaler(run)};
+    print_ = once ? 0 : PrintOf(run, traits_);
+    if (!index_ || !index_->Fits(run)) {
+      index_ = std::make_unique<SeriesIndex>(run);
+    } else {
+      index_->Refresh();
+    }
+    std::vector<std::int64_t> resumes = ResumesOf(run);
+    if (!resumes_ || *resumes_ != resumes)
+      resumes_ = std::make_shared<const std::vector<std::int64_t>>(std::move(resumes));
+  }
+
+  void JudgeLeads(const catalogue::FindingRow& row, std::vector<model::Finding>& found) {
+    std::size_t lead_role = 0;
+    for (const model::Series* lead : index_->LeadsOf(row, lead_role)) {
+      Watched watched(row.signals.size(), nullptr);
+      for (std::size_t role = lead_role; role < row.signals.size(); ++role) {
+        watched[role] = role == lead_role ? lead : index_->Companion(row.signals[role], lead->labels);
+      }
+      Judge(row, watched, lead_role, found);
+    }
+  }
+
+  // What the row is asked for where its own signals show nothing.
+  void JudgeOthers(const catalogue::FindingRow& row, std::vector<model::Finding>& found) {
+    const std::size_t before = found.size();
+    for (const std::string_view signal : row.also) {
+      if (found.size() != before) break;
+      const bool any_loss = signal == catalogue::kOtherLosses;
+      for (const model::Series* lead : any_loss ? index_->OtherLosses() : index_->Leads(signal))
+        Judge(row, {lead}, 0, found);
+      // Parts of a loss are NaN where a batch has nothing for them; it is another matter when they stay so.
+      if (any_loss)
+        found.erase(std::remove_if(found.begin() + static_cast<std::ptrdiff_t>(before), found.end(), IsPassing),
+                    found.end());
+    }
+  }
+
+  void Judge(const catalogue::FindingRow& row, const Watched& watched, std::size_t lead,
+             std::vector<model::Finding>& found) {
+    const Context context = ContextOf(row, *watched[lead]);
+    const auto keep = [&](const std::vector<model::Finding>& its) {
+      for (const model::Finding& finding : its) {
+        if (!ComesTooEarly(context, finding)) found.push_back(finding);
+      }
+    };
+    if (once_) return keep(Instance::JudgeOnce(context, watched, lead, resumes_));
+    Purpose purpose{print_, {}};
+    for (const model::Series* series : watched) purpose.series.push_back(series == nullptr ? 0 : index_->IdOf(*series));
+    // A series that leads in several rows, or in one row beside others and alone, has an instance for each.
+    Instance& instance = instances_[{&row, purpose.series[lead], watched.size()}];
+    keep(instance.Judge(context, std::move(purpose), watched, lead, resumes_, replays_));
+  }
+
+  Context ContextOf(const catalogue::FindingRow& row, const model::Series& lead) const {
+    Context context;
+    context.run = run_;
+    context.settings = &settings_;
+    context.row = &row;
+    context.primary = &lead;
+    context.logging_interval = std::max(1.0, lead.LoggingInterval());
+    context.ended = traits_.ended;
+    context.reinforcement = traits_.reinforcement;
+    context.loss_scaler = traits_.loss_scaler;
+    return context;
+  }
+
+  using Key = std::tuple<const catalogue::FindingRow*, std::uint64_t, std::size_t>;
+
+  catalogue::Settings settings_;
+  const model::Run* run_ = nullptr;
+  bool once_ = false;
+  RunTraits traits_;
+  std::uint64_t print_ = 0;
+  Resumes resumes_;
+  std::unique_ptr<SeriesIndex> index_;
+  std::map<Key, Instance> instances_;
+  std::uint64_t replays_ = 0;
+};
+
+Engine::Engine(const catalogue::Settings& settings) : state_(std::make_unique<State>(settings)) {}
+Engine::~Engine() = default;
+Engine::Engine(Engine&&) noexcept = default;
+Engine& Engine::operator=(Engine&&) noexcept = default;
+
+std::vector<model::Finding> Engine::Findings(const model::Run& run, bool ended) {
+  return state_->Findings(run, ended, false);
+}
+
+std::vector<model::Finding> Engine::FindingsAtEnd(const model::Run& run, bool ended) {
+  return state_->Findings(run, ended, true);
+}
+
+std::uint64_t Engine::replays() const { return state_->replays(); }
+
+std::vector<model::Finding> Detect(const model::Run& run, const catalogue::Settings& settings, bool ended) {
+  return Engine(settings).FindingsAtEnd(run, ended);
 }
 
 }  // namespace vigil::detect

@@ -8,7 +8,7 @@ namespace {
 
 // ---- explosion
 
-class GradExplosion : public Detector {
+class GradExplosion : public Cloned<GradExplosion> {
  public:
   explicit GradExplosion(const Context& context)
       : places_(context),
@@ -179,7 +179,7 @@ class GradExplosion : public Detector {
 
 // ---- zero
 
-class GradZero : public Detector {
+class GradZero : public Cloned<GradZero> {
  public:
   explicit GradZero(const Context& context)
       : places_(context), share_(context.Threshold("share")), min_points_(context.Threshold("min_points")) {}
@@ -221,7 +221,7 @@ class GradZero : public Detector {
 
 // ---- vanishing
 
-class GradVanishing : public Detector {
+class GradVanishing : public Cloned<GradVanishing> {
  public:
   explicit GradVanishing(const Context& context)
       : places_(context),

@@ -26,7 +26,7 @@ double SmallLoss(const model::Run& run) {
 
 // ---- never improved
 
-class NotDecreasing : public Detector {
+class NotDecreasing : public Cloned<NotDecreasing> {
  public:
   explicit NotDecreasing(const Context& context)
       : places_(context),
@@ -139,7 +139,7 @@ class NotDecreasing : public Detector {
 
 // ---- plateau
 
-class Plateau : public Detector {
+class Plateau : public Cloned<Plateau> {
  public:
   explicit Plateau(const Context& context)
       : places_(context),
@@ -264,7 +264,7 @@ class Plateau : public Detector {
 
 // ---- oscillation
 
-class Oscillation : public Detector {
+class Oscillation : public Cloned<Oscillation> {
  public:
   explicit Oscillation(const Context& context)
       : min_points_(context.Threshold("min_points")),

@@ -7,7 +7,7 @@ namespace vigil::detect {
 namespace {
 
 // Memory whose floor climbs and climbs. Peaks come and go with the data; what is never given back lifts the floor.
-class MemoryGrowth : public Detector {
+class MemoryGrowth : public Cloned<MemoryGrowth> {
  public:
   explicit MemoryGrowth(const Context& context)
       : places_(context),

@@ -82,7 +82,7 @@ model::Statement SaysOutage(const model::Statement& what, model::Position first,
 
 // ---- loss
 
-class NonFiniteLoss : public Detector {
+class NonFiniteLoss : public Cloned<NonFiniteLoss> {
  public:
   explicit NonFiniteLoss(const Context& context)
       : places_(context),
@@ -92,6 +92,7 @@ class NonFiniteLoss : public Detector {
         replaced_(ReplacesNan(*context.run)),
         reinforcement_(context.reinforcement) {}
 
+  void SetLoggingInterval(double interval) override { interval_ = interval; }
   void Observe(const Sample& sample) override {
     if (sample.role == 1) {
       const bool bad = !std::isfinite(sample.value);
@@ -279,7 +280,7 @@ class NonFiniteLoss : public Detector {
 
 // ---- evaluation
 
-class NonFiniteEval : public Detector {
+class NonFiniteEval : public Cloned<NonFiniteEval> {
  public:
   explicit NonFiniteEval(const Context& context)
       : places_(context), recovered_points_(context.Threshold("recovered_points")) {}
@@ -332,7 +333,7 @@ class NonFiniteEval : public Detector {
 
 // ---- gradient norm
 
-class NonFiniteGrad : public Detector {
+class NonFiniteGrad : public Cloned<NonFiniteGrad> {
  public:
   explicit NonFiniteGrad(const Context& context)
       : places_(context),
@@ -424,7 +425,7 @@ class NonFiniteGrad : public Detector {
 
 // ---- loss scale
 
-class LossScaleCollapse : public Detector {
+class LossScaleCollapse : public Cloned<LossScaleCollapse> {
  public:
   explicit LossScaleCollapse(const Context& context)
       : places_(context), drop_(context.Threshold("drop")), floor_(context.Threshold("floor")) {}

@@ -26,7 +26,7 @@ void AddTo(Evaluations& evals, stats::BucketHistory& train, const Sample& sample
   if (sample.role == kEvalPerplexity && sample.value > 1) evals.of_perplexity.Add(sample.step, std::log(sample.value));
 }
 
-class Overfit : public Detector {
+class Overfit : public Cloned<Overfit> {
  public:
   explicit Overfit(const Context& context)
       : places_(context),
@@ -120,7 +120,7 @@ class Overfit : public Detector {
 };
 
 // The evaluation jumps from one level to another and stays there, while training goes on as if nothing had happened.
-class EvalBreak : public Detector {
+class EvalBreak : public Cloned<EvalBreak> {
  public:
   explicit EvalBreak(const Context& context)
       : places_(context),

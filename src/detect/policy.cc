@@ -8,7 +8,7 @@ namespace {
 
 // ---- entropy
 
-class EntropyCollapse : public Detector {
+class EntropyCollapse : public Cloned<EntropyCollapse> {
  public:
   explicit EntropyCollapse(const Context& context)
       : places_(context),
@@ -95,7 +95,7 @@ class EntropyCollapse : public Detector {
 
 // ---- distance from the reference
 
-class KlBlowup : public Detector {
+class KlBlowup : public Cloned<KlBlowup> {
  public:
   explicit KlBlowup(const Context& context)
       : places_(context),
@@ -186,7 +186,7 @@ class KlBlowup : public Detector {
 
 // ---- truncation
 
-class Truncated : public Detector {
+class Truncated : public Cloned<Truncated> {
  public:
   explicit Truncated(const Context& context)
       : places_(context), limit_(context.Threshold("limit")), min_points_(context.Threshold("min_points")) {}

@@ -6,7 +6,7 @@
 namespace vigil::detect {
 namespace {
 
-class ResumeJump : public Detector {
+class ResumeJump : public Cloned<ResumeJump> {
  public:
   explicit ResumeJump(const Context& context)
       : places_(context),

@@ -12,7 +12,7 @@ double MedianOf(std::span<const double> values) { return stats::Median({values.b
 
 // ---- flat
 
-class RewardFlat : public Detector {
+class RewardFlat : public Cloned<RewardFlat> {
  public:
   explicit RewardFlat(const Context& context)
       : min_points_(context.Threshold("min_points")),
@@ -90,7 +90,7 @@ class RewardFlat : public Detector {
 
 // ---- collapse
 
-class RewardCollapse : public Detector {
+class RewardCollapse : public Cloned<RewardCollapse> {
  public:
   explicit RewardCollapse(const Context& context)
       : places_(context),
@@ -141,7 +141,7 @@ class RewardCollapse : public Detector {
 
 // ---- groups without variance
 
-class NoSignal : public Detector {
+class NoSignal : public Cloned<NoSignal> {
  public:
   explicit NoSignal(const Context& context)
       : min_points_(context.Threshold("min_points")),
@@ -209,7 +209,7 @@ class NoSignal : public Detector {
 
 // ---- preferences
 
-class PreferenceNoSignal : public Detector {
+class PreferenceNoSignal : public Cloned<PreferenceNoSignal> {
  public:
   explicit PreferenceNoSignal(const Context& context)
       : min_points_(context.Threshold("min_points")), margin_(context.Threshold("margin")) {}

@@ -7,7 +7,7 @@ namespace {
 
 // ---- zero
 
-class LrZero : public Detector {
+class LrZero : public Cloned<LrZero> {
  public:
   explicit LrZero(const Context& context)
       : places_(context), min_points_(context.Threshold("min_points")), tail_share_(context.Threshold("tail_share")) {}
@@ -111,7 +111,7 @@ class LrZero : public Detector {
 
 // ---- warm-up
 
-class NoWarmup : public Detector {
+class NoWarmup : public Cloned<NoWarmup> {
  public:
   explicit NoWarmup(const Context& context)
       : places_(context),
@@ -221,7 +221,7 @@ class NoWarmup : public Detector {
 
 // ---- jumps
 
-class ScheduleBreak : public Detector {
+class ScheduleBreak : public Cloned<ScheduleBreak> {
  public:
   explicit ScheduleBreak(const Context& context)
       : places_(context), jump_(context.Threshold("jump")), cyclic_(StatesCycles(*context.run)) {}

@@ -151,7 +151,7 @@ bool AreNoise(std::uint64_t spikes, std::uint64_t points) {
 
 // ---- loss
 
-class LossSpike : public Detector {
+class LossSpike : public Cloned<LossSpike> {
  public:
   explicit LossSpike(const Context& context)
       : places_(context),
@@ -247,7 +247,7 @@ class LossSpike : public Detector {
 
 // ---- gradient norm
 
-class GradSpike : public Detector {
+class GradSpike : public Cloned<GradSpike> {
  public:
   explicit GradSpike(const Context& context)
       : places_(context),

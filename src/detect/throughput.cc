@@ -46,7 +46,7 @@ std::optional<double> LevelBetween(const stats::BucketHistory& history, std::int
 
 // ---- a lasting change of the time of a step
 
-class Regression : public Detector {
+class Regression : public Cloned<Regression> {
  public:
   explicit Regression(const Context& context)
       : places_(context),
@@ -184,7 +184,7 @@ class Regression : public Detector {
 
 // ---- steps that wait for data
 
-class DataStarved : public Detector {
+class DataStarved : public Cloned<DataStarved> {
  public:
   explicit DataStarved(const Context& context)
       : places_(context),

@@ -69,7 +69,7 @@ struct Series {
   bool empty() const { return values.empty(); }
   // Where the point stands.
   Position PositionOf(std::size_t index) const { return {axis, steps[index]}; }
-  // Typical steps between two points (median over the series), 0 with fewer than two points.
+  // Typical steps between two points (median over the beginning and the end of the series), 0 with fewer than two.
   double LoggingInterval() const;
 
  private:
