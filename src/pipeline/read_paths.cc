@@ -11,7 +11,10 @@ namespace {
 
 std::vector<model::Run> RunsOf(std::vector<model::Run> parts) {
   std::vector<model::Run> runs = assemble::JoinParts(std::move(parts));
-  for (model::Run& run : runs) identify::Classify(run);
+  for (model::Run& run : runs) {
+    identify::Classify(run);
+    identify::LearnAxes(run);
+  }
   return runs;
 }
 
