@@ -9,7 +9,6 @@
 #include "pipeline/pipeline.h"
 #include "platform/files.h"
 #include "report/report.h"
-#include "platform/platform.h"
 
 namespace vigil::pipeline {
 namespace {
