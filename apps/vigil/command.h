@@ -46,6 +46,11 @@ void AddLayoutOptions(CLI::App& command, Layout& layout);
 // What the terminal and the environment say, where the options leave it to them.
 report::TextOptions TextOptionsFor(const Layout& layout);
 
+// The option --no-drain.
+void AddDrainOption(CLI::App& command, bool& no_drain);
+// Moves what killed processes left in shared memory into the journals at the paths, and says so on stderr in one line.
+void DrainVisibly(const std::vector<std::string>& paths, bool quiet);
+
 // "vigil: message" on stderr.
 void Complain(std::string_view message);
 // Complains and hands back kFailure.

@@ -33,6 +33,7 @@ struct DiagnoseOptions {
   bool quiet = false;
   Limits limits;
   bool what = false;
+  bool no_drain = false;
   Exports exports;
   Layout layout;
 };
@@ -90,7 +91,7 @@ int RunDiagnose(const DiagnoseOptions& options) {
   if (options.what) return ShowWhat(options);
   const auto settings = LoadSettings(options.limits);
   if (!settings) return Refuse(settings.error().Text());
-  for (const std::string& problem : pipeline::DrainJournals(options.paths)) Complain(problem);
+  if (!options.no_drain) DrainVisibly(options.paths, options.quiet);
   pipeline::Outcome outcome;
   {
     ProgressBar bar(!options.quiet);
@@ -124,6 +125,7 @@ Command AddDiagnose(CLI::App& program) {
   CLI::Option* verbose = command->add_flag("-v,--verbose", options->verbose, "every finding, all evidence, files read");
   command->add_flag("-q,--quiet", options->quiet, "only the verdict of each run")->excludes(verbose);
   AddLimitOptions(*command, options->limits);
+  AddDrainOption(*command, options->no_drain);
   command->add_flag("--what", options->what,
                     "only list what was recognised, run by run, and what was left and why; also with --json");
   AddExportOptions(*command, options->exports);

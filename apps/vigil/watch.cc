@@ -33,6 +33,7 @@ struct WatchOptions {
   bool json = false;
   double interval = 1;
   double until_idle = 0;
+  bool no_drain = false;
   Limits limits;
   Layout layout;
 };
@@ -92,7 +93,7 @@ class Watch {
         canvas_(!options.json && platform::IsTerminal(kStdout)) {}
 
   int Run() {
-    for (const std::string& problem : pipeline::DrainJournals(options_.paths)) Complain(problem);
+    if (!options_.no_drain) DrainVisibly(options_.paths, options_.json);
     double last_news = platform::SteadySeconds();
     bool heard = true;
     while (heard && !platform::WasInterrupted()) {
@@ -115,7 +116,7 @@ class Watch {
  private:
   // A run that has gone quiet may have been killed: its last records are in memory.
   void Drain(double now_s) {
-    if (now_s - drained_s_ < kDrainIntervalSeconds) return;
+    if (options_.no_drain || now_s - drained_s_ < kDrainIntervalSeconds) return;
     drained_s_ = now_s;
     pipeline::DrainJournals(options_.paths);
   }
@@ -149,7 +150,7 @@ class Watch {
   report::TextOptions Text() const { return TextOptionsFor(options_.layout); }
 
   int End() {
-    pipeline::DrainJournals(options_.paths);
+    if (!options_.no_drain) pipeline::DrainJournals(options_.paths);
     follower_.Poll();
     follower_.Conclude();
     const model::Report report = Judge(follower_.Runs(), settings_, true);
@@ -197,6 +198,7 @@ Command AddWatch(CLI::App& program) {
       ->type_name("SECONDS")
       ->check(SecondsBetween(0.01, 1e7));
   AddLimitOptions(*command, options->limits);
+  AddDrainOption(*command, options->no_drain);
   AddLayoutOptions(*command, options->layout);
   command->footer(std::string(kExamples));
   return {command, [options] { return RunWatch(*options); }};

@@ -32,10 +32,11 @@ model::RunReport DiagnoseRun(model::Run run, const catalogue::Settings& settings
   return report;
 }
 
-std::vector<std::string> DrainJournals(const std::vector<std::string>& paths) {
+Drained DrainJournals(const std::vector<std::string>& paths) {
   journal::DrainOptions options;
   for (const std::string& path : paths) options.places.push_back(platform::AbsolutePath(path));
-  return journal::DrainLeftovers(options).problems;
+  journal::Leftovers leftovers = journal::DrainLeftovers(options);
+  return {leftovers.records, leftovers.rings, std::move(leftovers.problems)};
 }
 
 Outcome DiagnosePaths(const std::vector<std::string>& paths, const catalogue::Settings& settings,

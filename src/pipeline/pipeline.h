@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -40,9 +41,13 @@ class Follower {
 // What is said about one run. One that has not `ended` is not blamed for what may yet come.
 model::RunReport DiagnoseRun(model::Run run, const catalogue::Settings& settings, bool ended = true);
 
-// What killed processes of these runs left in shared memory is put into their journals. Returns what had to stay there,
-// with the reason.
-std::vector<std::string> DrainJournals(const std::vector<std::string>& paths);
+// What killed processes of these runs left in shared memory, moved into their journals: the one step that writes.
+struct Drained {
+  std::uint64_t records = 0;          // that were moved
+  std::size_t processes = 0;          // whose records they were
+  std::vector<std::string> problems;  // what stays in shared memory, with the reason (a folder that is read-only)
+};
+Drained DrainJournals(const std::vector<std::string>& paths);
 
 struct Outcome {
   model::Report report;

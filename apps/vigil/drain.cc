@@ -1,0 +1,23 @@
+// Draining: the one step of reading that writes, so it is said, and can be left out.
+#include <fmt/format.h>
+
+#include "command.h"
+#include "pipeline/pipeline.h"
+
+namespace vigil::app {
+
+void AddDrainOption(CLI::App& command, bool& no_drain) {
+  command.add_flag("--no-drain", no_drain,
+                   "write nothing: records that killed processes left in shared memory stay there, and are not read");
+}
+
+void DrainVisibly(const std::vector<std::string>& paths, bool quiet) {
+  const pipeline::Drained drained = pipeline::DrainJournals(paths);
+  if (drained.records > 0 && !quiet)
+    Complain(fmt::format("moved {} records of {} killed process{} from shared memory into {} (--no-drain leaves them)",
+                         FormatCount(drained.records), drained.processes, drained.processes == 1 ? "" : "es",
+                         drained.processes == 1 ? "its journal" : "their journals"));
+  for (const std::string& problem : drained.problems) Complain(problem);
+}
+
+}  // namespace vigil::app
