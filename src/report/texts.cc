@@ -22,6 +22,13 @@ std::string FileText(const std::string& path, std::uint32_t line) {
   return line == 0 ? OneLine(path) : fmt::format("{}:{}", OneLine(path), line);
 }
 
+// The cause and what speaks for it most. The rivals are lines of their own.
+std::string SummaryOfParts(const model::Diagnosis& diagnosis) {
+  const std::string cause = CauseTitle(diagnosis.cause);
+  if (diagnosis.supporting.empty()) return cause;
+  return fmt::format("{}: {}", cause, EvidenceText(diagnosis.supporting.front()));
+}
+
 }  // namespace
 
 std::string MessageText(const model::Finding& finding) {
@@ -70,7 +77,8 @@ bool Repeats(const model::Evidence& evidence, const model::Finding& finding) {
 }
 
 std::string SummaryText(const model::Diagnosis& diagnosis) {
-  return transition::Either(diagnosis.summary_says, diagnosis.summary);
+  std::string summary = transition::Either(diagnosis.summary_says, diagnosis.summary);
+  return summary.empty() ? SummaryOfParts(diagnosis) : summary;
 }
 
 std::string SummaryHeadline(const model::Diagnosis& diagnosis) {

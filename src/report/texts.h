@@ -21,6 +21,7 @@ std::vector<model::Evidence> WithoutRepeats(const std::vector<model::Evidence>& 
 // Whether the evidence only repeats the finding.
 bool Repeats(const model::Evidence& evidence, const model::Finding& finding);
 
+// The cause and the strongest evidence where the diagnosis has no summary of its own.
 std::string SummaryText(const model::Diagnosis& diagnosis);
 // The summary in one line, with the positions of the incident where it does not mention them.
 std::string SummaryHeadline(const model::Diagnosis& diagnosis);
