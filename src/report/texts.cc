@@ -52,13 +52,14 @@ std::string PlaceText(const model::Evidence& evidence) {
   const model::Position at = evidence.At();
   const std::string count = fmt::format("{}", evidence.step);
   if (at.known() && !transition::Mentions(evidence.says, evidence.text, count, at)) parts.push_back(PositionText(at));
-  const model::Quote* quote = QuoteIn(evidence.says);
-  if (!evidence.path.empty()) {
-    parts.push_back(FileText(evidence.path, evidence.line));
-  } else if (quote != nullptr && !quote->path.empty()) {
-    parts.push_back(FileText(quote->path, quote->line));
-  }
+  if (std::string file = FilePlaceText(evidence); !file.empty()) parts.push_back(std::move(file));
   return Join(parts, ", ");
+}
+
+std::string FilePlaceText(const model::Evidence& evidence) {
+  if (!evidence.path.empty()) return FileText(evidence.path, evidence.line);
+  const model::Quote* quote = QuoteIn(evidence.says);
+  return quote == nullptr || quote->path.empty() ? std::string() : FileText(quote->path, quote->line);
 }
 
 std::vector<model::Evidence> WithoutRepeats(const std::vector<model::Evidence>& evidence) {

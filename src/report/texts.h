@@ -16,6 +16,8 @@ std::string HeadlineText(const model::Finding& finding);
 std::string EvidenceText(const model::Evidence& evidence);
 // "step 412, train.log:88": what is known of the place and not said in the text; empty when nothing is.
 std::string PlaceText(const model::Evidence& evidence);
+// "train.log:88": the file and line it rests on, from the evidence or from what it quotes; empty when it names none.
+std::string FilePlaceText(const model::Evidence& evidence);
 // Two tests may rest on one observation: it is shown once.
 std::vector<model::Evidence> WithoutRepeats(const std::vector<model::Evidence>& evidence);
 // Whether the evidence only repeats the finding.

@@ -92,6 +92,15 @@ TEST(RenderText, SaysWhatToDoAboutAKnownMessageAndWhereItStands) {
   EXPECT_THAT(text, HasSubstr("  do       " + std::string(row.fix.substr(0, 20))));
 }
 
+TEST(RenderText, RepeatsTheHeadlineRatherThanGivingNoReason) {
+  model::RunReport run = samples::DivergedRun();
+  run.diagnoses[0].supporting.resize(1);
+  run.diagnoses[0].supporting[0].says = run.findings[0].says;
+  run.diagnoses[0].supporting[0].path.clear();
+  EXPECT_THAT(RenderText(samples::One(run), {}),
+              HasSubstr("  because  the loss rose from 1.1 to 9.5 from step 405 on"));
+}
+
 TEST(RenderText, SpeaksOfTheLossWhereItGoesBadWithTheGradient) {
   model::RunReport run = samples::HiddenNanRun();
   std::swap(run.findings[0], run.findings[1]);
