@@ -21,7 +21,7 @@ std::vector<std::string> DrainJournals(const std::vector<std::string>& paths);
 
 struct Outcome {
   model::Report report;
-  std::size_t ignored = 0;  // files that were not recognised
+  std::size_t ignored = 0;  // files that are nothing of ours
 };
 // Everything at the paths. Never fails: what could not be read stands in the report.
 Outcome DiagnosePaths(const std::vector<std::string>& paths, const catalogue::Settings& settings,

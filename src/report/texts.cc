@@ -110,10 +110,13 @@ std::string DecideText(const model::Diagnosis& diagnosis) {
 
 std::vector<std::string> RivalTexts(const model::Diagnosis& diagnosis) {
   std::vector<std::string> texts;
+  const bool undecided = diagnosis.cause == kUndecided;
   for (const model::Rival& rival : RivalsOf(diagnosis)) {
+    // What is undecided shows its summary as the cause, with the rivals that it names.
+    if (undecided && MentionsName(diagnosis.summary_says, rival.cause)) continue;
     std::string text = fmt::format("not excluded: {} ({}, {})", CauseTitle(rival.cause), OneLine(rival.cause),
                                    Percent(rival.confidence));
-    if (!texts.empty() && !rival.tell_apart.empty()) text += ": " + OneLine(Sentence(rival.tell_apart));
+    if ((undecided || !texts.empty()) && !rival.tell_apart.empty()) text += ": " + OneLine(Sentence(rival.tell_apart));
     texts.push_back(std::move(text));
   }
   return texts;

@@ -73,7 +73,7 @@ std::string CauseLine(const model::RunReport& run, const model::Diagnosis& diagn
   const std::vector<model::Rival> rivals = RivalsOf(diagnosis);
   const bool undecided = diagnosis.cause == kUndecided;
   if (message != nullptr && IsWide(diagnosis.cause) && (undecided || message->cause == diagnosis.cause) &&
-      rivals.empty())
+      (undecided || rivals.empty()))
     return OneLine(message->explanation);
   if (undecided) {
     const std::string summary = OneLine(SummaryText(diagnosis));

@@ -169,6 +169,17 @@ TEST(RenderText, NamesRivalsAndWhatWouldDecide) {
   EXPECT_THAT(text, HasSubstr("not excluded: sample-bad-data (sample-bad-data, 5%): the batch alone would decide\n"));
 }
 
+TEST(RenderText, NamesARivalOfAnUndecidedCauseOnce) {
+  model::RunReport run = samples::UndecidedRun();
+  run.diagnoses[0].summary_says = samples::Said("between sample-a and others", {model::Identifier{"sample-a"}});
+  run.diagnoses[0].rivals = {{"sample-a", 0.3, samples::Said("a would decide")},
+                             {"sample-b", 0.2, samples::Said("b would decide")}};
+  const std::string text = RenderText(samples::One(run), {});
+  EXPECT_THAT(text, HasSubstr("  cause    between sample-a and others\n"));
+  EXPECT_THAT(text, Not(HasSubstr("not excluded: sample-a")));
+  EXPECT_THAT(text, HasSubstr("not excluded: sample-b (sample-b, 20%): b would decide"));
+}
+
 TEST(RenderText, ShowsWhereAQuoteStands) {
   model::RunReport run = samples::DivergedRun();
   model::Evidence quoted;
