@@ -20,7 +20,7 @@ examples:
   vigil diagnose runs/ --html report.html        many runs, and a page with plots
   vigil diagnose out/my-run --json | jq '.runs[0].diagnoses[0].cause'
   ssh box cat train.log | vigil diagnose -       standard input
-  vigil diagnose out/ --what                     what is there, and what was left and why
+  vigil diagnose out/ --what                     what was recognised, and which files were not and why
   vigil diagnose out/my-run --fail-on warning    stricter exit code, for scripts
 
 exit codes: 0 nothing at or above --fail-on, 1 something is, 2 wrong usage or nothing could be read)";
@@ -127,7 +127,7 @@ Command AddDiagnose(CLI::App& program) {
   AddLimitOptions(*command, options->limits);
   AddDrainOption(*command, options->no_drain);
   command->add_flag("--what", options->what,
-                    "only list what was recognised, run by run, and what was left and why; also with --json");
+                    "only list what was recognised, run by run, and which files were not and why; also with --json");
   AddExportOptions(*command, options->exports);
   AddLayoutOptions(*command, options->layout);
   command->footer(std::string(kExamples));

@@ -121,7 +121,7 @@ class Watch {
     pipeline::DrainJournals(options_.paths);
   }
 
-  // A run that tells nothing is judged by that.
+  // A run that writes nothing is judged by that.
   bool ShowSilence(double silent_s) {
     for (model::RunReport& run : last_.runs) {
       auto stall = detect::FindStall(run.run, silent_s, settings_);
@@ -157,7 +157,7 @@ class Watch {
     canvas_.Clear();
     if (report.runs.empty())
       return Refuse(fmt::format("nothing that vigil can read appeared at {}", Join(options_.paths, ", ")));
-    // Some things are judged at the end alone: the verdict tells them, machines read the alarms.
+    // Some things are judged at the end alone: the verdict names them, machines read the alarms.
     if (options_.json) RaiseAlarms(report);
     report::TextOptions text = Text();
     text.brief = true;
@@ -178,7 +178,7 @@ int RunWatch(const WatchOptions& options) {
   auto settings = LoadSettings(options.limits);
   if (!settings) return Refuse(settings.error().Text());
   for (const std::string& path : options.paths) {
-    if (!platform::Stat(path)) Complain(fmt::format("{}: not there yet; waiting for it", path));
+    if (!platform::Stat(path)) Complain(fmt::format("{}: does not exist; waiting for it", path));
   }
   platform::CatchInterrupts();
   return Watch(options, std::move(*settings)).Run();

@@ -79,6 +79,20 @@ struct MentionsPosition {
   }
 };
 
+struct IsName {
+  std::string_view wanted;
+
+  bool operator()(const model::Identifier& value) const { return value.text == wanted; }
+  bool operator()(const std::vector<model::Statement>& clauses) const {  // NOLINT(misc-no-recursion)
+    return std::any_of(clauses.begin(), clauses.end(),
+                       [&](const model::Statement& clause) { return MentionsName(clause, wanted); });
+  }
+  template <class Other>
+  bool operator()(const Other&) const {
+    return false;
+  }
+};
+
 struct FindQuote {
   const model::Quote* operator()(const model::Quote& value) const { return &value; }
   const model::Quote* operator()(const std::vector<model::Statement>& clauses) const {  // NOLINT(misc-no-recursion)
@@ -107,6 +121,13 @@ bool Mentions(const model::Statement& statement, model::Position position) {  //
                                          [&](const model::Argument& argument) {  // NOLINT(misc-no-recursion)
                                            return std::visit(MentionsPosition{position}, argument.value);
                                          });
+}
+
+bool MentionsName(const model::Statement& statement, std::string_view name) {  // NOLINT(misc-no-recursion)
+  return std::any_of(statement.arguments.begin(), statement.arguments.end(),
+                     [&](const model::Argument& argument) {  // NOLINT(misc-no-recursion)
+                       return std::visit(IsName{name}, argument.value);
+                     });
 }
 
 const model::Quote* QuoteIn(const model::Statement& statement) {  // NOLINT(misc-no-recursion)

@@ -22,6 +22,8 @@ std::string_view AxisWord(model::Axis axis);
 
 // Whether an argument, also of a clause, is that position or a range that holds it: the sentence then says it.
 bool Mentions(const model::Statement& statement, model::Position position);
+// Whether an argument, also of a clause, is that name.
+bool MentionsName(const model::Statement& statement, std::string_view name);
 // The first text of a file that the statement quotes, also in a clause; null when it quotes none.
 const model::Quote* QuoteIn(const model::Statement& statement);
 

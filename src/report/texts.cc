@@ -22,6 +22,13 @@ std::string FileText(const std::string& path, std::uint32_t line) {
   return line == 0 ? OneLine(path) : fmt::format("{}:{}", OneLine(path), line);
 }
 
+// The cause and what speaks for it most. The rivals are lines of their own.
+std::string SummaryOfParts(const model::Diagnosis& diagnosis) {
+  const std::string cause = CauseTitle(diagnosis.cause);
+  if (diagnosis.supporting.empty()) return cause;
+  return fmt::format("{}: {}", cause, EvidenceText(diagnosis.supporting.front()));
+}
+
 }  // namespace
 
 std::string MessageText(const model::Finding& finding) {
@@ -45,13 +52,14 @@ std::string PlaceText(const model::Evidence& evidence) {
   const model::Position at = evidence.At();
   const std::string count = fmt::format("{}", evidence.step);
   if (at.known() && !transition::Mentions(evidence.says, evidence.text, count, at)) parts.push_back(PositionText(at));
-  const model::Quote* quote = QuoteIn(evidence.says);
-  if (!evidence.path.empty()) {
-    parts.push_back(FileText(evidence.path, evidence.line));
-  } else if (quote != nullptr && !quote->path.empty()) {
-    parts.push_back(FileText(quote->path, quote->line));
-  }
+  if (std::string file = FilePlaceText(evidence); !file.empty()) parts.push_back(std::move(file));
   return Join(parts, ", ");
+}
+
+std::string FilePlaceText(const model::Evidence& evidence) {
+  if (!evidence.path.empty()) return FileText(evidence.path, evidence.line);
+  const model::Quote* quote = QuoteIn(evidence.says);
+  return quote == nullptr || quote->path.empty() ? std::string() : FileText(quote->path, quote->line);
 }
 
 std::vector<model::Evidence> WithoutRepeats(const std::vector<model::Evidence>& evidence) {
@@ -70,7 +78,8 @@ bool Repeats(const model::Evidence& evidence, const model::Finding& finding) {
 }
 
 std::string SummaryText(const model::Diagnosis& diagnosis) {
-  return transition::Either(diagnosis.summary_says, diagnosis.summary);
+  std::string summary = transition::Either(diagnosis.summary_says, diagnosis.summary);
+  return summary.empty() ? SummaryOfParts(diagnosis) : summary;
 }
 
 std::string SummaryHeadline(const model::Diagnosis& diagnosis) {
@@ -101,10 +110,13 @@ std::string DecideText(const model::Diagnosis& diagnosis) {
 
 std::vector<std::string> RivalTexts(const model::Diagnosis& diagnosis) {
   std::vector<std::string> texts;
+  const bool undecided = diagnosis.cause == kUndecided;
   for (const model::Rival& rival : RivalsOf(diagnosis)) {
+    // What is undecided shows its summary as the cause, with the rivals that it names.
+    if (undecided && MentionsName(diagnosis.summary_says, rival.cause)) continue;
     std::string text = fmt::format("not excluded: {} ({}, {})", CauseTitle(rival.cause), OneLine(rival.cause),
                                    Percent(rival.confidence));
-    if (!texts.empty() && !rival.tell_apart.empty()) text += ": " + OneLine(Sentence(rival.tell_apart));
+    if ((undecided || !texts.empty()) && !rival.tell_apart.empty()) text += ": " + OneLine(Sentence(rival.tell_apart));
     texts.push_back(std::move(text));
   }
   return texts;

@@ -16,11 +16,14 @@ std::string HeadlineText(const model::Finding& finding);
 std::string EvidenceText(const model::Evidence& evidence);
 // "step 412, train.log:88": what is known of the place and not said in the text; empty when nothing is.
 std::string PlaceText(const model::Evidence& evidence);
+// "train.log:88": the file and line it rests on, from the evidence or from what it quotes; empty when it names none.
+std::string FilePlaceText(const model::Evidence& evidence);
 // Two tests may rest on one observation: it is shown once.
 std::vector<model::Evidence> WithoutRepeats(const std::vector<model::Evidence>& evidence);
 // Whether the evidence only repeats the finding.
 bool Repeats(const model::Evidence& evidence, const model::Finding& finding);
 
+// The cause and the strongest evidence where the diagnosis has no summary of its own.
 std::string SummaryText(const model::Diagnosis& diagnosis);
 // The summary in one line, with the positions of the incident where it does not mention them.
 std::string SummaryHeadline(const model::Diagnosis& diagnosis);

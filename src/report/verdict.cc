@@ -73,7 +73,7 @@ std::string CauseLine(const model::RunReport& run, const model::Diagnosis& diagn
   const std::vector<model::Rival> rivals = RivalsOf(diagnosis);
   const bool undecided = diagnosis.cause == kUndecided;
   if (message != nullptr && IsWide(diagnosis.cause) && (undecided || message->cause == diagnosis.cause) &&
-      rivals.empty())
+      (undecided || rivals.empty()))
     return OneLine(message->explanation);
   if (undecided) {
     const std::string summary = OneLine(SummaryText(diagnosis));
@@ -85,13 +85,15 @@ std::string CauseLine(const model::RunReport& run, const model::Diagnosis& diagn
   return line;
 }
 
-// The first observation that says more than the headline; where there is none, the place to look at.
+// The first observation that says more than the headline; where there is none, the line of the file to look at.
 std::string ReasonLine(const model::RunReport& run, const model::Diagnosis& diagnosis) {
   const model::Finding* headline = HeadlineFinding(run, diagnosis);
   for (const model::Evidence& evidence : diagnosis.supporting) {
     if (headline == nullptr || !Repeats(evidence, *headline)) return OneLine(EvidenceText(evidence));
   }
-  return diagnosis.supporting.empty() ? std::string() : PlaceText(diagnosis.supporting.front());
+  if (diagnosis.supporting.empty()) return {};
+  const std::string place = FilePlaceText(diagnosis.supporting.front());
+  return place.empty() ? OneLine(EvidenceText(diagnosis.supporting.front())) : place;
 }
 
 // What the rows say to do about a known message or a bad setting.

@@ -64,7 +64,7 @@ TEST_F(WatchTest, AlarmsAreLinesOfJson) {
 TEST_F(WatchTest, SaysThatNothingCame) {
   const auto live = RunShell(QuoteForShell(VIGIL_PROGRAM) + " watch " + QuoteForShell((folder_ / "none").string()) +
                              " --interval 0.02 --until-idle 0.1 2>&1; echo code $?");
-  EXPECT_THAT(live.output, HasSubstr("not there yet"));
+  EXPECT_THAT(live.output, HasSubstr("does not exist; waiting for it"));
   EXPECT_THAT(live.output, HasSubstr("code 2"));
 }
 

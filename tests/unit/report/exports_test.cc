@@ -37,7 +37,9 @@ TEST(Junit, FailsTheFamiliesThatHaveFindings) {
 
 TEST(Junit, SkipsWhatNothingWasLoggedFor) {
   model::Report report = samples::One(samples::HealthyRun());
-  report.runs[0].coverage = {{model::Family::kMemory, model::CoverageState::kBlind, "no memory was logged", ""}};
+  report.runs[0].coverage.resize(1);
+  report.runs[0].coverage[0].state = model::CoverageState::kBlind;
+  report.runs[0].coverage[0].reason_says = samples::Said("no memory was logged");
   EXPECT_THAT(RenderJunit(report, model::Severity::kError), HasSubstr("<skipped message=\"no memory was logged\"/>"));
 }
 
@@ -112,6 +114,20 @@ TEST(OpenMetrics, LeavesOutWhatIsNotKnown) {
   }
   EXPECT_THAT(text, HasSubstr("id=\"made/up\""));
   EXPECT_THAT(text, testing::Not(HasSubstr("signal=\"hidden\"")));
+}
+
+TEST(OpenMetrics, NamesTheAxisOfAPosition) {
+  const std::string text = RenderOpenMetrics(samples::One(samples::EpochRun()));
+  EXPECT_THAT(text, HasSubstr("vigil_run_last_step{run=\"by-epochs\",axis=\"epoch\"} 60\n"));
+  EXPECT_THAT(text, HasSubstr("signal=\"loss\",axis=\"epoch\"} 57\n"));
+}
+
+TEST(Exports, CountInTheAxisOfTheRun) {
+  const model::Report report = samples::One(samples::EpochRun());
+  EXPECT_THAT(RenderJunit(report, model::Severity::kError), HasSubstr("the loss turned up (epochs 57-60)"));
+  EXPECT_THAT(RenderSarif(report, "1"), HasSubstr("the loss turned up (epochs 57-60)"));
+  EXPECT_THAT(RenderEvents(report.runs[0], 1.7e9), HasSubstr("|epochs 57-60|"));
+  EXPECT_THAT(RenderWhat({report.runs[0].run}, {}, {}), HasSubstr("2 metrics, epochs 1-60"));
 }
 
 TEST(OpenMetrics, NamesEachSeriesOfASignal) {

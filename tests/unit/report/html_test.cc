@@ -85,6 +85,18 @@ TEST(RenderHtml, MarksNanInThePlotAndKeepsItInTheData) {
   EXPECT_EQ(data.Number("/runs/0/plots/0/0/steps/5"), 60);
 }
 
+TEST(RenderHtml, CountsEachPlotInItsOwnAxis) {
+  model::RunReport run = samples::DivergedRun();
+  run.run.series[3].axis = model::Axis::kEpoch;  // eval_loss
+  const std::string page = RenderHtml(samples::One(run), "0.0.0");
+  EXPECT_THAT(page, HasSubstr("aria-label=\"training loss over steps"));
+  const Parsed data = DataOf(page);
+  ASSERT_EQ(data.Size("/runs/0/axes"), data.Size("/runs/0/plots"));
+  EXPECT_EQ(data.Text("/runs/0/axes/0/word"), "step");
+  EXPECT_EQ(data.Size("/runs/0/plots/0"), 1U) << "curves on two axes do not share a plot";
+  EXPECT_THAT(page, HasSubstr(" over epochs"));
+}
+
 TEST(RenderHtml, PutsTheRewardFirstInRl) {
   const std::string page = RenderHtml(samples::One(samples::RlRun()), "0.0.0");
   EXPECT_LT(page.find("<b>mean reward</b>"), page.find("<b>policy entropy</b>"));

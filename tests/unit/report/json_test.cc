@@ -8,6 +8,7 @@
 #include <set>
 
 #include "base/base.h"
+#include "catalogue/says.h"
 #include "golden.h"
 #include "parsed.h"
 #include "report/report.h"
@@ -71,38 +72,124 @@ TEST(RenderJson, WritesSeveralRunsInTheOrderGiven) { ExpectGolden("several.json"
 TEST(RenderJson, HasTheKeysOfTheSchemaAndNoOthers) {
   const Parsed json(Json(samples::One(samples::DivergedRun())));
   EXPECT_THAT(Keys(json.root()), ElementsAre("schema", "version", "runs", "unread"));
-  EXPECT_THAT(Keys(json.At("/runs/0")), ElementsAre("name", "sources", "framework", "regime", "steps", "ranks",
-                                                    "signals", "findings", "diagnoses", "coverage"));
+  EXPECT_THAT(Keys(json.At("/runs/0")),
+              ElementsAre("name", "sources", "framework", "regime", "steps", "ranks", "signals", "findings", "headline",
+                          "verdict", "diagnoses", "coverage"));
   EXPECT_THAT(Keys(json.At("/runs/0/sources/0")), ElementsAre("path", "format", "state", "note"));
   EXPECT_THAT(Keys(json.At("/runs/0/regime")), ElementsAre("name", "confidence"));
-  EXPECT_THAT(Keys(json.At("/runs/0/steps")), ElementsAre("first", "last", "logged"));
-  EXPECT_THAT(Keys(json.At("/runs/0/signals/0")), ElementsAre("name", "raw", "unit", "points", "labels"));
-  EXPECT_THAT(Keys(json.At("/runs/0/findings/0")), ElementsAre("id", "family", "severity", "signal", "first_step",
-                                                               "last_step", "ranks", "message", "evidence"));
-  EXPECT_THAT(Keys(json.At("/runs/0/findings/0/evidence/0")), ElementsAre("text", "step", "value", "path", "line"));
+  EXPECT_THAT(Keys(json.At("/runs/0/steps")), ElementsAre("first", "last", "logged", "axis"));
+  EXPECT_THAT(Keys(json.At("/runs/0/verdict")), ElementsAre("state", "cause", "confidence", "change", "restart"));
+  EXPECT_THAT(Keys(json.At("/runs/0/signals/0")), ElementsAre("name", "raw", "unit", "points", "labels", "axis"));
+  EXPECT_THAT(Keys(json.At("/runs/0/findings/0")),
+              ElementsAre("id", "family", "severity", "signal", "first_step", "last_step", "axis", "ranks", "message",
+                          "says", "evidence"));
+  EXPECT_THAT(Keys(json.At("/runs/0/findings/0/evidence/0")),
+              ElementsAre("text", "step", "value", "path", "line", "axis", "says"));
+  EXPECT_THAT(Keys(json.At("/runs/0/findings/0/says")), ElementsAre("id", "arguments"));
   EXPECT_THAT(Keys(json.At("/runs/0/diagnoses/0")),
-              ElementsAre("cause", "family", "confidence", "summary", "first_step", "last_step", "findings", "for",
-                          "against", "missing", "next", "remedies"));
+              ElementsAre("cause", "family", "confidence", "rivals", "summary", "summary_says", "first_step",
+                          "last_step", "axis", "findings", "for", "against", "missing", "missing_says", "next",
+                          "next_says", "restart", "restart_says", "remedies"));
+  EXPECT_THAT(Keys(json.At("/runs/0/diagnoses/0/rivals/0")),
+              ElementsAre("cause", "confidence", "tell_apart", "tell_apart_says"));
   EXPECT_THAT(Keys(json.At("/runs/0/diagnoses/0/remedies/0")),
               ElementsAre("id", "text", "framework", "file", "setting", "current", "proposed"));
-  EXPECT_THAT(Keys(json.At("/runs/0/coverage/0")), ElementsAre("family", "state", "reason", "enable"));
+  EXPECT_THAT(Keys(json.At("/runs/0/coverage/0")),
+              ElementsAre("family", "state", "reason", "enable", "reason_says", "enable_says"));
 }
 
-// Every quoted word before a colon at the beginning of a line: the keys, as the layout writes them.
-std::set<std::string> KeysOf(const std::string& json) {
-  std::set<std::string> keys;
-  for (const std::string_view line : Split(json, '\n')) {
-    const std::string_view text = Trim(line);
-    const std::size_t end = text.find("\": ");
-    if (text.starts_with('"') && end != std::string_view::npos) keys.emplace(text.substr(1, end - 1));
+TEST(RenderJson, WritesEveryTypeOfArgument) {
+  model::RunReport run = samples::DivergedRun();
+  run.findings[0].says = samples::Said(
+      "x", {model::Quantity{0.5}, model::Quantity{12, model::Unit::kCount},
+            model::Quantity{std::numeric_limits<double>::infinity(), model::Unit::kBytes}, samples::Epoch(3),
+            model::PositionRange{samples::Step(3), samples::Step(9)}, model::Extent{model::Axis::kTokens, 1.5},
+            model::Identifier{"lr"}, model::Identifiers{{"a"}, {"b"}}, model::Quote{"overflow", "a.log", 7},
+            std::vector<model::Statement>{samples::Said("inner", {model::Quantity{2}})}, model::Position()});
+  const Parsed json(Json(samples::One(run)));
+  const std::string at = "/runs/0/findings/0/says/arguments/argument";
+  EXPECT_EQ(json.Text("/runs/0/findings/0/says/id"), "x");
+  EXPECT_EQ(json.Number(at + "0"), 0.5);
+  EXPECT_EQ(json.Number(at + "1/value"), 12);
+  EXPECT_EQ(json.Text(at + "1/unit"), "count");
+  EXPECT_EQ(json.Text(at + "2/value"), "inf");
+  EXPECT_EQ(json.Text(at + "3/axis"), "epoch");
+  EXPECT_EQ(json.Number(at + "3/value"), 3);
+  EXPECT_EQ(json.Text(at + "4/axis"), "step");
+  EXPECT_EQ(json.Number(at + "4/first"), 3);
+  EXPECT_EQ(json.Number(at + "4/last"), 9);
+  EXPECT_EQ(json.Text(at + "5/axis"), "token");
+  EXPECT_EQ(json.Number(at + "5/amount"), 1.5);
+  EXPECT_EQ(json.Text(at + "6"), "lr");
+  EXPECT_EQ(json.Text(at + "7/1"), "b");
+  EXPECT_EQ(json.Text(at + "8/text"), "overflow");
+  EXPECT_EQ(json.Text(at + "8/path"), "a.log");
+  EXPECT_EQ(json.Number(at + "8/line"), 7);
+  EXPECT_EQ(json.Number(at + "9/arguments/argument0"), 2);
+  EXPECT_TRUE(json.IsNull(at + "10"));
+}
+
+TEST(RenderJson, CarriesTheArgumentsBesideTheSentence) {
+  model::RunReport run = samples::DivergedRun();
+  run.diagnoses[0].restart_says = says::RestartLastBefore{.checkpoint = "checkpoint-300", .bad = samples::Step(398)};
+  const Parsed json(Json(samples::One(run)));
+  const std::string at = "/runs/0/diagnoses/0/restart";
+  EXPECT_EQ(json.Text(at), "checkpoint-300, the last before step 398");
+  EXPECT_EQ(json.Text(at + "_says/arguments/checkpoint"), "checkpoint-300");
+  EXPECT_EQ(json.Number(at + "_says/arguments/bad/value"), 398);
+  EXPECT_EQ(json.Text("/runs/0/verdict/restart"), "checkpoint-300, the last before step 398");
+}
+
+TEST(RenderJson, NamesTheAxisOfEveryCount) {
+  const Parsed json(Json(samples::One(samples::EpochRun())));
+  EXPECT_EQ(json.Text("/runs/0/steps/axis"), "epoch");
+  EXPECT_EQ(json.Text("/runs/0/signals/0/axis"), "epoch");
+  EXPECT_EQ(json.Text("/runs/0/findings/0/axis"), "epoch");
+  EXPECT_EQ(json.Number("/runs/0/findings/0/first_step"), 57);
+  EXPECT_EQ(json.Text("/runs/0/diagnoses/0/axis"), "epoch");
+  EXPECT_EQ(json.Text("/runs/0/diagnoses/0/for/0/axis"), "epoch");
+}
+
+TEST(RenderJson, MakesASummaryOfThePartsWhereThereIsNone) {
+  const Parsed json(Json(samples::One(samples::EpochRun())));
+  EXPECT_EQ(json.Text("/runs/0/diagnoses/0/summary"), "sample-lr-too-high: the gradient norm climbed");
+  EXPECT_TRUE(json.IsNull("/runs/0/diagnoses/0/summary_says"));
+}
+
+TEST(RenderJson, SaysTheVerdictInAFewFields) {
+  const Parsed failing(Json(samples::One(samples::DivergedRun())));
+  EXPECT_EQ(failing.Text("/runs/0/headline"), "the loss rose from 1.1 to 9.5 from step 405 on");
+  EXPECT_EQ(failing.Text("/runs/0/verdict/state"), "failing");
+  EXPECT_EQ(failing.Text("/runs/0/verdict/cause"), "sample-lr-too-high");
+  EXPECT_EQ(failing.Text("/runs/0/verdict/change"), "learning_rate: 0.003 -> 0.001 (TrainingArguments)");
+  EXPECT_EQ(failing.Text("/runs/0/diagnoses/0/rivals/0/cause"), "sample-no-warmup");
+  EXPECT_EQ(failing.Number("/runs/0/diagnoses/0/rivals/0/confidence"), 0.123);
+  EXPECT_EQ(failing.Text("/runs/0/diagnoses/0/rivals/0/tell_apart"), "the first steps would decide");
+  const Parsed healthy(Json(samples::One(samples::HealthyRun())));
+  EXPECT_EQ(healthy.Text("/runs/0/verdict/state"), "healthy");
+  EXPECT_TRUE(healthy.IsNull("/runs/0/verdict/cause"));
+  EXPECT_TRUE(healthy.IsNull("/runs/0/verdict/confidence"));
+  EXPECT_TRUE(healthy.IsNull("/runs/0/verdict/change"));
+}
+
+// The keys of all objects, but for the names of arguments: those are the templates' own.
+void AddKeys(simdjson::dom::element element, std::set<std::string>& keys, bool named_by_template = false) {
+  if (simdjson::dom::array items; element.get(items) == simdjson::SUCCESS) {
+    for (const auto item : items) AddKeys(item, keys);
   }
-  return keys;
+  simdjson::dom::object object;
+  if (element.get(object) != simdjson::SUCCESS) return;
+  for (const auto field : object) {
+    if (!named_by_template) keys.emplace(field.key);
+    AddKeys(field.value, keys, field.key == "arguments");
+  }
 }
 
 TEST(RenderJson, HasEveryKeyDescribedInItsDocument) {
   std::ifstream file(std::string(VIGIL_SOURCE_DIR) + "/doc/formats/diagnosis-json.md");
   const std::string document{std::istreambuf_iterator<char>(file), {}};
-  const std::set<std::string> keys = KeysOf(Json(samples::Several()));
+  std::set<std::string> keys;
+  AddKeys(Parsed(Json(samples::Several())).root(), keys);
   ASSERT_GT(keys.size(), 40U);
   for (const std::string& key : keys) {
     const bool described =

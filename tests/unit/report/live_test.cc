@@ -64,16 +64,30 @@ TEST(RenderLive, TakesNoRankForBehindThatOnlyWritesLater) {
   EXPECT_THAT(RenderLive(report, {}, 1005.0), HasSubstr("2 of 2 in step\n"));
 }
 
+TEST(RenderLive, CountsInTheAxisOfTheRun) {
+  model::RunReport run = samples::EpochRun();
+  EXPECT_THAT(RenderLive(samples::One(run), {}), HasSubstr("by-epochs  epoch 60\n"));
+  run.run.axes.Learn(model::Axis::kEpoch, model::Axis::kStep, {{0, 0}, {60, 6000}});
+  EXPECT_THAT(RenderLive(samples::One(run), {}), HasSubstr("by-epochs  epoch 60, step 6,000 of 100,000 (6%)\n"));
+}
+
 TEST(RenderLive, HasNothingToSayOfNoRuns) { EXPECT_EQ(RenderLive({}, {}), ""); }
 
 TEST(Alarms, AreALineOfTextOrJson) {
-  const Alarm alarm = {"2026-11-15T03:12:45", "",   "loss/spike", model::Severity::kWarning, 7,
-                       "the \"loss\" jumped", false};
+  const Alarm alarm = {"2026-11-15T03:12:45",
+                       "",
+                       "loss/spike",
+                       model::Severity::kWarning,
+                       samples::Epoch(7),
+                       samples::Said("the \"loss\" jumped", {samples::Epoch(7)}),
+                       "",
+                       false};
   EXPECT_EQ(AlarmText(alarm, {}), "03:12:45 warning loss/spike: the \"loss\" jumped\n");
-  EXPECT_EQ(
-      AlarmJson(alarm),
-      "{\"schema\":\"vigil.alarm/1\",\"time\":\"2026-11-15T03:12:45\",\"state\":\"raised\",\"run\":\"\","
-      "\"id\":\"loss/spike\",\"severity\":\"warning\",\"first_step\":7,\"message\":\"the \\\"loss\\\" jumped\"}\n");
+  EXPECT_EQ(AlarmJson(alarm),
+            "{\"schema\":\"vigil.alarm/1\",\"time\":\"2026-11-15T03:12:45\",\"state\":\"raised\",\"run\":\"\","
+            "\"id\":\"loss/spike\",\"severity\":\"warning\",\"first_step\":7,\"axis\":\"epoch\",\"message\":\"the "
+            "\\\"loss\\\" jumped\",\"says\":{\"id\":\"the \\\"loss\\\" jumped\",\"arguments\":{\"argument0\":{\"axis\":"
+            "\"epoch\",\"value\":7}}}}\n");
 }
 
 }  // namespace

@@ -9,7 +9,7 @@
 
 namespace vigil::report {
 
-// Owns the parser, without which its elements are gone. Refuses what is no valid JSON or no valid UTF-8.
+// Owns the parser, without which its elements are not valid. Refuses what is no valid JSON or no valid UTF-8.
 class Parsed {
  public:
   explicit Parsed(std::string_view json) {

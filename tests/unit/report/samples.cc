@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <limits>
+#include <utility>
 
 namespace vigil::report::samples {
 namespace {
@@ -29,21 +30,41 @@ double HealthyLoss(std::int64_t step) {
 }
 double HealthyNorm(std::int64_t step) { return 1.0 + 0.3 * Noise(step + 7); }
 
-model::Evidence Observed(std::string text, std::int64_t step = model::kNoStep, double value = model::kNoValue,
+model::Evidence Observed(model::Statement says, model::Position at = {}, double value = model::kNoValue,
                          std::string path = {}, std::uint32_t line = 0) {
-  return {std::move(text), step, value, std::move(path), line};
+  model::Evidence evidence;
+  evidence.says = std::move(says);
+  evidence.axis = at.axis();
+  evidence.step = at.known() ? at.value() : model::kNoStep;
+  evidence.value = value;
+  evidence.path = std::move(path);
+  evidence.line = line;
+  return evidence;
 }
 
-model::Finding Found(std::string id, model::Severity severity, std::string signal, std::int64_t first,
-                     std::int64_t last, std::string message) {
+model::Finding Found(std::string id, model::Severity severity, std::string signal, model::PositionRange where,
+                     model::Statement says) {
   model::Finding finding;
   finding.id = std::move(id);
   finding.severity = severity;
   finding.signal = std::move(signal);
-  finding.first_step = first;
-  finding.last_step = last;
-  finding.message = std::move(message);
+  finding.axis = where.first.axis();
+  finding.first_step = where.first.value();
+  finding.last_step = where.last.value();
+  finding.says = std::move(says);
   return finding;
+}
+
+model::PositionRange Steps(std::int64_t first, std::int64_t last) { return {Step(first), Step(last)}; }
+
+model::Coverage Covered(model::Family family, model::CoverageState state, model::Statement reason,
+                        model::Statement enable = {}) {
+  model::Coverage coverage;
+  coverage.family = family;
+  coverage.state = state;
+  coverage.reason_says = std::move(reason);
+  coverage.enable_says = std::move(enable);
+  return coverage;
 }
 
 model::RunReport Named(std::string name, std::string path) {
@@ -53,31 +74,40 @@ model::RunReport Named(std::string name, std::string path) {
   report.run.framework = "hf-trainer";
   report.run.regime = {"sft", 0.8};
   report.coverage = {
-      {model::Family::kLoss, model::CoverageState::kChecked, "loss and gradient norm at every step", {}},
-      {model::Family::kMemory, model::CoverageState::kBlind, "no memory was logged", "skip_memory_metrics: false"},
-      {model::Family::kThroughput, model::CoverageState::kPartly, "only the mean over the run", "log step times"},
+      Covered(model::Family::kLoss, model::CoverageState::kChecked, Said("loss and gradient norm at every step")),
+      Covered(model::Family::kMemory, model::CoverageState::kBlind, Said("no memory was logged"),
+              Said("skip_memory_metrics: false")),
+      Covered(model::Family::kThroughput, model::CoverageState::kPartly, Said("only the mean over the run"),
+              Said("log step times")),
   };
   return report;
 }
 
-model::Diagnosis LrTooHigh(std::int64_t first, std::int64_t last) {
+model::Diagnosis Explained(std::string cause, double confidence, model::PositionRange where) {
   model::Diagnosis diagnosis;
-  diagnosis.cause = "sample-lr-too-high";
-  diagnosis.confidence = 0.8612345;
-  diagnosis.summary =
-      "sample-lr-too-high: grad_norm climbed 1.2 -> 840 over steps 398-411 before the loss. Cannot be told apart for "
-      "sure "
-      "from \"there is no warm-up\"; the first steps would tell";
-  diagnosis.first_step = first;
-  diagnosis.last_step = last;
+  diagnosis.cause = std::move(cause);
+  diagnosis.confidence = confidence;
+  diagnosis.axis = where.first.axis();
+  diagnosis.first_step = where.first.value();
+  diagnosis.last_step = where.last.value();
+  return diagnosis;
+}
+
+model::Diagnosis LrTooHigh(std::int64_t first, std::int64_t last) {
+  model::Diagnosis diagnosis = Explained("sample-lr-too-high", 0.8612345, Steps(first, last));
+  const model::Statement climbed =
+      Said("grad_norm climbed 1.2 -> 840 over steps 398-411 before the loss", {Steps(398, 411)});
+  diagnosis.rivals = {{"sample-no-warmup", 0.1234567, Said("the first steps would decide")}};
+  diagnosis.summary_says = Said("sample-lr-too-high: grad_norm climbed 1.2 -> 840 over steps 398-411 before the loss",
+                                {model::Identifier{"sample-lr-too-high"}, std::vector<model::Statement>{climbed}});
   diagnosis.findings = {0, 1};
-  diagnosis.supporting = {
-      Observed("grad_norm climbed 1.2 -> 840 over steps 398-411 before the loss", 398, 840, "run/train.log", 1203),
-      Observed("the learning rate was at its peak", 398, 0.003)};
-  diagnosis.opposing = {Observed("an earlier peak of the schedule was survived", 120)};
-  diagnosis.missing = {"fingerprints of the batches"};
-  diagnosis.next = "Train 50 steps from checkpoint-300 with a third of the learning rate";
-  diagnosis.restart = "checkpoint-300, the last clean one before step 398";
+  diagnosis.supporting = {Observed(climbed, Step(398), 840, "run/train.log", 1203),
+                          Observed(Said("the learning rate was at its peak"), Step(398), 0.003)};
+  diagnosis.opposing = {Observed(Said("an earlier peak of the schedule was survived"), Step(120))};
+  diagnosis.missing_says = {Said("fingerprints of the batches")};
+  diagnosis.next_says = Said("Train 50 steps from checkpoint-300 with a third of the learning rate");
+  diagnosis.restart_says =
+      Said("checkpoint-300, the last clean one before step 398", {model::Identifier{"checkpoint-300"}, Step(398)});
   diagnosis.remedies = {{"sample-lower-lr", "Lower the learning rate", "hf-trainer", "TrainingArguments",
                          "learning_rate", "0.003", "0.001"},
                         {"sample-clip-norm", "Clip the global gradient norm", "hf-trainer", "TrainingArguments",
@@ -87,6 +117,16 @@ model::Diagnosis LrTooHigh(std::int64_t first, std::int64_t last) {
 }
 
 }  // namespace
+
+model::Position Step(std::int64_t count) { return {model::Axis::kStep, count}; }
+model::Position Epoch(std::int64_t count) { return {model::Axis::kEpoch, count}; }
+
+model::Statement Said(std::string text, std::vector<model::Argument::Value> arguments) {
+  model::Statement statement = {std::move(text), {}};
+  for (std::size_t i = 0; i < arguments.size(); ++i)
+    statement.arguments.push_back({"argument" + std::to_string(i), std::move(arguments[i])});
+  return statement;
+}
 
 model::RunReport DivergedRun() {
   model::RunReport report = Named("llama-sft/lr-3e-3", "run/checkpoint-500/trainer_state.json");
@@ -102,12 +142,14 @@ model::RunReport DivergedRun() {
   }));
   report.run.series.push_back(
       MakeSeries("eval_loss", "eval_loss", 500, [](std::int64_t step) { return HealthyLoss(step) + 0.1; }, 100));
-  report.findings = {Found("loss/divergence", model::Severity::kError, "loss", 405, 500,
-                           "the loss rose from 1.1 to 9.5 from step 405 on"),
-                     Found("grad/explosion", model::Severity::kError, "grad_norm", 398, 411,
-                           "the gradient norm grew 700-fold in 13 steps"),
-                     Found("lr/no-warmup", model::Severity::kWarning, "lr", 1, 50, "the warm-up is short")};
-  report.findings[0].evidence = {Observed("lowest level 1.1, last level 9.5", 405, 9.5, "run/train.log", 1210)};
+  report.findings = {
+      Found("loss/divergence", model::Severity::kError, "loss", Steps(405, 500),
+            Said("the loss rose from 1.1 to 9.5 from step 405 on", {Step(405)})),
+      Found("grad/explosion", model::Severity::kError, "grad_norm", Steps(398, 411),
+            Said("the gradient norm grew 700-fold in 13 steps", {model::Extent{model::Axis::kStep, 13}})),
+      Found("lr/no-warmup", model::Severity::kWarning, "lr", Steps(1, 50), Said("the warm-up is short"))};
+  report.findings[0].evidence = {
+      Observed(Said("lowest level 1.1, last level 9.5"), Step(405), 9.5, "run/train.log", 1210)};
   report.diagnoses = {LrTooHigh(398, 500)};
   return report;
 }
@@ -118,20 +160,16 @@ model::RunReport HiddenNanRun() {
       MakeSeries("loss", "loss", 300, [](std::int64_t step) { return step < 212 ? HealthyLoss(step) : 0.0; }));
   report.run.series.push_back(MakeSeries("grad_norm", "grad_norm", 300,
                                          [](std::int64_t step) { return step < 212 ? HealthyNorm(step) : kNan; }));
-  report.findings = {Found("loss/non-finite", model::Severity::kFatal, "loss", 212, 300,
-                           "NaN loss at step 212 (hidden by the logger)"),
-                     Found("grad/non-finite", model::Severity::kFatal, "grad_norm", 212, 300,
-                           "the gradient norm is NaN from step 212 on")};
-  model::Diagnosis diagnosis;
-  diagnosis.cause = "sample-bad-data";
-  diagnosis.confidence = 0.71;
-  diagnosis.summary = "sample-bad-data: grad_norm was flat (0.98 -> 1.02) for 50 steps before";
-  diagnosis.first_step = 212;
-  diagnosis.last_step = 300;
+  report.findings = {Found("loss/non-finite", model::Severity::kFatal, "loss", Steps(212, 300),
+                           Said("NaN loss at step 212 (hidden by the logger)", {Step(212)})),
+                     Found("grad/non-finite", model::Severity::kFatal, "grad_norm", Steps(212, 300),
+                           Said("the gradient norm is NaN from step 212 on", {Step(212)}))};
+  model::Diagnosis diagnosis = Explained("sample-bad-data", 0.71, Steps(212, 300));
+  diagnosis.summary_says = Said("sample-bad-data: grad_norm was flat (0.98 -> 1.02) for 50 steps before");
   diagnosis.findings = {0, 1};
-  diagnosis.supporting = {Observed("grad_norm was flat (0.98 -> 1.02) for 50 steps before", 162, 1.02)};
-  diagnosis.next = "Run the batch of step 212 alone from checkpoint-200";
-  diagnosis.restart = "checkpoint-200, the last clean one before step 212";
+  diagnosis.supporting = {Observed(Said("grad_norm was flat (0.98 -> 1.02) for 50 steps before"), Step(162), 1.02)};
+  diagnosis.next_says = Said("Run the batch of step 212 alone from checkpoint-200");
+  diagnosis.restart_says = Said("checkpoint-200, the last clean one before step 212", {Step(212)});
   diagnosis.remedies = {{"sample-show-nan", "Show NaN in the log", "hf-trainer", "TrainingArguments",
                          "logging_nan_inf_filter", "true", "false"}};
   report.diagnoses = {diagnosis};
@@ -143,7 +181,7 @@ model::RunReport HealthyRun() {
   report.run.series.push_back(MakeSeries("loss", "loss", 400, HealthyLoss));
   report.run.series.push_back(MakeSeries("grad_norm", "grad_norm", 400, HealthyNorm));
   report.findings = {
-      Found("grad/always-clipped", model::Severity::kInfo, "grad_norm", 1, 400, "clipped on most steps")};
+      Found("grad/always-clipped", model::Severity::kInfo, "grad_norm", Steps(1, 400), Said("clipped on most steps"))};
   return report;
 }
 
@@ -152,17 +190,14 @@ model::RunReport UndecidedRun() {
   report.run.framework.clear();
   report.run.series.push_back(
       MakeSeries("loss", "loss", 90, [](std::int64_t step) { return step < 60 ? HealthyLoss(step) : kNan; }, 10));
-  report.findings = {
-      Found("loss/non-finite", model::Severity::kFatal, "loss", 60, 90, "the loss is NaN from step 60 on")};
-  model::Diagnosis diagnosis;
-  diagnosis.cause = "unknown";
-  diagnosis.confidence = 0.45;
-  diagnosis.summary = "learning rate too high and bad sample fit equally well";
-  diagnosis.first_step = 60;
-  diagnosis.last_step = 90;
+  report.findings = {Found("loss/non-finite", model::Severity::kFatal, "loss", Steps(60, 90),
+                           Said("the loss is NaN from step 60 on", {Step(60)}))};
+  model::Diagnosis diagnosis = Explained("unknown", 0.45, Steps(60, 90));
+  diagnosis.summary_says = Said("learning rate too high and bad sample fit equally well");
   diagnosis.findings = {0};
-  diagnosis.missing = {"the gradient norm (log the value that clip_grad_norm_ returns)"};
-  diagnosis.next = "Log the gradient norm: a climb before step 60 means the learning rate, a flat one the data";
+  diagnosis.missing_says = {Said("the gradient norm (log the value that clip_grad_norm_ returns)")};
+  diagnosis.next_says =
+      Said("Log the gradient norm: a climb before step 60 means the learning rate, a flat one the data");
   report.diagnoses = {diagnosis};
   return report;
 }
@@ -175,8 +210,8 @@ model::RunReport RlRun() {
     report.run.series.push_back(MakeSeries(signal, signal, 60, [](std::int64_t step) { return 0.05 * Noise(step); }));
   report.run.series[3] = MakeSeries("entropy", "entropy", 60,
                                     [](std::int64_t step) { return 0.5 * std::exp(-static_cast<double>(step) / 10); });
-  report.findings = {
-      Found("sample/reward-flat", model::Severity::kError, "reward", 1, 60, "the reward stayed near 0 for 60 steps")};
+  report.findings = {Found("sample/reward-flat", model::Severity::kError, "reward", Steps(1, 60),
+                           Said("the reward stayed near 0 for 60 steps"))};
   report.findings[0].family = model::Family::kRl;
   return report;
 }
@@ -186,8 +221,8 @@ model::RunReport RestartedRun() {
   model::Series loss = MakeSeries("loss", "loss", 200, HealthyLoss);
   for (std::int64_t step = 101; step <= 300; ++step) loss.Append(step, HealthyLoss(step) + 0.6);
   report.run.series.push_back(std::move(loss));
-  report.findings = {Found("sample/resume-jump", model::Severity::kWarning, "loss", 101, 101,
-                           "the loss jumped from 1.7 to 2.3 at the restart from step 100")};
+  report.findings = {Found("sample/resume-jump", model::Severity::kWarning, "loss", Steps(101, 101),
+                           Said("the loss jumped from 1.7 to 2.3 at the restart from step 100", {Step(100)}))};
   return report;
 }
 
@@ -200,8 +235,8 @@ model::RunReport OnePointRun() {
 model::RunReport AllNanRun() {
   model::RunReport report = Named("all-nan", "nan.csv");
   report.run.series.push_back(MakeSeries("loss", "loss", 40, [](std::int64_t) { return kNan; }));
-  report.findings = {
-      Found("sample/non-finite", model::Severity::kFatal, "loss", 1, 40, "the loss is NaN at all 40 logged steps")};
+  report.findings = {Found("sample/non-finite", model::Severity::kFatal, "loss", Steps(1, 40),
+                           Said("the loss is NaN at all 40 logged steps", {Steps(1, 40)}))};
   return report;
 }
 
@@ -212,13 +247,14 @@ model::RunReport ConstantRun() {
     return step == 20 ? kInf : step == 21 ? -kInf : 0.0;
   }));
   report.findings = {
-      Found("sample/collapse", model::Severity::kError, "loss", 1, 40, "the loss is the constant 0.6931")};
+      Found("sample/collapse", model::Severity::kError, "loss", Steps(1, 40), Said("the loss is the constant 0.6931"))};
   return report;
 }
 
 model::RunReport EmptyRun() {
   model::RunReport report = Named("only-a-config", "config.json");
-  report.coverage[0] = {model::Family::kLoss, model::CoverageState::kBlind, "no loss was logged", "logging_steps: 1"};
+  report.coverage[0] =
+      Covered(model::Family::kLoss, model::CoverageState::kBlind, Said("no loss was logged"), Said("logging_steps: 1"));
   return report;
 }
 
@@ -235,16 +271,33 @@ model::RunReport HostileRun() {
   report.run.series[0].labels = {{"rank", page + terminal}};
   report.run.series[0].unit = page;
   report.run.series.push_back(MakeSeries(page, terminal, 20, HealthyLoss));
-  report.findings = {Found(page, model::Severity::kFatal, page, 3, 7, terminal + page)};
-  report.findings[0].evidence = {Observed(page, 3, kInf, terminal + page, 4)};
+  report.findings = {Found(page, model::Severity::kFatal, page, Steps(3, 7),
+                           Said(terminal + page, {model::Identifier{page}, model::Quote{terminal, page, 3}}))};
+  report.findings[0].evidence = {Observed(Said(page), Step(3), kInf, terminal + page, 4)};
   report.diagnoses = {LrTooHigh(3, 7)};
   report.diagnoses[0].cause = page;
-  report.diagnoses[0].summary = page + terminal;
-  report.diagnoses[0].restart = terminal + page;
+  report.diagnoses[0].summary_says = Said(page + terminal);
+  report.diagnoses[0].restart_says = Said(terminal + page);
+  report.diagnoses[0].rivals = {{page, 0.3, Said(terminal + page)}};
   report.diagnoses[0].findings = {0, 4000000000U};
   report.diagnoses[0].remedies = {{page, terminal, page, page, page, terminal, page}};
-  report.diagnoses[0].missing = {page};
-  report.coverage = {{model::Family::kHang, model::CoverageState::kBlind, page, terminal}};
+  report.diagnoses[0].missing_says = {Said(page)};
+  report.coverage = {Covered(model::Family::kHang, model::CoverageState::kBlind, Said(page), Said(terminal))};
+  return report;
+}
+
+model::RunReport EpochRun() {
+  model::RunReport report = Named("by-epochs", "history.csv");
+  report.run.planned_steps = 100000;
+  for (const char* metric : {"loss", "grad_norm"}) {
+    report.run.series.push_back(MakeSeries(metric, metric, 60, HealthyLoss));
+    report.run.series.back().axis = model::Axis::kEpoch;
+  }
+  const model::PositionRange where = {Epoch(57), Epoch(60)};
+  report.findings = {Found("sample/divergence", model::Severity::kError, "loss", where, Said("the loss turned up"))};
+  report.diagnoses = {Explained("sample-lr-too-high", 0.6, where)};
+  report.diagnoses[0].findings = {0};
+  report.diagnoses[0].supporting = {Observed(Said("the gradient norm climbed"), Epoch(56), 9)};
   return report;
 }
 

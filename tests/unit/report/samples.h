@@ -1,10 +1,12 @@
 // Reports made by hand: what detectors and diagnosis would hand over for runs that everybody has seen. Ids that begin
-// with "sample" are in no row, so that expected outputs do not change with the words of the catalogue.
+// with "sample" are in no row, so that expected outputs do not change with the words of the catalogue. For the same
+// reason their statements name no template: such a statement reads as its id.
 #pragma once
 
 #include <string>
+#include <vector>
 
-#include "model/model.h"
+#include "model/report.h"
 
 namespace vigil::report::samples {
 
@@ -19,6 +21,13 @@ model::RunReport AllNanRun();
 model::RunReport ConstantRun();
 model::RunReport EmptyRun();    // nothing was logged
 model::RunReport HostileRun();  // names and texts that try to break out of terminal and page
+
+model::RunReport EpochRun();  // a table by epochs, with a plan in steps
+
+// A statement that reads as `text`, with arguments for the report to reason with.
+model::Statement Said(std::string text, std::vector<model::Argument::Value> arguments = {});
+model::Position Step(std::int64_t count);
+model::Position Epoch(std::int64_t count);
 
 model::Report One(model::RunReport run);
 model::Report Several();

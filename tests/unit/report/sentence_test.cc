@@ -40,6 +40,27 @@ TEST(Sentence, TextOfARowStandsForItself) {
   EXPECT_EQ(Sentence(catalogue::TextOf("cause", cause.id, "title")), cause.title);
 }
 
+TEST(Mentions, LooksAtPositionsRangesAndClauses) {
+  const Position at(Axis::kStep, 57);
+  const auto with = [](model::Argument::Value value) { return model::Statement{"x", {{"a", std::move(value)}}}; };
+  EXPECT_TRUE(Mentions(with(at), at));
+  EXPECT_FALSE(Mentions(with(at), Position(Axis::kEpoch, 57)));
+  EXPECT_TRUE(Mentions(with(model::PositionRange{Position(Axis::kStep, 50), Position(Axis::kStep, 60)}), at));
+  EXPECT_TRUE(Mentions(with(model::PositionRange{at, Position()}), at));
+  EXPECT_FALSE(Mentions(with(model::PositionRange{Position(Axis::kStep, 58), Position(Axis::kStep, 60)}), at));
+  EXPECT_TRUE(Mentions(with(std::vector<model::Statement>{with(at)}), at));
+  EXPECT_FALSE(Mentions(with(model::Quantity{57}), at));
+  EXPECT_FALSE(Mentions(with(Position()), Position()));
+}
+
+TEST(QuoteIn, FindsAQuoteInAClause) {
+  const model::Statement quoted = {"x", {{"a", model::Quote{"overflow", "a.log", 3}}}};
+  const model::Statement around = {"y", {{"n", model::Quantity{1}}, {"b", std::vector<model::Statement>{quoted}}}};
+  ASSERT_NE(QuoteIn(around), nullptr);
+  EXPECT_EQ(QuoteIn(around)->path, "a.log");
+  EXPECT_EQ(QuoteIn({"z", {}}), nullptr);
+}
+
 TEST(Sentence, AnUnknownTemplateGivesItsId) { EXPECT_EQ(Sentence({"no/such", {}}), "no/such"); }
 
 }  // namespace

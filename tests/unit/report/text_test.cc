@@ -50,7 +50,7 @@ TEST(RenderText, ShowsOnlyNan) { ExpectGolden("all-nan.txt", RenderText(samples:
 TEST(RenderText, ShowsAConstant) { ExpectGolden("constant.txt", RenderText(samples::One(samples::ConstantRun()), {})); }
 TEST(RenderText, PutsTheWorstOfSeveralRunsFirst) { ExpectGolden("several.txt", RenderText(samples::Several(), {})); }
 
-TEST(RenderText, TellsEverythingWhenVerbose) {
+TEST(RenderText, ShowsEverythingWhenVerbose) {
   TextOptions options;
   options.verbose = true;
   ExpectGolden("diverged-verbose.txt", RenderText(samples::One(samples::DivergedRun()), options));
@@ -80,12 +80,25 @@ TEST(RenderText, SaysWhatToDoAboutAKnownMessageAndWhereItStands) {
   const catalogue::SignatureRow& row = catalogue::Signatures().front();
   model::RunReport run = samples::UndecidedRun();
   run.findings[0].id = row.id;
-  run.findings[0].message = "it ended at step 3";
+  run.findings[0].says = samples::Said("it ended at step 3", {samples::Step(3)});
   run.diagnoses[0].cause = "sample";
-  run.diagnoses[0].supporting = {{"it ended at step 3", 3, model::kNoValue, "train.log", 25}};
+  run.diagnoses[0].supporting.resize(1);
+  run.diagnoses[0].supporting[0].says = run.findings[0].says;
+  run.diagnoses[0].supporting[0].step = 3;
+  run.diagnoses[0].supporting[0].path = "train.log";
+  run.diagnoses[0].supporting[0].line = 25;
   const std::string text = RenderText(samples::One(run), {});
   EXPECT_THAT(text, HasSubstr("because  train.log:25"));
   EXPECT_THAT(text, HasSubstr("  do       " + std::string(row.fix.substr(0, 20))));
+}
+
+TEST(RenderText, RepeatsTheHeadlineRatherThanGivingNoReason) {
+  model::RunReport run = samples::DivergedRun();
+  run.diagnoses[0].supporting.resize(1);
+  run.diagnoses[0].supporting[0].says = run.findings[0].says;
+  run.diagnoses[0].supporting[0].path.clear();
+  EXPECT_THAT(RenderText(samples::One(run), {}),
+              HasSubstr("  because  the loss rose from 1.1 to 9.5 from step 405 on"));
 }
 
 TEST(RenderText, SpeaksOfTheLossWhereItGoesBadWithTheGradient) {
@@ -119,6 +132,69 @@ TEST(RenderText, PutsNothingBeforeTheLinesToActOn) {
   EXPECT_THAT(lines[2], HasSubstr("change   learning_rate: 0.003 -> 0.001 (TrainingArguments)"));
   EXPECT_THAT(lines[3], HasSubstr("restart  checkpoint-300"));
   EXPECT_THAT(lines[4], HasSubstr("because  grad_norm climbed"));
+}
+
+TEST(RenderText, CountsInTheAxisOfTheRun) {
+  TextOptions options;
+  options.verbose = true;
+  const std::string text = RenderText(samples::One(samples::EpochRun()), options);
+  EXPECT_THAT(text, HasSubstr("the loss turned up (epochs 57-60)"));
+  EXPECT_THAT(text, HasSubstr("sample/divergence, epochs 57-60"));
+  EXPECT_THAT(text, HasSubstr("the gradient norm climbed (epoch 56)"));
+  EXPECT_THAT(text, HasSubstr(" epoch 1 "));  // under the plot
+  EXPECT_THAT(text, HasSubstr("▲1"));
+  EXPECT_THAT(text, Not(HasSubstr("step 5")));
+}
+
+TEST(RenderText, ComparesAPlanInStepsOnlyWithSteps) {
+  model::RunReport run = samples::EpochRun();
+  run.findings.clear();
+  run.diagnoses.clear();
+  EXPECT_THAT(RenderText(samples::One(run), {}), HasSubstr("no problems found in epochs 1-60 (loss"));
+  run.run.axes.Learn(model::Axis::kEpoch, model::Axis::kStep, {{0, 0}, {60, 6000}});
+  EXPECT_THAT(RenderText(samples::One(run), {}),
+              HasSubstr("no problems found in epochs 1-60, about step 6000 of 100000"));
+}
+
+TEST(RenderText, NamesRivalsAndWhatWouldDecide) {
+  model::RunReport run = samples::DivergedRun();
+  run.diagnoses[0].rivals.push_back({"sample-bad-data", 0.05, samples::Said("the batch alone would decide")});
+  TextOptions options;
+  options.width = 200;
+  const std::string text = RenderText(samples::One(run), options);
+  EXPECT_THAT(text, HasSubstr("cause    sample-lr-too-high (confidence 86%), or: sample-no-warmup (12%), or: "
+                              "sample-bad-data (5%)"));
+  EXPECT_THAT(text, HasSubstr("  decide   the first steps would decide\n"));
+  EXPECT_THAT(text, HasSubstr("not excluded: sample-no-warmup (sample-no-warmup, 12%)\n"));
+  EXPECT_THAT(text, HasSubstr("not excluded: sample-bad-data (sample-bad-data, 5%): the batch alone would decide\n"));
+}
+
+TEST(RenderText, NamesARivalOfAnUndecidedCauseOnce) {
+  model::RunReport run = samples::UndecidedRun();
+  run.diagnoses[0].summary_says = samples::Said("between sample-a and others", {model::Identifier{"sample-a"}});
+  run.diagnoses[0].rivals = {{"sample-a", 0.3, samples::Said("a would decide")},
+                             {"sample-b", 0.2, samples::Said("b would decide")}};
+  const std::string text = RenderText(samples::One(run), {});
+  EXPECT_THAT(text, HasSubstr("  cause    between sample-a and others\n"));
+  EXPECT_THAT(text, Not(HasSubstr("not excluded: sample-a")));
+  EXPECT_THAT(text, HasSubstr("not excluded: sample-b (sample-b, 20%): b would decide"));
+}
+
+TEST(RenderText, ShowsWhereAQuoteStands) {
+  model::RunReport run = samples::DivergedRun();
+  model::Evidence quoted;
+  quoted.says = samples::Said("the log says so", {model::Quote{"overflow", "node1.log", 77}});
+  run.diagnoses[0].supporting = {quoted};
+  EXPECT_THAT(RenderText(samples::One(run), {}), HasSubstr("the log says so (node1.log:77)"));
+}
+
+TEST(RenderText, TakesTheTextOfARemedyFromItsRow) {
+  const catalogue::RemedyRow& row = catalogue::Remedies().front();
+  model::RunReport run = samples::DivergedRun();
+  run.diagnoses[0].remedies = {{std::string(row.id), "", "", "", "", "", ""}};
+  TextOptions options;
+  options.width = 400;
+  EXPECT_THAT(RenderText(samples::One(run), options), HasSubstr(std::string(row.text)));
 }
 
 TEST(RenderText, FitsEveryWidth) {
@@ -158,7 +234,7 @@ TEST(RenderText, LetsNothingOfTheInputReachTheTerminalRaw) {
 
 TEST(RenderText, CutsTextsThatAreDumps) {
   model::RunReport run = samples::DivergedRun();
-  run.findings[0].message = std::string(1999, 'a') + "日" + std::string(10'000'000, 'b');
+  run.findings[0].says = samples::Said(std::string(1999, 'a') + "日" + std::string(10'000'000, 'b'));
   run.run.name = std::string(10'000'000, 'c');
   const std::string text = RenderText(samples::One(run), {});
   EXPECT_LT(text.size(), 20'000U);
