@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "diagnose/curve.h"
+#include "diagnose/evidence.h"
 #include "diagnose/incident.h"
 #include "diagnose/places.h"
 #include "run_maker.h"
@@ -71,7 +72,10 @@ TEST(Positions, AMapOfTheRunGivesThePlannedEndInEpochs) {
   const RunMaker run = ByEpochsWithMap();
   EXPECT_EQ(EndOf(run.run, Axis::kEpoch).at.value(), 100);
   EXPECT_TRUE(EndOf(run.run, Axis::kEpoch).planned);
-  EXPECT_THAT(AllWords(run), HasSubstr("epoch 57 of 100"));
+  const std::vector<Incident> incidents = GroupIncidents(run.run, run.findings);
+  const Answer early = FindTest("early-failure")(run.run, incidents.front());
+  EXPECT_EQ(early.verdict, Verdict::kNo);
+  EXPECT_EQ(Words(early.evidence.says), "it began at epoch 57 of 100");
 }
 
 TEST(Positions, PlannedEpochsAreAnEndInEpochsOnly) {
