@@ -139,7 +139,7 @@ def load(rows_dir, table):
             row.setdefault("id", pair_id(row["causes"]))
         row_id = row.get("id", "?")
         if row_id in seen:
-            fail(path, row_id, "the id stands twice")
+            fail(path, row_id, "the id is defined twice")
         seen.add(row_id)
         unknown = set(row) - known
         if unknown:

@@ -13,6 +13,7 @@ constexpr std::size_t kMemory = 512;
 // Fewer finite points before it say nothing about what was usual.
 constexpr std::size_t kFewest = 4;
 
+// A divergence has no first bad point: where half of its rise is done the loss is lost for certain.
 model::Position HalfOfTheRise(const Stretch& loss, const Incident& incident) {
   const double before = Median(FiniteValues(loss.UpTo(incident.onset).Last(32)));
   const Stretch after = loss.From(incident.onset);

@@ -22,6 +22,7 @@ std::optional<Checkpoint> CheckpointOfPath(std::string_view path) {
 
 }  // namespace
 
+// Folders that exist count as much as lines of the log: the log may be cut, and a checkpoint may have been deleted.
 std::vector<Checkpoint> KnownCheckpoints(const RunView& run) {
   std::vector<Checkpoint> known;
   for (const model::Source& source : run->sources) {

@@ -28,6 +28,7 @@ struct NamedCheck {
   Check check;
 };
 
+// Only where it is stated: a trainer without the setting may clip in its code.
 std::optional<Breach> NoClipping(const RunView& run) {
   const Clipping clipping = ClippingOf(run);
   if (clipping.state != Clip::kOff || !clipping.stated) return std::nullopt;
@@ -49,6 +50,8 @@ std::optional<Breach> NoWarmup(const RunView& run) {
 // Nobody means a rate so far above what the method takes; a slip of the exponent is.
 constexpr double kBeyondAllUse = 100;
 
+// Three times beyond the range, because ranges are habits; and only for a known method, because they differ by orders
+// of magnitude.
 std::optional<Breach> LrOutsideBand(const RunView& run) {
   const auto lr = run.FactNumber("lr");
   const LrBand band = UsualLr(run);
@@ -57,6 +60,7 @@ std::optional<Breach> LrOutsideBand(const RunView& run) {
                 run.FindFact("lr"), *lr > kBeyondAllUse * band.high};
 }
 
+// A policy can collapse within a few steps, so that a coarse log shows only the ruin.
 std::optional<Breach> SparseLogging(const RunView& run) {
   const auto every = run.FactNumber("logging_steps");
   if (!IsReinforcement(run) || !every || !(*every > 1)) return std::nullopt;
@@ -64,6 +68,7 @@ std::optional<Breach> SparseLogging(const RunView& run) {
                 run.FindFact("logging_steps")};
 }
 
+// Few completions alone are a choice; they are a problem where most groups come out all alike.
 std::optional<Breach> FewGenerations(const RunView& run) {
   const auto count = run.FactNumber("num_generations");
   const double without = Median(FiniteValues(LastCourse(run, "zero_std_share").View()));
@@ -72,6 +77,7 @@ std::optional<Breach> FewGenerations(const RunView& run) {
                 run.FindFact("num_generations")};
 }
 
+// Trainers refuse such a batch, or drop the rest of it without a word.
 std::optional<Breach> GenerationsIndivisible(const RunView& run) {
   const auto count = run.FactNumber("num_generations");
   const auto batch = run.FactNumber("batch_size");
@@ -82,6 +88,7 @@ std::optional<Breach> GenerationsIndivisible(const RunView& run) {
                 run.FindFact("num_generations")};
 }
 
+// An adapter is small: the decay of pretraining pulls it back to nothing.
 std::optional<Breach> WeightDecayHigh(const RunView& run) {
   const auto decay = run.FactNumber("weight_decay");
   if (!decay || !(*decay > 0.1) || (!run.InRegime("lora") && run.FindFact("adapter") == nullptr)) return std::nullopt;
@@ -99,6 +106,7 @@ model::Quote QuoteOf(const RunView& run, const model::Fact& fact) {
   return {fact.value, has_source ? run->sources[fact.place.source].path : std::string(), fact.place.line};
 }
 
+// Evaluation that was done anyway, by other means, breaks no rule.
 std::optional<Breach> NoEval(const RunView& run) {
   if (Logged(run, "eval_loss") || Logged(run, "eval_accuracy") || IsReinforcement(run)) return std::nullopt;
   for (const std::string_view key : {"eval_strategy", "evaluation_strategy", "val_set_size"}) {
@@ -113,6 +121,7 @@ std::optional<Breach> NoEval(const RunView& run) {
 constexpr std::array<std::string_view, 10> kBf16Gpus = {"A100", "A10G", "A40", "A6000",  "H100",
                                                         "H200", "B200", "L40", "RTX 30", "RTX 40"};
 
+// The name of the GPU stands in settings of trackers and launchers, under keys that differ.
 bool NamesBf16Gpu(const RunView& run) {
   for (const model::Fact& fact : run->facts) {
     if (ToLower(fact.raw_key).find("gpu") == std::string::npos &&
@@ -138,6 +147,7 @@ std::optional<Breach> NanHidden(const RunView& run) {
   return Breach{says::ConfigNanHiddenBroken{}, run.FindFact("nan_filter")};
 }
 
+// It costs nothing until the first restart, and then cannot be repaired.
 std::optional<Breach> NoCheckpointState(const RunView& run) {
   const auto only = FactSwitch(run, "save_only_model");
   if (!only || !*only) return std::nullopt;
@@ -164,6 +174,7 @@ Check FindCheck(std::string_view name) {
   return at == kChecks.end() ? nullptr : at->check;
 }
 
+// A setting is a risk, not a failure: the severity of a user's file never lifts it above a warning.
 model::Finding ToFinding(const catalogue::ConfigRuleRow& rule, Breach breach, const RunView& run,
                          model::Severity severity) {
   model::Finding finding;

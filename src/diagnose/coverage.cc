@@ -89,6 +89,7 @@ struct Checks {
   std::vector<std::string_view> missing;  // judged metrics that were not logged, each once
 };
 
+// By the rows, so that a new detector is covered without a change here. The first metric of a row is what it judges.
 Checks CountChecks(const RunView& run, Family family) {
   Checks checks;
   for (const catalogue::FindingRow& row : catalogue::Findings()) {
@@ -167,6 +168,7 @@ bool HasMessages(Family family) {
                      [&](const Elsewhere& row) { return row.family == family; });
 }
 
+// Rules need settings, and error messages need what the run printed: each covers half.
 model::Coverage CoverSetup(const RunView& run) {
   const bool text = HasLogText(run);
   const bool config = !run->facts.empty();
@@ -177,6 +179,7 @@ model::Coverage CoverSetup(const RunView& run) {
   return Covered(Family::kSetup, CoverageState::kBlind, says::CoverageSetupNothing{}, says::EnableLog{});
 }
 
+// Restarts are judged by the loss on both sides, so without one there is nothing to compare.
 model::Coverage CoverResume(const RunView& run) {
   const model::Series* loss = run.Find("loss");
   const bool restarted = loss != nullptr && loss->segment_starts.size() > 1;

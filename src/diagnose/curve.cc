@@ -39,6 +39,7 @@ std::size_t IndexBehind(const Stretch& stretch, std::int64_t count) {
                                   stretch.steps.begin());
 }
 
+// Empty, but still on the axis of the stretch.
 Stretch Nothing(const Stretch& stretch) { return Cut(stretch, 0, 0); }
 
 Stretch Segment(const RunView& run, const model::Series& series, std::size_t index, double interval) {
@@ -48,6 +49,7 @@ Stretch Segment(const RunView& run, const model::Series& series, std::size_t ind
           interval, series.axis, &run.axes()};
 }
 
+// A restart may log the same step again: the attempt that failed is the one the incident is about.
 bool IsNonFiniteAt(const Stretch& stretch, std::int64_t count) {
   const std::size_t at = IndexOf(stretch, count);
   return at < stretch.size() && stretch.steps[at] == count && !std::isfinite(stretch.values[at]);
@@ -58,6 +60,7 @@ constexpr std::size_t kSample = 8192;
 
 std::size_t StrideOf(std::size_t size) { return size / kSample + 1; }
 
+// The median, because restarts and pauses make a few gaps that say nothing about how often the run logs.
 double TypicalGap(std::span<const std::int64_t> steps) {
   std::vector<double> gaps;
   for (std::size_t i = 1; i < steps.size(); i += StrideOf(steps.size())) {
@@ -66,6 +69,7 @@ double TypicalGap(std::span<const std::int64_t> steps) {
   return gaps.empty() ? 0 : Median(std::move(gaps));
 }
 
+// Over all points, not a sample: an extreme is what a sample misses.
 template <class Better>
 double Extreme(const Stretch& stretch, Better better) {
   double best = model::kNoValue;
@@ -119,6 +123,7 @@ Stretch SegmentAt(const RunView& run, const model::Series* series, Position at) 
   const double interval = IntervalOf(*series);
   const Stretch last = Segment(run, *series, series->segment_starts.size() - 1, interval);
   const auto count = CountOn(last, at);
+  // Without a place on its axis the newest attempt is what the run became.
   if (!count) return last;
   std::optional<Stretch> holding;
   for (std::size_t i = series->segment_starts.size(); i-- > 0;) {

@@ -201,6 +201,7 @@ void LeaveOpen(model::Diagnosis& diagnosis, const std::vector<Candidate>& candid
     diagnosis.next_says = says::NextLearnMore{.needs = diagnosis.missing_says.front()};
 }
 
+// A broken setting belongs to what it broke.
 model::Family FamilyOf(const Incident& incident, const std::vector<Candidate>& candidates) {
   const model::Family family = incident.root().family;
   return family == model::Family::kSetup && IsNamed(candidates) ? candidates[0].cause->family : family;
@@ -244,6 +245,7 @@ model::Diagnosis DiagnoseIncident(const RunView& run, const Incident& incident) 
   return diagnosis;
 }
 
+// Labels of the only series of a metric say nothing: its run is the whole run.
 bool IsOneOfSeveral(const model::Run& run, const model::Finding& root) {
   return !root.labels.empty() && std::count_if(run.series.begin(), run.series.end(), [&](const model::Series& series) {
                                    return series.signal == root.signal;

@@ -15,6 +15,7 @@ std::array<std::span<const NamedTest>, 7> Tables() {
 
 }  // namespace
 
+// The tables are short and asked once per question and incident: no index is worth its upkeep.
 EvidenceTest FindTest(std::string_view name) {
   for (const auto& table : Tables()) {
     const auto at =

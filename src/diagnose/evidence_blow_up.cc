@@ -20,6 +20,7 @@ constexpr double kFineLogging = 5;
 
 constexpr double kFewestSteps = 50;
 
+// A norm that was logged after clipping shows the limit, not the gradient.
 bool IsCutByClipping(const RunView& run) {
   const model::Series* norm = run.Find("grad_norm");
   return norm != nullptr && norm->clipping == model::Clipping::kAfter;
@@ -45,6 +46,7 @@ Answer GradClimbedFirst(const RunView& run, const Incident& incident) {
   return Unknown();
 }
 
+// The counterpart of a climb. It needs more points: the absence of something is shown only by many of them.
 Answer GradFlatBefore(const RunView& run, const Incident& incident) {
   if (!incident.HasBlowUp()) return Moot();
   const BlowUp blow_up = FindBlowUp(run, incident);
@@ -60,6 +62,7 @@ Answer GradFlatBefore(const RunView& run, const Incident& incident) {
   return No(says::GradFlatBeforeNo{.times = rise.last / rise.usual}, rise.since, rise.last);
 }
 
+// Both of the last two points must be high: one alone is noise.
 Answer LossRoseFirst(const RunView& run, const Incident& incident) {
   const BlowUp blow_up = FindBlowUp(run, incident);
   if (!blow_up.non_finite) return Moot();
@@ -105,6 +108,7 @@ Answer NothingAnnounced(const RunView& run, const Incident& incident) {
               : Yes(NothingUnusual(blow_up, losses.back(), norm), blow_up.lost_at, losses.back());
 }
 
+// What was usual in this part of the run; the beginning of a long one was another regime.
 std::vector<double> NormsBefore(const RunView& run, const Incident& incident) {
   const BlowUp blow_up = FindBlowUp(run, incident);
   if (!blow_up.known() || IsCutByClipping(run)) return {};
@@ -122,6 +126,7 @@ Answer NormsAboveLimit(const RunView& run, const Incident& incident) {
   return Unknown();
 }
 
+// Two outliers at least: one may be the failure itself, logged a step early.
 Answer NormsHeavyTailed(const RunView& run, const Incident& incident) {
   if (!incident.HasBlowUp()) return Moot();
   const std::vector<double> norms = NormsBefore(run, incident);

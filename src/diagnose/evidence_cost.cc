@@ -9,6 +9,7 @@
 namespace vigil::diagnose {
 namespace {
 
+// Between the two the parts of the step share the growth, and neither is to blame alone.
 constexpr double kMostOfIt = 0.6;
 constexpr double kLittleOfIt = 0.25;
 
@@ -27,6 +28,7 @@ Answer WaitsForData(const RunView&, const Incident& incident) {
   return Unknown();
 }
 
+// Where compute was not timed, what is not the wait for data is taken for it.
 Answer ComputeGrew(const RunView&, const Incident& incident) {
   const double compute = ShareOfGrowth(incident, "compute_share_of_growth");
   const double data = ShareOfGrowth(incident, "data_share_of_growth");
@@ -82,6 +84,7 @@ Answer WaitedToTheLimit(const RunView& run, const Incident& incident) {
   return Unknown();
 }
 
+// A rank that fails writes its end; one that was killed cannot.
 Answer RankLeftNoEnd(const RunView& run, const Incident& incident) {
   const model::Finding* dead = incident.Find("hang/dead-rank");
   const bool recorded = std::any_of(run->events.begin(), run->events.end(),

@@ -45,6 +45,7 @@ Shape ShapeOf(const RunView& run, std::string_view signal) {
   return shape;
 }
 
+// Levels of many points, so that the noise of single batches does not count as movement.
 Answer LossNeverMoved(const RunView& run, const Incident&) {
   if (IsReinforcement(run)) return Moot();
   const Shape loss = ShapeOf(run, "loss");
@@ -90,6 +91,7 @@ Answer FellThenFlat(const RunView& run, const Incident&) {
   return Yes(says::FellThenFlatYes{.first = first, .middle = middle, .end = loss.end()}, {}, loss.end());
 }
 
+// A rate that is too low gains about the same in the second half as in the first; a run that converges does not.
 Answer StillFalling(const RunView& run, const Incident&) {
   if (IsReinforcement(run)) return Moot();
   const Shape loss = ShapeOf(run, "loss");
@@ -108,6 +110,7 @@ Stretch During(const Stretch& all, const Incident& incident) {
   return incident.onset.known() ? all.Between(incident.onset, incident.last) : all;
 }
 
+// Exactly 0, as arithmetic on real data never gives it many times.
 Answer MostlyZero(const RunView& run, const Incident& incident, std::string_view signal) {
   const Course course = LastCourse(run, signal);
   const Stretch during = During(course.View(), incident);
@@ -131,6 +134,7 @@ Answer GradExactlyZero(const RunView& run, const Incident& incident) {
   return MostlyZero(run, incident, "grad_norm");
 }
 
+// Orders of magnitude only: what is usual depends on the size of the model.
 Answer GradsSound(const RunView& run, const Incident& incident) {
   const Course course = LastCourse(run, "grad_norm");
   const std::vector<double> norms = FiniteValues(During(course.View(), incident));
@@ -186,6 +190,7 @@ Answer PreferencesAtChance(const RunView& run, const Incident&) {
   return accuracy.end() > 0.6 || moved < 1e-5 ? No(seen, {}, accuracy.end()) : Unknown();
 }
 
+// An evaluation that fails while training goes on as before is a matter of the evaluation.
 Answer TrainingSoundAtOnset(const RunView& run, const Incident& incident) {
   const Course course = LastCourse(run, "loss");
   const std::vector<double> before = FiniteValues(course.View().Before(incident.onset).Last(8));
@@ -249,6 +254,7 @@ Answer EvalTurned(const RunView& run, const Incident& incident) {
   return EvalTurnedBeside(run, seen, at);
 }
 
+// What was logged counts before what was planned: the run may have ended early.
 double EpochsSeen(const RunView& run) {
   const model::Series* epoch = run.Find("epoch");
   if (epoch != nullptr && !epoch->empty()) return Largest(Course(run, epoch).View());

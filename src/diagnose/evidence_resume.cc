@@ -130,6 +130,7 @@ Sides SidesOf(const RunView& run, const model::Series* series, model::Position a
   return sides;
 }
 
+// A restored schedule goes on where it was; restarts that skip a few steps move it by some percent.
 Answer LrRestartedAtResume(const RunView& run, const Incident& incident) {
   const model::Position restart = RestartAtOnset(run, incident);
   if (!restart.known()) return Moot();
@@ -159,6 +160,7 @@ Answer LossJumpedAtResume(const RunView& run, const Incident& incident) {
 }
 
 // Whether the rates from `at` on are those with which the schedule began.
+// Four values in a row: two or three may agree by chance in a schedule that oscillates.
 bool RepeatsBeginning(const Stretch& rates, std::size_t at) {
   for (std::size_t i = 0; i < 4; ++i) {
     const double then = rates.values[i];

@@ -20,6 +20,7 @@ double Spread(const std::vector<double>& values) {
   return values.empty() ? model::kNoValue : Quantile(values, 1.0) - Quantile(values, 0.0);
 }
 
+// Beyond the rounding of a mean over many equal rewards.
 bool IsConstant(const std::vector<double>& values) {
   return values.size() >= 5 && Spread(values) <= 1e-6 * std::max(1.0, std::abs(values.front()));
 }
@@ -39,6 +40,7 @@ Answer LanguagePolicy(const RunView& run, const Incident&) {
   return run.InRegime("grpo") ? Yes(says::LanguagePolicyYes{}) : No(says::LanguagePolicyNo{});
 }
 
+// That all functions are constant speaks for the data they get, one alone for its own code.
 std::size_t ConstantRewardFunctions(const RunView& run) {
   return static_cast<std::size_t>(
       std::count_if(run->series.begin(), run->series.end(), [&](const model::Series& series) {
@@ -73,6 +75,7 @@ double StepsWithoutVariance(const RunView& run) {
   return static_cast<double>(none) / static_cast<double>(deviation.size());
 }
 
+// The mean moves with the prompts while no group has a spread: the function looks at the prompt only.
 Answer RewardIgnoresCompletion(const RunView& run, const Incident&) {
   if (!IsReinforcement(run)) return Moot();
   const std::vector<double> reward = All(run, "reward");
@@ -111,6 +114,7 @@ Answer CompletionsVary(const RunView& run, const Incident&) {
   return Unknown();
 }
 
+// Both in absolute terms and against its own start: some policies begin with little entropy and learn well.
 Answer EntropyCollapsed(const RunView& run, const Incident&) {
   if (!IsReinforcement(run)) return Moot();
   const std::vector<double> entropy = All(run, "entropy");
@@ -147,6 +151,7 @@ Answer TruncatedFromStart(const RunView& run, const Incident&) {
   return Unknown();
 }
 
+// A limit that was not stated shows as a longest completion that never changes.
 Answer LengthAtLimit(const RunView& run, const Incident&) {
   if (!IsReinforcement(run)) return Moot();
   const std::vector<double> length = All(run, "completion_length");
@@ -163,6 +168,7 @@ Answer LengthAtLimit(const RunView& run, const Incident&) {
   return middle < 0.6 * *limit ? No(seen, {}, middle) : Unknown();
 }
 
+// Against the noise of the reward itself: means over few prompts jump.
 Answer RewardRose(const RunView& run, const Incident&) {
   if (!IsReinforcement(run)) return Moot();
   const std::vector<double> reward = All(run, "reward");

@@ -21,6 +21,7 @@ constexpr std::array<std::string_view, 6> kFalseWords = {"false", "0", "no", "of
 
 bool HasWord(std::string_view text, std::string_view word) { return text.find(word) != std::string_view::npos; }
 
+// "bf16" and "float8" hold digits of other names: the more special ones are asked for first.
 Precision ParsePrecision(std::string_view stated) {
   const std::string text = ToLower(stated);
   if (HasWord(text, "bf16") || HasWord(text, "bfloat16")) return Precision::kBf16;
@@ -52,6 +53,7 @@ constexpr double kAdapterFactor = 10;
 
 enum class Adapter : std::uint8_t { kUnknown, kNone, kSome };
 
+// A stated adapter of "none" or "full" is a statement too; silence is not.
 Adapter AdapterOf(const RunView& run) {
   if (run->regime.name == "lora") return Adapter::kSome;
   const model::Fact* fact = run.FindFact("adapter");
@@ -117,11 +119,13 @@ bool IsHfLike(const RunView& run) {
   return IsOneOf(run->framework, kBuiltOnIt);
 }
 
+// A run that logs rewards is one whatever its method was taken for.
 bool IsReinforcement(const RunView& run) {
   if (run.InRegime("grpo") || run.InRegime("ppo") || run.InRegime("ebft")) return true;
   return Logged(run, "reward") || Logged(run, "reward_of");
 }
 
+// A stated optimizer decides; defaults and habits stand in only for silence.
 bool UsesAdam(const RunView& run) {
   for (const std::string_view key : {"optim", "optimizer", "optimizer_type", "optimizer.name"}) {
     const model::Fact* fact = FindSetting(run, key);
@@ -135,6 +139,7 @@ bool IsLanguageModel(const RunView& run) {
   return std::any_of(kBands.begin(), kBands.end(), [&](const MethodBand& band) { return run.InRegime(band.regime); });
 }
 
+// What was logged counts before what was configured: a scheduler may never have reached the setting.
 double PeakLr(const RunView& run) {
   double peak = model::kNoValue;
   if (const model::Series* series = run.Find("lr")) {
@@ -158,6 +163,8 @@ model::Statement UsualRange(const LrBand& band) {
   return says::RateUsual{.low = band.low, .high = band.high, .method = band.method};
 }
 
+// A limit that is not a positive number turns clipping off in every trainer; silence means the default of the trainer,
+// which only that of Hugging Face is known to be on.
 Clipping ClippingOf(const RunView& run) {
   if (const model::Fact* fact = run.FindFact("max_grad_norm")) {
     const std::string word = ToLower(Trim(fact->value));
@@ -174,6 +181,7 @@ bool HasLogText(const RunView& run) {
                      [](const model::Source& source) { return source.format == "log-text"; });
 }
 
+// The Hugging Face Trainer filters by default, so its runs may hide a NaN without any setting that says so.
 bool MayHideNonFinite(const RunView& run) {
   const auto filter = FactSwitch(run, "nan_filter");
   if (filter) return *filter;

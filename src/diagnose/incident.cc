@@ -63,6 +63,7 @@ constexpr std::array kRoles = {
     Role{"throughput/", Thread::kSpeed, 1},
 };
 
+// The first row that fits: whole ids stand before the families they are exceptions of.
 Role RoleOf(std::string_view id) {
   for (const Role& role : kRoles) {
     if (role.id == id || (role.id.back() == '/' && id.starts_with(role.id))) return role;
@@ -181,6 +182,7 @@ bool AcrossThreads(const Grouping& grouping, const model::Finding& a, Thread ta,
   return false;
 }
 
+// Circumstances are placed last, when it is known which incident could be their effect.
 bool AreOneStory(const Grouping& grouping, const model::Finding& a, const model::Finding& b) {
   if (IsCompanion(a.id) || IsCompanion(b.id)) return false;
   const Thread ta = RoleOf(a.id).thread;
@@ -228,6 +230,7 @@ struct StoryOrder {
 };
 
 // The axis of the first member that has a place.
+// Findings come most severe first, so it is the axis of the worst.
 model::Axis AxisOf(const std::vector<std::uint32_t>& members, const std::vector<model::Finding>& findings) {
   for (const std::uint32_t index : members) {
     if (findings[index].First().known()) return findings[index].axis;
@@ -291,6 +294,7 @@ std::vector<std::uint32_t>* HostOf(Members& groups, const Grouping& grouping) {
   return host;
 }
 
+// Every pair is looked at: stories join through their middle, so that the order of findings must not matter.
 Members JoinStories(Grouping& grouping) {
   const auto& findings = grouping.findings;
   for (std::size_t i = 0; i < findings.size(); ++i) {

@@ -46,6 +46,7 @@ Position Earlier(const model::AxisMap& axes, Position a, Position b) {
   return std::is_gt(axes.Compare(a, b)) ? b : a;
 }
 
+// The highest count, not the last written: a restart goes back.
 Position LastSeen(const RunView& run, Axis axis) {
   std::int64_t last = model::kNoStep;
   for (const model::Series& series : run->series) {

@@ -30,6 +30,7 @@ std::string Current(const RunView& run, std::string_view key) {
 
 std::string LrText(double lr) { return std::isnan(lr) ? std::string() : FormatNumber(lr); }
 
+// Where the run was lost within a few steps, a small change would not have saved it.
 bool IsViolent(const Incident& incident) {
   return incident.Has("grad/explosion") || incident.Has("loss/non-finite") || incident.Has("grad/non-finite");
 }
@@ -79,6 +80,7 @@ std::optional<Proposal> ClipOne(const RunView& run, const Incident&) {
   return Proposal{clipping.state == Clip::kOff ? "off" : Current(run, "max_grad_norm"), "1.0"};
 }
 
+// In the words of the framework: some take a switch, some a name.
 std::optional<Proposal> UseBf16(const RunView& run, const Incident&) {
   const Precision precision = PrecisionOf(run);
   if (precision == Precision::kBf16 || precision == Precision::kFp32) return std::nullopt;
@@ -103,6 +105,7 @@ std::optional<Proposal> LogEveryStep(const RunView& run, const Incident&) {
   return Proposal{FormatNumber(interval), "1"};
 }
 
+// The epoch at which the evaluation was best, by the epochs that were logged beside it.
 std::optional<Proposal> EpochsToBest(const RunView& run, const Incident&) {
   const Course evals = LastCourse(run, "eval_loss");
   const Course epochs = LastCourse(run, "epoch");
@@ -130,6 +133,7 @@ std::optional<Proposal> ModerateDecay(const RunView& run, const Incident&) {
   return Proposal{Current(run, "weight_decay"), "0.01"};
 }
 
+// From 16 on a group of a task that is solved one time in ten has a success in most cases.
 std::optional<Proposal> MoreGenerations(const RunView& run, const Incident&) {
   const auto now = run.FactNumber("num_generations");
   if (now && *now >= 16) return std::nullopt;
@@ -165,6 +169,7 @@ std::optional<Proposal> CosineSchedule(const RunView& run, const Incident&) {
   return Proposal{Current(run, "lr_schedule"), "cosine"};
 }
 
+// Half at a time: a size that fits is found in a few tries, and the accumulation below keeps the effective batch.
 std::optional<Proposal> HalfBatch(const RunView& run, const Incident&) {
   const auto batch = run.FactNumber("batch_size");
   if (!batch) return Proposal{"", "1"};

@@ -53,6 +53,7 @@ void FillSetting(model::Remedy& remedy, const catalogue::RemedyRow& row, const R
   }
 }
 
+// Without code for a value the advice of the row is all there is; code that finds the setting in place takes it back.
 std::optional<model::Remedy> Apply(const catalogue::RemedyRow& row, const RunView& run, const Incident& incident) {
   model::Remedy remedy;
   remedy.id = row.id;
@@ -67,10 +68,12 @@ std::optional<model::Remedy> Apply(const catalogue::RemedyRow& row, const RunVie
   return remedy;
 }
 
+// More would bury the first, which is most often the right one.
 constexpr std::size_t kMostFixes = 2;
 
 }  // namespace
 
+// What could be the root goes first: the failures it set off go away with it.
 std::vector<model::Remedy> FixesOfMessages(const Incident& incident) {
   std::vector<model::Remedy> fixes;
   for (const bool roots : {true, false}) {

@@ -47,6 +47,8 @@ const model::Finding* MessageNaming(const Incident& incident, std::string_view c
   return naming;
 }
 
+// A cause is a candidate when it explains any trouble of the incident. Circumstances count only where there is nothing
+// else: otherwise every cause of a missing warm-up would compete for every blow-up.
 bool CouldExplain(const catalogue::CauseRow& cause, const Incident& incident) {
   const bool only_companions = std::all_of(incident.findings.begin(), incident.findings.end(),
                                            [](const model::Finding* f) { return IsCompanion(f->id); });
@@ -66,12 +68,13 @@ bool IsNamedBy(std::string_view cause, std::string_view id, const Incident& inci
   });
 }
 
+// A finding that comes several times counts once: many spikes are one open question, not many.
 double UnexplainedPenalty(const catalogue::CauseRow& cause, const Incident& incident) {
   double others = 0;
   std::set<std::string_view> seen;
   for (const model::Finding* finding : incident.findings) {
     // How a lost run was ended is no question to its cause.
-    const bool tail = finding->id.starts_with("log/") && !incident.root().id.starts_with("log/");
+    const bool tail = IsMessage(*finding) && !IsMessage(incident.root());
     if (tail || IsCompanion(finding->id) || !seen.insert(finding->id).second) continue;
     if (Names(cause.explains, finding->id) || IsNamedBy(cause.id, finding->id, incident)) continue;
     if (finding == &incident.root()) {
@@ -83,6 +86,7 @@ double UnexplainedPenalty(const catalogue::CauseRow& cause, const Incident& inci
   return std::max(others, kRootUnexplained + kMostUnexplained);
 }
 
+// Causes ask the same questions, and some answers walk through whole series: each is found once per incident.
 using Answers = std::map<std::string_view, Answer, std::less<>>;
 
 const Answer& Ask(const catalogue::EvidenceRow& row, const RunView& run, const Incident& incident, Answers& answers) {
@@ -97,7 +101,7 @@ bool IsLogged(catalogue::Words from, const RunView& run) {
   constexpr double kEveryStep = 1.5;
   return !from.empty() && std::all_of(from.begin(), from.end(), [&](std::string_view id) {
     const model::Series* series = run.Find(id);
-    return series == nullptr ? run.FindFact(id) != nullptr : IsLoggedEvery(Course(run, series).View(), kEveryStep);
+    return series == nullptr ? run.FindFact(id) != nullptr : IsLoggedEvery(SegmentAt(run, series, {}), kEveryStep);
   });
 }
 
@@ -117,6 +121,7 @@ void Weigh(Candidate& candidate, const RunView& run, const Incident& incident, A
   }
 }
 
+// A message weighs like evidence, and shows the line of the log that it stands on.
 void WeighMessage(Candidate& candidate, const Incident& incident) {
   double weight = 0;
   const model::Finding* finding = MessageNaming(incident, candidate.cause->id, weight);
@@ -129,6 +134,7 @@ void WeighMessage(Candidate& candidate, const Incident& incident) {
   candidate.answered.push_back(std::move(said));
 }
 
+// The strongest evidence first, because the first line is what a person reads.
 void Sum(Candidate& candidate, const Incident& incident) {
   candidate.score = candidate.cause->prior + UnexplainedPenalty(*candidate.cause, incident);
   for (const Weighed& weighed : candidate.answered) {
@@ -156,6 +162,7 @@ void Normalise(std::vector<Candidate>& candidates) {
   }
 }
 
+// A question that was not asked for a cause would not move it.
 double UnansweredWeight(const Candidate& candidate, const catalogue::EvidenceRow* row, bool if_true) {
   for (std::size_t i = 0; i < candidate.unanswered.size(); ++i) {
     if (candidate.unanswered[i] != row) continue;
@@ -187,6 +194,7 @@ std::vector<Candidate> ScoreCauses(const RunView& run, const Incident& incident)
   return candidates;
 }
 
+// Both lists of open questions are searched: one may matter for only one of the two causes.
 const catalogue::EvidenceRow* Separator(const Candidate& first, const Candidate& second) {
   // An answer must be able to move the two apart by more than a hint does.
   double widest = 0.8;

@@ -9,8 +9,10 @@
 #include <vector>
 
 #include "catalogue/catalogue.h"
+#include "catalogue/says.h"
 #include "diagnose/diagnose.h"
 #include "model/model.h"
+#include "report/sentence.h"
 
 namespace vigil::diagnose {
 
@@ -28,6 +30,7 @@ class RunMaker {
     model::Series series;
     series.signal = signal;
     series.raw = signal;
+    series.axis = axis;
     for (int step = every; step <= steps; step += every) series.Append(step, value(step));
     run.series.push_back(std::move(series));
     return *this;
@@ -40,6 +43,12 @@ class RunMaker {
 
   RunMaker& Regime(std::string_view name, double confidence = 0.9) {
     run.regime = {std::string(name), confidence};
+    return *this;
+  }
+
+  // What series and findings made from here on are counted on.
+  RunMaker& CountedOn(model::Axis counted_on) {
+    axis = counted_on;
     return *this;
   }
 
@@ -57,12 +66,14 @@ class RunMaker {
     return *this;
   }
 
-  RunMaker& Found(std::string_view id, std::int64_t first, std::int64_t last, std::string message = "") {
+  RunMaker& Found(std::string_view id, std::int64_t first, std::int64_t last, const std::string& message = "") {
     model::Finding finding;
     finding.id = id;
     finding.first_step = first;
     finding.last_step = last;
-    finding.message = message.empty() ? finding.id : std::move(message);
+    finding.axis = axis;
+    finding.says =
+        says::ConfigStated{.setting = "found", .value = model::Quote{message.empty() ? finding.id : message, {}, 0}};
     if (const catalogue::FindingRow* row = catalogue::FindFinding(id)) {
       finding.family = row->family;
       finding.severity = row->severity;
@@ -93,6 +104,7 @@ class RunMaker {
 
   model::Run run;
   std::vector<model::Finding> findings;
+  model::Axis axis = model::Axis::kStep;
 
  private:
   std::mt19937 random_;
@@ -105,12 +117,30 @@ inline double CosineLr(double peak, int step, int warmup, int total) {
   return peak * 0.5 * (1 + std::cos(3.14159265358979 * (step - warmup) / std::max(1, total - warmup)));
 }
 
+inline std::string Words(const model::Statement& statement) { return report::Sentence(statement); }
+
+inline std::vector<std::string> Words(const std::vector<model::Statement>& statements) {
+  std::vector<std::string> words;
+  for (const model::Statement& statement : statements) words.push_back(Words(statement));
+  return words;
+}
+
+// What a remedy says, from the row that it names.
+inline std::string_view AdviceOf(const model::Remedy& remedy) {
+  if (const catalogue::RemedyRow* row = catalogue::FindRemedy(remedy.id)) return row->text;
+  const catalogue::SignatureRow* signature = catalogue::FindSignature(remedy.id);
+  return signature == nullptr ? std::string_view() : signature->fix;
+}
+
 // A diagnosis in lines, for the message of a failing test.
 inline std::string Tell(const model::Diagnosis& diagnosis) {
-  std::string text = diagnosis.cause + " " + std::to_string(diagnosis.confidence) + "\n" + diagnosis.summary + "\n";
-  for (const auto& evidence : diagnosis.supporting) text += "  + " + evidence.text + "\n";
-  for (const auto& evidence : diagnosis.opposing) text += "  - " + evidence.text + "\n";
-  return text + "next: " + diagnosis.next + "\nrestart: " + diagnosis.restart + "\n";
+  std::string text = diagnosis.cause + " " + std::to_string(diagnosis.confidence) + "\n";
+  text += Words(diagnosis.summary_says) + "\n";
+  for (const auto& evidence : diagnosis.supporting) text += "  + " + Words(evidence.says) + "\n";
+  for (const auto& evidence : diagnosis.opposing) text += "  - " + Words(evidence.says) + "\n";
+  for (const auto& rival : diagnosis.rivals) text += "  or " + rival.cause + ": " + Words(rival.tell_apart) + "\n";
+  for (const auto& missing : diagnosis.missing_says) text += "  ? " + Words(missing) + "\n";
+  return text + "next: " + Words(diagnosis.next_says) + "\nrestart: " + Words(diagnosis.restart_says) + "\n";
 }
 
 inline const model::Remedy* FindRemedyIn(const model::Diagnosis& diagnosis, std::string_view id) {
