@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 
 #include "tree.h"
 
@@ -48,13 +49,14 @@ std::vector<Literal> LiteralsOf(std::string_view source) {
   return literals;
 }
 
-// Three words or more.
+// Three words or more; signs alone are none.
 bool IsSentence(std::string_view text) {
   int words = 0;
   bool in_word = false;
   for (const char c : text) {
-    words += c != ' ' && !in_word ? 1 : 0;
-    in_word = c != ' ';
+    const bool is_letter = std::isalnum(static_cast<unsigned char>(c)) != 0;
+    words += is_letter && !in_word ? 1 : 0;
+    in_word = c != ' ' && (in_word || is_letter);
   }
   const bool of_logs = std::find(kTextsOfLogs.begin(), kTextsOfLogs.end(), text) != kTextsOfLogs.end();
   return words >= 3 && !of_logs;
