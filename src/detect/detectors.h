@@ -34,6 +34,7 @@ std::unique_ptr<Detector> MakeCollapse(const Context& context);
 // overfit.cc
 std::unique_ptr<Detector> MakeOverfit(const Context& context);
 std::unique_ptr<Detector> MakeEvalBreak(const Context& context);
+std::unique_ptr<Detector> MakeEvalGap(const Context& context);
 // gradient.cc
 std::unique_ptr<Detector> MakeGradExplosion(const Context& context);
 std::unique_ptr<Detector> MakeGradZero(const Context& context);

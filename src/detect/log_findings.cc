@@ -1,12 +1,12 @@
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <map>
 #include <string>
 
 #include "base/base.h"
 #include "catalogue/says.h"
-#include "detect/detect.h"
+#include "detect/detectors.h"
+#include "detect/log_text.h"
 #include "detect/whole_run.h"
 
 namespace vigil::detect {
@@ -221,22 +221,6 @@ bool WasOvercome(const model::Run& run, const Event& event) {
   });
 }
 
-// Whether the sign is in the text by itself, and not within a longer number or word.
-bool IsOneWord(std::string_view text, std::string_view sign) {
-  const auto is_part = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-'; };
-  for (std::size_t at = text.find(sign); at != std::string_view::npos; at = text.find(sign, at + 1)) {
-    const std::size_t end = at + sign.size();
-    if ((at == 0 || !is_part(text[at - 1])) && (end == text.size() || !is_part(text[end]))) return true;
-  }
-  return false;
-}
-
-// Whether a launcher names that signal: torchrun's "got signal: 1" or its agent's "Received 1 death signal".
-bool NamesSignal(std::string_view text, int signal) {
-  const std::string number = std::to_string(signal);
-  return IsOneWord(text, "got signal: " + number) || IsOneWord(text, number + " death signal");
-}
-
 // A closed terminal or a keystroke is nobody's fault.
 bool IsHangup(const Trouble& trouble) {
   constexpr int kSighup = 1;
@@ -334,25 +318,12 @@ model::Statement SaysMissing(const model::Run& run, const std::vector<std::int32
   return says::LogMissingOne{.rank = rank};
 }
 
-// The collective that a watchdog's line names: "8841 ALLREDUCE", empty when it names none.
-std::string CollectiveOf(std::string_view text) {
-  const auto word = [&](std::string_view lead) {
-    const std::size_t at = text.find(lead);
-    if (at == std::string_view::npos) return std::string_view();
-    const std::string_view rest = text.substr(at + lead.size());
-    return rest.substr(0, rest.find_first_of(",) "));
-  };
-  const std::string_view number = word("SeqNum=");
-  if (number.empty()) return {};
-  return std::string(number).append(" ").append(word("OpType="));
-}
-
 // One rank that waits in another collective than all the others went another way through the code.
 model::Statement SaysOddRank(const Incident& incident, const catalogue::SignatureRow& row) {
   std::map<std::string, std::vector<std::int32_t>> ranks;
   for (const Trouble& trouble : incident.troubles) {
     if (trouble.row != &row || trouble.event->rank < 0) continue;
-    std::vector<std::int32_t>& same = ranks[CollectiveOf(trouble.text)];
+    std::vector<std::int32_t>& same = ranks[CollectiveIn(trouble.text)];
     if (std::find(same.begin(), same.end(), trouble.event->rank) == same.end()) same.push_back(trouble.event->rank);
   }
   ranks.erase("");
@@ -372,9 +343,8 @@ bool IsSigkill(const Trouble& trouble) {
   constexpr int kSigkill = 9;
   if (trouble.row->id != "log/killed-signal") return false;
   constexpr std::array<std::string_view, 4> kSigns = {"-9", "137", "SIGKILL", "Killed"};
-  return NamesSignal(trouble.text, kSigkill) || std::any_of(kSigns.begin(), kSigns.end(), [&](std::string_view sign) {
-           return IsOneWord(trouble.text, sign);
-         });
+  return NamesSignal(trouble.text, kSigkill) ||
+         std::any_of(kSigns.begin(), kSigns.end(), [&](std::string_view sign) { return HasWord(trouble.text, sign); });
 }
 
 // What became of the run after it.
@@ -429,37 +399,6 @@ void AddConsequences(const model::Run& run, const Incident& incident, const Trou
   }
 }
 
-// Whether an error is about numbers that are not finite: diagnosis ties it to a loss that was lost before. By whole
-// words: "nanoGPT" and "info" are none.
-bool MentionsNonFinite(std::string_view text) {
-  constexpr std::array<std::string_view, 6> kWords = {"nan", "nans", "inf", "infs", "isnan", "isinf"};
-  const std::string lower = ToLower(text);
-  for (const std::string_view part : {"infinit", "finite"}) {
-    if (lower.find(part) != std::string::npos) return true;
-  }
-  const auto is_letter = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; };
-  for (auto begin = lower.begin(); begin != lower.end();) {
-    begin = std::find_if(begin, lower.end(), is_letter);
-    const auto end = std::find_if_not(begin, lower.end(), is_letter);
-    if (std::find(kWords.begin(), kWords.end(), std::string_view(begin, end)) != kWords.end()) return true;
-    begin = end;
-  }
-  return false;
-}
-
-// "Tried to allocate 96.00 MiB" -> GiB.
-void AddGibibytes(std::string_view text, std::string_view words, std::string_view name, Finding& finding) {
-  const std::size_t at = text.find(words);
-  if (at == std::string_view::npos) return;
-  const std::string_view rest = Trim(text.substr(at + words.size()));
-  std::size_t used = 0;
-  const auto value = ParseNumberPrefix(rest, used);
-  const std::string_view unit = Trim(rest.substr(std::min(used, rest.size())));
-  if (!value) return;
-  if (unit.starts_with("GiB")) finding.measures.push_back({std::string(name), *value});
-  if (unit.starts_with("MiB")) finding.measures.push_back({std::string(name), *value / 1024});
-}
-
 Finding FindingOf(const model::Run& run, const Incident& incident, const Trouble& primary,
                   const catalogue::Settings& settings) {
   Finding finding;
@@ -473,10 +412,12 @@ Finding FindingOf(const model::Run& run, const Incident& incident, const Trouble
   finding.says = SaysEvent(run, incident, primary, finding.ranks);
   AddLine(run, *primary.event, false, finding);
   AddConsequences(run, incident, primary, finding);
+  // For diagnosis, so that it need not search the text: an error about NaN may be the end of a loss that was lost
+  // before.
   const bool non_finite = MentionsNonFinite(primary.text) || MentionsNonFinite(primary.row->title);
-  finding.measures.push_back({"mentions_non_finite", non_finite ? 1.0 : 0.0});
-  AddGibibytes(primary.text, "Tried to allocate", "asked_gib", finding);
-  AddGibibytes(primary.text, "total capacity of", "capacity_gib", finding);
+  AddMeasure(finding, "mentions_non_finite", non_finite ? 1 : 0);
+  if (const auto asked = GibibytesBehind(primary.text, "Tried to allocate")) AddMeasure(finding, "asked_gib", *asked);
+  if (const auto held = GibibytesBehind(primary.text, "total capacity of")) AddMeasure(finding, "capacity_gib", *held);
   return finding;
 }
 

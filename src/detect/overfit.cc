@@ -204,8 +204,88 @@ class EvalBreak : public Cloned<EvalBreak> {
   stats::BucketHistory train_{256};
 };
 
+// The evaluation is far above the training loss all the way. Such a gap does not come from training too long, which is
+// what overfitting means: it is there before anything could be learned by heart.
+class EvalGap : public Detector {
+ public:
+  explicit EvalGap(const Context& context)
+      : places_(context),
+        enabled_(!context.reinforcement),
+        min_evals_(context.Threshold("min_evals")),
+        min_ratio_(context.Threshold("min_ratio")),
+        share_(context.Threshold("share")),
+        max_rise_(context.Threshold("max_rise")) {}
+
+  void Observe(const Sample& sample) override { AddTo(evals_, train_, sample); }
+  void Restart(std::int64_t step) override {
+    evals_.ForgetFrom(step);
+    train_.ForgetFrom(step);
+  }
+
+  void Report(std::vector<model::Finding>& out) const override {
+    const std::vector<stats::Bucket>& evals = evals_.Known().buckets();
+    if (!enabled_ || evals.size() < kRecent || static_cast<double>(evals.size()) < min_evals_ || IsRising()) return;
+    std::vector<double> ratios;
+    for (const stats::Bucket& eval : evals) {
+      const double train = TrainAround(eval.last_step);
+      if (train <= kSmallLoss || eval.mean <= 0) return;  // ratios of next to nothing mean nothing
+      ratios.push_back(eval.mean / train);
+    }
+    const auto wide = std::count_if(ratios.begin(), ratios.end(), [&](double ratio) { return ratio >= min_ratio_; });
+    // From the first one on: a gap that opened on the way is another matter.
+    if (ratios.front() < min_ratio_ || static_cast<double>(wide) < share_ * static_cast<double>(ratios.size())) return;
+    out.push_back(Describe(stats::Median(std::move(ratios))));
+  }
+
+ private:
+  bool IsRising() const {
+    const std::vector<double> evals = evals_.Known().Means();
+    const double best = *std::min_element(evals.begin(), evals.end());
+    const double end = stats::Median({evals.end() - static_cast<std::ptrdiff_t>(kRecent), evals.end()});
+    return end > best * (1 + max_rise_);
+  }
+
+  // Level of the training loss just before the evaluation, or of its first points where none is before; 0 without any.
+  double TrainAround(std::int64_t step) const {
+    const std::vector<stats::Bucket>& train = train_.buckets();
+    const auto after =
+        std::find_if(train.begin(), train.end(), [&](const stats::Bucket& bucket) { return bucket.first_step > step; });
+    const auto count = std::min<std::ptrdiff_t>(static_cast<std::ptrdiff_t>(kRecent), after - train.begin());
+    std::vector<double> means;
+    for (auto at = after - count; at != after; ++at) means.push_back(at->mean);
+    if (means.empty() && !train.empty()) means.push_back(train.front().mean);
+    return means.empty() ? 0 : stats::Median(std::move(means));
+  }
+
+  model::Finding Describe(double ratio) const {
+    const std::vector<stats::Bucket>& evals = evals_.Known().buckets();
+    const stats::Bucket& last = evals.back();
+    const model::Position end = places_.At(last.last_step);
+    const model::Position first = places_.At(evals.front().first_step);
+    model::Finding finding = MakeFinding(evals.front().first_step, last.last_step,
+                                         says::LossEvalGapGap{.ratio = ratio, .first = first, .last = end});
+    const double train = TrainAround(last.last_step);
+    AddEvidence(finding, says::LossEvalGapLevels{.eval = last.mean, .train = train, .at = end}, last.last_step,
+                last.mean);
+    AddMeasure(finding, "ratio", ratio);
+    return finding;
+  }
+
+  static constexpr std::size_t kRecent = 3;
+  static constexpr double kSmallLoss = 0.05;
+  Places places_;
+  bool enabled_;
+  double min_evals_;
+  double min_ratio_;
+  double share_;
+  double max_rise_;
+  Evaluations evals_;
+  stats::BucketHistory train_{256};
+};
+
 }  // namespace
 
+std::unique_ptr<Detector> MakeEvalGap(const Context& context) { return std::make_unique<EvalGap>(context); }
 std::unique_ptr<Detector> MakeEvalBreak(const Context& context) { return std::make_unique<EvalBreak>(context); }
 std::unique_ptr<Detector> MakeOverfit(const Context& context) { return std::make_unique<Overfit>(context); }
 

@@ -24,6 +24,7 @@ constexpr Entry kDetectors[] = {
     {"Collapse", MakeCollapse},
     {"Overfit", MakeOverfit},
     {"EvalBreak", MakeEvalBreak},
+    {"EvalGap", MakeEvalGap},
     {"GradExplosion", MakeGradExplosion},
     {"GradZero", MakeGradZero},
     {"GradVanishing", MakeGradVanishing},

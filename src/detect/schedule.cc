@@ -134,7 +134,7 @@ class NoWarmup : public Cloned<NoWarmup> {
     const std::int64_t steps = PlannedEnd(*run_, places_.axis(), last_step_);
     if (!enabled_ || points_ < 3 || peak_.value <= 0 || static_cast<double>(steps) < min_steps_) return;
     const double allowed = std::max(1.0, warmup_share_ * static_cast<double>(steps));
-    // A first point later than that cannot tell whether a warm-up came before it.
+    // A first point later than that cannot show whether a warm-up came before it.
     if (static_cast<double>(first_.step) > 2 * allowed || first_.value < kAtPeak * peak_.value || StatesAWarmup())
       return;
     const model::Position at = places_.At(first_.step);

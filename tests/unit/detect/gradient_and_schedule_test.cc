@@ -41,10 +41,10 @@ TEST(LossScaleCollapse, IsFoundAtTheFloorAndNotInTheFirstSearch) {
   RunMaker healthy;
   healthy.Series("loss_scale", 100, [](int step) { return step < 10 ? std::pow(2.0, 32 - step) : std::pow(2.0, 22); });
   EXPECT_EQ(Get(healthy.Find(), "numerics/loss-scale-collapse"), nullptr);
-  RunMaker sick;
-  sick.Series("loss_scale", 100,
-              [](int step) { return step < 60 ? 65536.0 : std::max(1.0, 65536.0 / std::pow(2.0, step - 59)); });
-  EXPECT_NE(Get(sick.Find(), "numerics/loss-scale-collapse"), nullptr);
+  RunMaker broken;
+  broken.Series("loss_scale", 100,
+                [](int step) { return step < 60 ? 65536.0 : std::max(1.0, 65536.0 / std::pow(2.0, step - 59)); });
+  EXPECT_NE(Get(broken.Find(), "numerics/loss-scale-collapse"), nullptr);
 }
 
 TEST(LossScaleCollapse, AScaleThatSwingsBelowItsHighestIsSound) {
@@ -75,10 +75,10 @@ TEST(GradVanishing, SmallNormsFromTheStartAreTheScaleOfTheModel) {
     return (1 - 0.00125 * step) * std::exp(maker.Gauss(0.01));
   });
   EXPECT_EQ(Get(maker.Find(), "grad/vanishing"), nullptr) << Describe(maker.Find());
-  RunMaker sick(4);
-  sick.Series("grad_norm", 200, [&](int step) { return std::max(1e-7, std::pow(0.9, step)); })
-      .Series("loss", 200, sick.Level(2.3, 0.01));
-  EXPECT_NE(Get(sick.Find(), "grad/vanishing"), nullptr) << Describe(sick.Find());
+  RunMaker broken(4);
+  broken.Series("grad_norm", 200, [&](int step) { return std::max(1e-7, std::pow(0.9, step)); })
+      .Series("loss", 200, broken.Level(2.3, 0.01));
+  EXPECT_NE(Get(broken.Find(), "grad/vanishing"), nullptr) << Describe(broken.Find());
 }
 
 TEST(ScheduleBreak, AResumeThatRestoresTheRateIsNone) {

@@ -308,7 +308,35 @@ TEST(LogFindings, FindNothingWrongWithWhatNcclSaysOfAHealthyRun) {
       IsEmpty());
 }
 
-// Logs that strangers left, with what their labels expect of log messages.
+double MentionsNonFinite(const std::string& error) {
+  const auto findings = FindingsOf(
+      "step 8 loss 2\nTraceback (most recent call last):\n  File \"train.py\", line 9, in "
+      "<module>\n    main()\n" +
+      error + "\n");
+  return findings.empty() ? -1 : findings[0].MeasureOr("mentions_non_finite", -1);
+}
+
+TEST(LogFindings, SayWhetherTheErrorIsAboutNumbersThatAreNotFinite) {
+  EXPECT_EQ(MentionsNonFinite("ValueError: loss is NaN, stopping"), 1);
+  EXPECT_EQ(MentionsNonFinite("RuntimeError: probability tensor contains either `inf`, `nan` or element < 0"), 1);
+  EXPECT_EQ(MentionsNonFinite("AssertionError: gradient is not finite"), 1);
+  EXPECT_EQ(MentionsNonFinite("KeyError: 'nanoGPT'"), 0);
+  EXPECT_EQ(MentionsNonFinite("ValueError: no information about the finance split"), 0);
+}
+
+TEST(LogFindings, QuoteTheLogWithItsPlace) {
+  const auto findings = FindingsOf("step 8 loss 2\n" + std::string(kOomTraceback));
+  ASSERT_FALSE(findings.empty());
+  const model::Argument* quoted = findings[0].says.Find("text");
+  ASSERT_NE(quoted, nullptr);
+  const auto* quote = std::get_if<model::Quote>(&quoted->value);
+  ASSERT_NE(quote, nullptr);
+  EXPECT_EQ(quote->path, "train.log");
+  EXPECT_EQ(quote->line, findings[0].evidence.at(0).line);
+  EXPECT_GT(quote->line, 0U);
+}
+
+// Logs of real runs, with what their labels expect of log messages.
 TEST(LogFindings, AgreeWithTheLabelsOfStrangersLogs) {
   const char* given = std::getenv("VIGIL_CORPUS");
   const std::filesystem::path corpus = given != nullptr ? given : VIGIL_SOURCE_DIR "/../shared/corpus";

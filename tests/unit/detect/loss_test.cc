@@ -194,7 +194,7 @@ TEST(ResumeJump, AnExactContinuationIsNone) {
 TEST(ResumeJump, IsFoundWhereNoStepWasLost) {
   RunMaker maker(1);
   maker.Series("loss", 300, [&](int step) { return (step > 150 ? 2.4 : 2.0) * std::exp(maker.Gauss(0.02)); });
-  EXPECT_EQ(Get(maker.Find(), "loss/resume-jump"), nullptr) << "nobody told of a restart";
+  EXPECT_EQ(Get(maker.Find(), "loss/resume-jump"), nullptr) << "no restart was logged";
   maker.Resumed(150);
   const auto findings = maker.Find();
   const auto* finding = Get(findings, "loss/resume-jump");
@@ -361,8 +361,8 @@ TEST(Divergence, IsFoundHoweverLongTheRunAndShortTheEnd) {
         return level * std::exp(maker.Gauss(0.03)) * (step > points - late ? 4.0 : 1.0);
       });
       const auto findings = maker.Find();
-      const bool told = Get(findings, "loss/divergence") != nullptr || Get(findings, "loss/spike") != nullptr;
-      EXPECT_TRUE(told) << points << " points, the last " << late << ": " << Describe(findings);
+      const bool found = Get(findings, "loss/divergence") != nullptr || Get(findings, "loss/spike") != nullptr;
+      EXPECT_TRUE(found) << points << " points, the last " << late << ": " << Describe(findings);
     }
   }
 }

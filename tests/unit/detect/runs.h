@@ -44,7 +44,7 @@ class RunMaker {
     for (int step = first; step <= last; ++step) run_.series.back().Append(step, value(step));
     return *this;
   }
-  // The log tells that the run was stopped after that step and went on.
+  // The log says that the run was stopped after that step and went on.
   RunMaker& Resumed(int after) {
     model::Event event;
     event.kind = model::EventKind::kResume;

@@ -1,0 +1,99 @@
+// Only report makes sentences: modules below it give data (model::Statement), whose words are in the rows.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+
+#include "tree.h"
+
+namespace vigil::structure {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+// Modules that hold no sentence. `guard` is none of them: its notes are recorded inside the training process, which has
+// no templates to render, and its errors are about a file of the user. `diagnose` comes here when it is converted.
+constexpr std::array<std::string_view, 3> kWithoutSentences = {"detect", "model", "stats"};
+
+// Texts that are searched for in the logs of others, and no words of ours.
+constexpr std::array<std::string_view, 3> kTextsOfLogs = {"Tried to allocate", "total capacity of", "did not arrive"};
+
+struct Literal {
+  std::string text;
+  int line = 0;
+};
+
+// The string literals of a source, without comments, character literals and includes.
+std::vector<Literal> LiteralsOf(std::string_view source) {
+  std::vector<Literal> literals;
+  int line = 1;
+  for (std::size_t i = 0; i < source.size(); ++i) {
+    const bool at_line_start = i == 0 || source[i - 1] == '\n';
+    if (source[i] == '\n') ++line;
+    if (source.substr(i, 2) == "//" || (at_line_start && source[i] == '#')) {
+      i = std::min(source.find('\n', i), source.size()) - 1;
+    } else if (source[i] == '"' || source[i] == '\'') {
+      const bool digit_separator =
+          source[i] == '\'' && i > 0 && std::isalnum(static_cast<unsigned char>(source[i - 1]));
+      if (digit_separator) continue;
+      const std::size_t begin = i + 1;
+      for (++i; i < source.size() && source[i] != source[begin - 1]; ++i) i += source[i] == '\\' ? 1 : 0;
+      if (source[begin - 1] == '"') literals.push_back({std::string(source.substr(begin, i - begin)), line});
+    }
+  }
+  return literals;
+}
+
+// Three words or more; signs alone are none.
+bool IsSentence(std::string_view text) {
+  int words = 0;
+  bool in_word = false;
+  for (const char c : text) {
+    const bool is_letter = std::isalnum(static_cast<unsigned char>(c)) != 0;
+    words += is_letter && !in_word ? 1 : 0;
+    in_word = c != ' ' && (in_word || is_letter);
+  }
+  const bool of_logs = std::find(kTextsOfLogs.begin(), kTextsOfLogs.end(), text) != kTextsOfLogs.end();
+  return words >= 3 && !of_logs;
+}
+
+std::vector<std::string> SentencesIn(const std::string& file, std::string_view source) {
+  std::vector<std::string> offences;
+  for (const Include& include : IncludesOf(source)) {
+    if (include.path.starts_with("fmt/"))
+      offences.push_back(fmt::format("{}:{}: text is formatted in report only", file, include.line));
+  }
+  for (const Literal& literal : LiteralsOf(source)) {
+    if (IsSentence(literal.text))
+      offences.push_back(fmt::format("{}:{}: a sentence belongs in a row: \"{}\"", file, literal.line, literal.text));
+  }
+  return offences;
+}
+
+TEST(Sentences, AreMadeInReportOnly) {
+  for (const std::string_view module : kWithoutSentences) {
+    const auto files = FilesBelow("src/" + std::string(module), {".cc", ".h"});
+    EXPECT_FALSE(files.empty()) << module;
+    for (const auto& file : files) EXPECT_THAT(SentencesIn(file, ReadText(InTree(file))), IsEmpty());
+  }
+}
+
+TEST(SentencesCheck, SeesALiteralOfThreeWordsAndAFormatter) {
+  EXPECT_THAT(SentencesIn("src/detect/a.cc", "#include <fmt/format.h>\nconst char* a = \"loss went up\";\n"),
+              ElementsAre(HasSubstr("a.cc:1: text is formatted"), HasSubstr("a.cc:2: a sentence belongs in a row")));
+}
+
+TEST(SentencesCheck, LeavesNamesCommentsAndTextsOfLogs) {
+  EXPECT_THAT(SentencesIn("src/detect/a.cc",
+                          "// \"loss went up\" is no literal\nauto a = Find(\"loss\"); auto b = '\"';\n"
+                          "constexpr int kMany = 1'000'000;\nauto c = text.find(\"Tried to allocate\");\n"),
+              IsEmpty());
+}
+
+}  // namespace
+}  // namespace vigil::structure
