@@ -148,7 +148,10 @@ std::string RangeText(model::PositionRange range) {
 }
 
 std::string ExtentText(model::Extent extent) {
-  return fmt::format("{} {}{}", FormatNumber(extent.amount), AxisWord(extent.axis), extent.amount == 1 ? "" : "s");
+  const bool whole = extent.amount >= 0 && extent.amount < 1e15 && extent.amount == std::floor(extent.amount);
+  const std::string amount =
+      whole ? FormatCount(static_cast<std::uint64_t>(extent.amount)) : FormatNumber(extent.amount);
+  return fmt::format("{} {}{}", amount, AxisWord(extent.axis), extent.amount == 1 ? "" : "s");
 }
 
 std::string Sentence(const model::Statement& statement) {  // NOLINT(misc-no-recursion)
