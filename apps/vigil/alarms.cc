@@ -19,9 +19,8 @@ report::Alarm AlarmOf(const model::Finding& finding, const std::string& run) {
   alarm.run = run;
   alarm.id = finding.id;
   alarm.severity = finding.severity;
-  alarm.first = finding.First();
+  alarm.first = finding.first;
   alarm.says = finding.says;
-  alarm.message = finding.message;
   return alarm;
 }
 

@@ -78,6 +78,8 @@ inline std::size_t Count(double points) { return static_cast<std::size_t>(std::c
 
 // What a detector found, from one count of its axis to another. The engine sets the axis (FillIn), so that no detector
 // can forget it.
+// Puts the counts of a finding that a detector made on the axis of the series that it judged.
+void PutOnAxis(model::Finding& finding, model::Axis axis);
 model::Finding MakeFinding(std::int64_t first, std::int64_t last, model::Statement says);
 void AddEvidence(model::Finding& finding, model::Statement says, std::int64_t at, double value, std::uint32_t line = 0);
 void AddMeasure(model::Finding& finding, std::string name, double value);

@@ -34,7 +34,7 @@ bool ComesTooEarly(const Context& context, const model::Finding& finding) {
   constexpr double kRoom = 0.2;
   if (context.ended || std::find(kOfProgress.begin(), kOfProgress.end(), finding.id) == kOfProgress.end()) return false;
   const model::Position planned = context.Planned();
-  return planned.known() && static_cast<double>(finding.last_step) < kRoom * static_cast<double>(planned.value());
+  return planned.known() && static_cast<double>(finding.last.value()) < kRoom * static_cast<double>(planned.value());
 }
 
 // The order of the rows: of findings at one step and severity, the more telling one first.
@@ -61,12 +61,19 @@ bool IsCovered(const model::Finding& finding, const std::vector<model::Finding>&
   for (const Cover& cover : kCovers) {
     if (cover.covered != finding.id) continue;
     for (const model::Finding& root : all) {
-      const bool overlaps = root.last_step >= finding.first_step && root.first_step <= finding.last_step;
+      // Unordered across axes: what cannot be compared is not covered.
+      const bool overlaps =
+          CompareOnAxis(root.last, finding.first) >= 0 && CompareOnAxis(root.first, finding.last) <= 0;
       const bool same = root.id == cover.root && root.labels == finding.labels;
       if (same && overlaps && root.severity >= model::Severity::kWarning) return true;
     }
   }
   return false;
+}
+
+// Findings without a place first, then axis by axis: the order of places on different axes is no order.
+std::tuple<bool, model::Axis, std::int64_t> PlaceInOrder(const model::Finding& finding) {
+  return {finding.first.known(), finding.first.axis(), finding.first.value()};
 }
 
 // Thousands of ranks or layers that tell the same are one story; the first of each severity and id stand for the rest.
@@ -123,7 +130,7 @@ std::vector<model::Finding> Arrange(std::vector<model::Finding> found, std::vect
   }
   std::sort(findings.begin(), findings.end(), [](const model::Finding& a, const model::Finding& b) {
     if (a.severity != b.severity) return a.severity > b.severity;
-    if (a.first_step != b.first_step) return a.first_step < b.first_step;
+    if (!SamePosition(a.first, b.first)) return PlaceInOrder(a) < PlaceInOrder(b);
     return std::make_tuple(RowOrder(a), a.id, a.labels) < std::make_tuple(RowOrder(b), b.id, b.labels);
   });
   return findings;

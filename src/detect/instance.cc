@@ -34,8 +34,7 @@ void FillIn(model::Finding& finding, const Context& context, bool severity_set) 
   finding.id = std::string(context.row->id);
   finding.family = context.row->family;
   finding.severity = SeverityOf(context, severity_set ? std::optional(finding.severity) : std::nullopt);
-  finding.axis = context.axis();
-  for (model::Evidence& evidence : finding.evidence) evidence.axis = context.axis();
+  PutOnAxis(finding, context.axis());
   if (context.primary == nullptr) return;
   finding.signal = context.primary->signal;
   finding.labels = context.primary->labels;

@@ -405,9 +405,8 @@ Finding FindingOf(const model::Run& run, const Incident& incident, const Trouble
   finding.id = std::string(primary.row->id);
   finding.family = primary.row->family;
   finding.severity = SeverityOf(run, primary, settings);
-  finding.first_step = primary.event->step;
-  finding.last_step = primary.event->step;
-  finding.axis = primary.event->axis;
+  finding.first = primary.event->At();
+  finding.last = finding.first;
   finding.ranks = RanksOf(incident, *primary.row);
   finding.says = SaysEvent(run, incident, primary, finding.ranks);
   AddLine(run, *primary.event, false, finding);

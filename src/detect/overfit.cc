@@ -206,7 +206,7 @@ class EvalBreak : public Cloned<EvalBreak> {
 
 // The evaluation is far above the training loss all the way. Such a gap does not come from training too long, which is
 // what overfitting means: it is there before anything could be learned by heart.
-class EvalGap : public Detector {
+class EvalGap : public Cloned<EvalGap> {
  public:
   explicit EvalGap(const Context& context)
       : places_(context),

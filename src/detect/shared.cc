@@ -12,20 +12,34 @@ double LevelOf(const std::vector<double>& means, bool at_end) {
                 : stats::Median({means.begin(), means.begin() + wanted});
 }
 
+// A detector counts on the axis of the series it judges, and the engine says which that is (see PutOnAxis).
+model::Position CountOnLead(std::int64_t count) {
+  return count == model::kNoStep ? model::Position() : model::Position(model::Axis::kStep, count);
+}
+
 }  // namespace
+
+void PutOnAxis(model::Finding& finding, model::Axis axis) {
+  const auto put = [&](model::Position& position) {
+    if (position.known()) position = model::Position(axis, position.value());
+  };
+  put(finding.first);
+  put(finding.last);
+  for (model::Evidence& evidence : finding.evidence) put(evidence.at);
+}
 
 model::Finding MakeFinding(std::int64_t first, std::int64_t last, model::Statement says) {
   model::Finding finding;
   finding.severity = kFromRow;
-  finding.first_step = first;
-  finding.last_step = last;
+  finding.first = CountOnLead(first);
+  finding.last = CountOnLead(last);
   finding.says = std::move(says);
   return finding;
 }
 
 void AddEvidence(model::Finding& finding, model::Statement says, std::int64_t at, double value, std::uint32_t line) {
   model::Evidence evidence;
-  evidence.step = at;
+  evidence.at = CountOnLead(at);
   evidence.value = value;
   evidence.line = line;
   evidence.says = std::move(says);

@@ -7,18 +7,18 @@ namespace vigil::detect {
 model::Finding FindingOfRow(std::string_view id, const catalogue::Settings& settings, model::PositionRange places,
                             model::Statement says) {
   const catalogue::FindingRow* row = catalogue::FindFinding(id);
-  const auto count = [](model::Position place) { return place.known() ? place.value() : model::kNoStep; };
-  model::Finding finding = MakeFinding(count(places.first), count(places.last), std::move(says));
+  model::Finding finding;
+  finding.first = places.first;
+  finding.last = places.last;
+  finding.says = std::move(says);
   finding.id = std::string(id);
   finding.family = row->family;
   finding.severity = settings.SeverityOf(id, row->severity);
-  finding.axis = places.first.axis();
   return finding;
 }
 
 void AddEvidenceAt(model::Finding& finding, model::Statement says, model::Position at, double value) {
-  AddEvidence(finding, std::move(says), at.known() ? at.value() : model::kNoStep, value);
-  finding.evidence.back().axis = at.axis();
+  finding.evidence.push_back({std::move(says), at, value, {}, 0});
 }
 
 std::string PathOf(const model::Run& run, const model::Event& event) {

@@ -121,8 +121,8 @@ model::Coverage Covered(Family family, CoverageState state, model::Statement rea
   model::Coverage coverage;
   coverage.family = family;
   coverage.state = state;
-  coverage.reason_says = std::move(reason);
-  coverage.enable_says = std::move(enable);
+  coverage.reason = std::move(reason);
+  coverage.enable = std::move(enable);
   return coverage;
 }
 

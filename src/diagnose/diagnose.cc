@@ -78,7 +78,7 @@ void AddEvidence(model::Diagnosis& diagnosis, const Candidate& candidate) {
 
 // Several questions may need the same metric: it is asked for once, by what the row says, not by its id.
 bool IsAskedFor(const model::Diagnosis& diagnosis, std::string_view needs) {
-  return std::any_of(diagnosis.missing_says.begin(), diagnosis.missing_says.end(),
+  return std::any_of(diagnosis.missing.begin(), diagnosis.missing.end(),
                      [&](const model::Statement& missing) { return catalogue::FindTemplate(missing.id) == needs; });
 }
 
@@ -92,9 +92,9 @@ void AddMissing(model::Diagnosis& diagnosis, const Candidate& candidate) {
   };
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return size(a) > size(b); });
   for (const std::size_t i : order) {
-    if (size(i) < kWorthLogging || diagnosis.missing_says.size() >= kMostMissing) return;
+    if (size(i) < kWorthLogging || diagnosis.missing.size() >= kMostMissing) return;
     const catalogue::EvidenceRow& row = *candidate.unanswered[i];
-    if (!row.needs.empty() && !IsAskedFor(diagnosis, row.needs)) diagnosis.missing_says.push_back(NeedsOf(row));
+    if (!row.needs.empty() && !IsAskedFor(diagnosis, row.needs)) diagnosis.missing.push_back(NeedsOf(row));
   }
 }
 
@@ -134,8 +134,8 @@ void Name(model::Diagnosis& diagnosis, const std::vector<Candidate>& candidates,
   const Candidate& best = candidates[0];
   diagnosis.cause = best.cause->id;
   diagnosis.confidence = best.confidence;
-  diagnosis.summary_says = Summary(best);
-  diagnosis.next_says = NextOf(best);
+  diagnosis.summary = Summary(best);
+  diagnosis.next = NextOf(best);
   AddEvidence(diagnosis, best);
   AddMissing(diagnosis, best);
   for (model::Remedy& remedy : RemediesFor(*best.cause, run, incident)) diagnosis.remedies.push_back(std::move(remedy));
@@ -143,10 +143,10 @@ void Name(model::Diagnosis& diagnosis, const std::vector<Candidate>& candidates,
   for (const Candidate& rival : rivals) AddRival(diagnosis, rival, best);
   if (rivals.empty()) return;
   const Candidate& rival = rivals.front();
-  diagnosis.summary_says = says::SummaryOrRival{.cause = diagnosis.summary_says,
-                                                .rival = TitleOf(rival),
-                                                .rival_id = rival.cause->id,
-                                                .tell_apart = diagnosis.rivals.front().tell_apart};
+  diagnosis.summary = says::SummaryOrRival{.cause = diagnosis.summary,
+                                           .rival = TitleOf(rival),
+                                           .rival_id = rival.cause->id,
+                                           .tell_apart = diagnosis.rivals.front().tell_apart};
   AddMissing(diagnosis, rival);
   AddRemedyOf(diagnosis, rival, run, incident);
 }
@@ -160,16 +160,16 @@ void LeaveBetween(model::Diagnosis& diagnosis, const std::vector<Candidate>& can
   AddRival(diagnosis, second, first);
   const std::span<const Candidate> rivals = RivalsOf(candidates);
   if (rivals.size() > 1) AddRival(diagnosis, rivals[1], first);
-  diagnosis.summary_says = says::SummaryBetween{.first = TitleOf(first),
-                                                .first_id = first.cause->id,
-                                                .second = TitleOf(second),
-                                                .second_id = second.cause->id,
-                                                .tell_apart = TellApart(first, second)};
+  diagnosis.summary = says::SummaryBetween{.first = TitleOf(first),
+                                           .first_id = first.cause->id,
+                                           .second = TitleOf(second),
+                                           .second_id = second.cause->id,
+                                           .tell_apart = TellApart(first, second)};
   const catalogue::EvidenceRow* separator = Separator(first, second);
-  diagnosis.next_says = separator == nullptr
-                            ? NextOf(first)
-                            : model::Statement(says::NextSeparate{
-                                  .first = first.cause->id, .second = second.cause->id, .needs = NeedsOf(*separator)});
+  diagnosis.next = separator == nullptr
+                       ? NextOf(first)
+                       : model::Statement(says::NextSeparate{
+                             .first = first.cause->id, .second = second.cause->id, .needs = NeedsOf(*separator)});
   AddMissing(diagnosis, first);
   AddMissing(diagnosis, second);
 }
@@ -189,16 +189,16 @@ void LeaveOpen(model::Diagnosis& diagnosis, const std::vector<Candidate>& candid
   if (worth_naming && candidates.size() > 1) return LeaveBetween(diagnosis, candidates);
   if (worth_naming) {
     diagnosis.rivals.push_back({std::string(candidates[0].cause->id), candidates[0].confidence, NextOf(candidates[0])});
-    diagnosis.summary_says = says::SummaryWhether{.cause = TitleOf(candidates[0]), .id = candidates[0].cause->id};
-    diagnosis.next_says = NextOf(candidates[0]);
+    diagnosis.summary = says::SummaryWhether{.cause = TitleOf(candidates[0]), .id = candidates[0].cause->id};
+    diagnosis.next = NextOf(candidates[0]);
   } else if (IsMessage(incident.root())) {
-    diagnosis.summary_says = WhatIsFound(incident.root());  // an error message speaks for itself
+    diagnosis.summary = WhatIsFound(incident.root());  // an error message speaks for itself
   } else {
-    diagnosis.summary_says = says::SummaryNoCause{.found = WhatIsFound(incident.root())};
+    diagnosis.summary = says::SummaryNoCause{.found = WhatIsFound(incident.root())};
   }
   if (!candidates.empty()) AddMissing(diagnosis, candidates[0]);
-  if (diagnosis.next_says.empty() && !diagnosis.missing_says.empty())
-    diagnosis.next_says = says::NextLearnMore{.needs = diagnosis.missing_says.front()};
+  if (diagnosis.next.empty() && !diagnosis.missing.empty())
+    diagnosis.next = says::NextLearnMore{.needs = diagnosis.missing.front()};
 }
 
 // A broken setting belongs to what it broke.
@@ -213,7 +213,7 @@ void AdviseByMessage(model::Diagnosis& diagnosis, const RunView& run, const Inci
   for (const model::Finding* finding : incident.findings) {
     const catalogue::SignatureRow* row = catalogue::FindSignature(finding->id);
     if (row == nullptr || row->fix.empty()) continue;
-    diagnosis.remedies.push_back({std::string(row->id), {}, run->framework, {}, {}, {}, {}});
+    diagnosis.remedies.push_back({std::string(row->id), run->framework, {}, {}, {}, {}});
     return;
   }
 }
@@ -221,9 +221,8 @@ void AdviseByMessage(model::Diagnosis& diagnosis, const RunView& run, const Inci
 // The incident has one axis: that of its onset.
 void Place(model::Diagnosis& diagnosis, const RunView& run, const Incident& incident) {
   if (!incident.onset.known() && !incident.last.known()) return;
-  diagnosis.axis = incident.onset.known() ? incident.onset.axis() : incident.last.axis();
-  diagnosis.first_step = incident.onset.ValueOn(diagnosis.axis).value_or(model::kNoStep);
-  diagnosis.last_step = run.axes().To(diagnosis.axis, incident.last).ValueOn(diagnosis.axis).value_or(model::kNoStep);
+  diagnosis.first = incident.onset;
+  diagnosis.last = incident.onset.known() ? run.axes().To(incident.onset.axis(), incident.last) : incident.last;
 }
 
 model::Diagnosis DiagnoseIncident(const RunView& run, const Incident& incident) {
@@ -232,7 +231,7 @@ model::Diagnosis DiagnoseIncident(const RunView& run, const Incident& incident) 
   diagnosis.family = FamilyOf(incident, candidates);
   Place(diagnosis, run, incident);
   diagnosis.findings = incident.indices;
-  diagnosis.restart_says = RestartPoint(run, incident);
+  diagnosis.restart = RestartPoint(run, incident);
   // A message that is the failure itself knows best what to do about it.
   if (IsMessage(incident.root()) || catalogue::FindSignature(incident.findings.back()->id) != nullptr)
     diagnosis.remedies = FixesOfMessages(incident);
@@ -283,7 +282,7 @@ std::vector<model::Diagnosis> Diagnose(const model::Run& run, const std::vector<
     if (diagnosis.cause == kUnknownCause && !IsWorthLeavingOpen(incident)) continue;
     if (IsCompanion(incident.root().id) && diagnosis.confidence < kHarmIsShown) continue;
     // One axis for all, so that the order holds together; what has no place on it comes first.
-    const auto place = run.axes.To(axis, diagnosis.First()).ValueOn(axis);
+    const auto place = run.axes.To(axis, diagnosis.first).ValueOn(axis);
     ranked.push_back({incident.worst(), place.value_or(model::kNoStep), std::move(diagnosis)});
   }
   std::stable_sort(ranked.begin(), ranked.end(), [](const Ranked& a, const Ranked& b) {

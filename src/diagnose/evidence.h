@@ -46,9 +46,7 @@ inline Answer Answered(Verdict verdict, model::Statement says, model::Position a
   Answer answer{verdict, {}};
   answer.evidence.says = std::move(says);
   answer.evidence.value = value;
-  if (!at.known()) return answer;
-  answer.evidence.step = at.value();
-  answer.evidence.axis = at.axis();
+  answer.evidence.at = at;
   return answer;
 }
 // What was seen, where, and the value there.
@@ -60,7 +58,7 @@ inline Answer No(model::Statement says, model::Position at = {}, double value = 
 }
 // Where the finding itself is the evidence: its own statement at its own place.
 inline Answer AsFound(const model::Finding& finding, double value = model::kNoValue) {
-  return Yes(finding.says, finding.First(), value);
+  return Yes(finding.says, finding.first, value);
 }
 
 }  // namespace vigil::diagnose

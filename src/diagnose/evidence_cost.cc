@@ -52,8 +52,8 @@ Answer ClimbsWithSteps(const RunView&, const Incident& incident) {
     const model::Finding* climb = incident.Find(id);
     if (climb == nullptr || !(climb->MeasureOr("gib_per_step", 0) > 0)) continue;
     return Yes(says::ClimbsWithStepsYes{.growth = kBytesPerGib * climb->MeasureOr("gib_per_step", 0),
-                                        .span = model::PositionRange{climb->First(), climb->Last()}},
-               climb->First());
+                                        .span = model::PositionRange{climb->first, climb->last}},
+               climb->first);
   }
   return Unknown();
 }
@@ -79,7 +79,7 @@ Answer WaitedToTheLimit(const RunView& run, const Incident& incident) {
   if (ReportsTheEndOfARank(*first)) return No(says::WaitedToTheLimitNo{.what = QuoteOf(run, *first)}, first->At());
   for (const std::string_view id : {"log/collective-timeout", "hang/missing-rank"}) {
     const model::Finding* waited = incident.Find(id);
-    if (waited != nullptr) return Yes(says::WaitedToTheLimitYes{}, waited->First());
+    if (waited != nullptr) return Yes(says::WaitedToTheLimitYes{}, waited->first);
   }
   return Unknown();
 }
@@ -90,8 +90,8 @@ Answer RankLeftNoEnd(const RunView& run, const Incident& incident) {
   const bool recorded = std::any_of(run->events.begin(), run->events.end(),
                                     [](const model::Event& event) { return event.name == model::kNoEndEvent; });
   if (dead == nullptr || !recorded) return Unknown();
-  if (dead->says.empty()) return Yes(says::RankLeftNoEndYes{}, dead->First());
-  return Yes(says::RankLeftNoEndYesWhat{.what = dead->says}, dead->First());
+  if (dead->says.empty()) return Yes(says::RankLeftNoEndYes{}, dead->first);
+  return Yes(says::RankLeftNoEndYesWhat{.what = dead->says}, dead->first);
 }
 
 constexpr std::array kTests = {

@@ -222,7 +222,7 @@ std::optional<Answer> EvalTurnedAsFound(const Incident& incident) {
   const double then = overfit->MeasureOr("train_at_turn", model::kNoValue);
   const double now = overfit->MeasureOr("train_end", model::kNoValue);
   if (std::isnan(then) || std::isnan(now)) return std::nullopt;
-  return Yes(says::EvalTurnedFound{.then = then, .now = now}, overfit->First(), now);
+  return Yes(says::EvalTurnedFound{.then = then, .now = now}, overfit->first, now);
 }
 
 // The training loss where the evaluation was best and at the end.

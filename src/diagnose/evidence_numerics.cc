@@ -103,8 +103,8 @@ Answer IsolatedBadStep(const RunView& run, const Incident& incident) {
     return by_norm.verdict != Verdict::kUnknown ? by_norm : HealedNonFinite(blow_up.loss, true);
   }
   const model::Finding* spike = incident.Has("loss/spike") ? incident.Find("loss/spike") : incident.Find("grad/spike");
-  if (spike == nullptr || !spike->First().known()) return Unknown();
-  return Healed(blow_up.loss, {spike->First(), Later(run.axes(), spike->Last(), spike->First())}, true);
+  if (spike == nullptr || !spike->first.known()) return Unknown();
+  return Healed(blow_up.loss, {spike->first, Later(run.axes(), spike->last, spike->first)}, true);
 }
 
 bool IsAbsent(double value) { return !std::isfinite(value) || value == 0; }
@@ -165,7 +165,7 @@ BadPlaces FindBadPlaces(const RunView& run, const Incident& incident) {
   bad.axis = incident.onset.known() ? incident.onset.axis() : watched.axis;
   for (const model::Finding* finding : incident.findings) {
     if (finding->id != "loss/spike") continue;
-    if (const auto at = finding->First().ValueOn(bad.axis)) bad.at.push_back(*at);
+    if (const auto at = finding->first.ValueOn(bad.axis)) bad.at.push_back(*at);
   }
   std::sort(bad.at.begin(), bad.at.end());
   return bad;

@@ -65,7 +65,7 @@ std::vector<model::Position> RestartsOf(const RunView& run) {
 // The restart nearest to the onset, unknown when none is near.
 model::Position RestartAtOnset(const RunView& run, const Incident& incident) {
   for (const model::Finding* finding : incident.findings) {
-    if (finding->id == "loss/resume-jump" || finding->id.starts_with("resume/")) return finding->First();
+    if (finding->id == "loss/resume-jump" || finding->id.starts_with("resume/")) return finding->first;
   }
   model::Position nearest;
   if (!incident.onset.known()) return nearest;

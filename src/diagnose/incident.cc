@@ -95,13 +95,13 @@ struct Grouping {
 };
 
 model::Position LastOf(const Grouping& grouping, const model::Finding& finding) {
-  return Later(grouping.run.axes(), finding.Last(), finding.First());
+  return Later(grouping.run.axes(), finding.last, finding.first);
 }
 
 bool Touch(const Grouping& grouping, const model::Finding& a, const model::Finding& b) {
-  if (!a.First().known() || !b.First().known()) return true;
+  if (!a.first.known() || !b.first.known()) return true;
   const model::AxisMap& axes = grouping.run.axes();
-  const model::Position begin = Later(axes, a.First(), b.First());
+  const model::Position begin = Later(axes, a.first, b.first);
   const model::Position end = Earlier(axes, LastOf(grouping, a), LastOf(grouping, b));
   const auto gap = axes.Distance(end, begin);
   // Places on axes that nothing relates say nothing against one story.
@@ -110,8 +110,8 @@ bool Touch(const Grouping& grouping, const model::Finding& a, const model::Findi
 
 // `first` is a change of the circumstances; what begins within the slack after it may be its effect.
 bool BeginsWith(const Grouping& grouping, const model::Finding& first, const model::Finding& effect) {
-  const auto delay = grouping.run.axes().Distance(first.First(), effect.First());
-  if (!delay) return !first.First().known() && !effect.First().known();
+  const auto delay = grouping.run.axes().Distance(first.first, effect.first);
+  if (!delay) return !first.first.known() && !effect.first.known();
   const double slack = grouping.SlackOf(delay->axis);
   return delay->amount >= -slack && delay->amount <= 2 * slack;
 }
@@ -195,8 +195,8 @@ model::Position CoreOf(const std::vector<std::uint32_t>& members, const Grouping
   model::Position core;
   for (const std::uint32_t index : members) {
     const model::Finding& finding = grouping.findings[index];
-    if (IsCompanion(finding.id) || IsSpike(finding.id) || !finding.First().known()) continue;
-    core = Earlier(grouping.run.axes(), core, finding.First());
+    if (IsCompanion(finding.id) || IsSpike(finding.id) || !finding.first.known()) continue;
+    core = Earlier(grouping.run.axes(), core, finding.first);
   }
   return core;
 }
@@ -211,7 +211,7 @@ struct StoryOrder {
   bool IsBackground(const model::Finding& finding) const {
     if (IsCompanion(finding.id)) return true;
     if (!IsSpike(finding.id)) return false;
-    const auto ahead = grouping.run.axes().Distance(finding.First(), core);
+    const auto ahead = grouping.run.axes().Distance(finding.first, core);
     return ahead && ahead->amount > 4 * grouping.SlackOf(ahead->axis);
   }
   // The blow-up before what never learned, then the earlier, then the more basic; messages of the end last.
@@ -223,7 +223,7 @@ struct StoryOrder {
     const Role role = RoleOf(finding.id);
     const bool passive = role.thread == Thread::kNoLearning && role.depth >= 4;
     // One axis for all gives an order that holds together; what has no place on it comes last.
-    const auto place = grouping.run.axes().To(axis, finding.First()).ValueOn(axis);
+    const auto place = grouping.run.axes().To(axis, finding.first).ValueOn(axis);
     return {IsBackground(finding), IsMessage(finding), passive,
             place.value_or(std::numeric_limits<std::int64_t>::max()), role.depth};
   }
@@ -233,7 +233,7 @@ struct StoryOrder {
 // Findings come most severe first, so it is the axis of the worst.
 model::Axis AxisOf(const std::vector<std::uint32_t>& members, const std::vector<model::Finding>& findings) {
   for (const std::uint32_t index : members) {
-    if (findings[index].First().known()) return findings[index].axis;
+    if (findings[index].first.known()) return findings[index].first.axis();
   }
   return model::Axis::kStep;
 }
@@ -247,8 +247,8 @@ void Complete(Incident& incident, const Grouping& grouping) {
     const model::Finding& finding = grouping.findings[index];
     incident.findings.push_back(&finding);
     incident.last = Later(axes, incident.last, LastOf(grouping, finding));
-    if (!finding.First().known() || (order.IsBackground(finding) && !alone)) continue;
-    incident.onset = Earlier(axes, incident.onset, finding.First());
+    if (!finding.first.known() || (order.IsBackground(finding) && !alone)) continue;
+    incident.onset = Earlier(axes, incident.onset, finding.first);
   }
 }
 
@@ -272,8 +272,8 @@ void GatherSpikes(Members& groups, const std::vector<model::Finding>& findings) 
 // How far into the run a finding begins, 0..1; above 1 when its place or the length of the run is not known.
 double ShareOfRun(const RunView& run, const model::Finding& finding) {
   constexpr double kUnknownShare = 2;
-  const double length = finding.First().known() ? EndOf(run, finding.axis).length() : 0;
-  return length > 0 ? static_cast<double>(finding.first_step) / length : kUnknownShare;
+  const double length = finding.first.known() ? EndOf(run, finding.first.axis()).length() : 0;
+  return length > 0 ? static_cast<double>(finding.first.value()) / length : kUnknownShare;
 }
 
 // The incident that a companion may have led to: the first that begins early, when the schedule is what is odd.
@@ -358,7 +358,7 @@ bool Incident::HasBlowUp() const {
 model::Position Incident::FirstOf(const model::AxisMap& axes, std::initializer_list<std::string_view> ids) const {
   model::Position first;
   for (const model::Finding* finding : findings) {
-    if (finding->First().known() && IsAny(finding->id, ids)) first = Earlier(axes, first, finding->First());
+    if (finding->first.known() && IsAny(finding->id, ids)) first = Earlier(axes, first, finding->first);
   }
   return first;
 }

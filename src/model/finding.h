@@ -20,17 +20,13 @@ std::string_view Name(Family family);
 std::optional<Severity> ParseSeverity(std::string_view name);
 std::optional<Family> ParseFamily(std::string_view name);
 
-// One observation that backs a statement. `step` kNoStep and `value` NaN mean "not a matter of a step or a value".
+// One observation that backs a statement. `at` unknown and `value` kNoValue mean "not a matter of a place or a value".
 struct Evidence {
-  std::string text;
-  std::int64_t step = kNoStep;
+  Statement says;
+  Position at;
   double value = kNoValue;
   std::string path;
   std::uint32_t line = 0;
-  Statement says = {};
-  Axis axis = Axis::kStep;
-
-  Position At() const { return step == kNoStep ? Position() : Position(axis, step); }
 };
 
 // A number that a detector measured, by name, for diagnosis to reason with ("height", "lead_steps", ...).
@@ -45,24 +41,19 @@ struct Finding {
   Severity severity = Severity::kInfo;
   std::string signal;
   Labels labels;
-  std::int64_t first_step = kNoStep;
-  std::int64_t last_step = kNoStep;
+  Position first;
+  Position last;
   std::vector<std::int32_t> ranks;
-  std::string message;
+  Statement says;
   std::vector<Evidence> evidence;
   std::vector<Measure> measures;
-  Statement says = {};
-  Axis axis = Axis::kStep;
 
-  Position First() const { return first_step == kNoStep ? Position() : Position(axis, first_step); }
-  Position Last() const { return last_step == kNoStep ? Position() : Position(axis, last_step); }
   double MeasureOr(std::string_view name, double otherwise) const;
 };
 
 // A change to make, in the words of the framework found.
 struct Remedy {
-  std::string id;
-  std::string text;
+  std::string id;  // of a remedy, or of the known message whose fix it is: the row has the words
   std::string framework;
   std::string file;
   std::string setting;
@@ -81,28 +72,18 @@ struct Rival {
 struct Diagnosis {
   std::string cause;  // catalogue id, or "unknown" when the evidence does not decide
   Family family = Family::kLoss;
-  double confidence = 0;  // 0..1
-  std::string rival;      // the cause that the evidence does not exclude, empty when it excludes all others
-  double rival_confidence = 0;
-  std::string summary;
-  std::int64_t first_step = kNoStep;
-  std::int64_t last_step = kNoStep;
+  double confidence = 0;      // 0..1
+  std::vector<Rival> rivals;  // best first
+  Statement summary;
+  Position first;
+  Position last;
   std::vector<std::uint32_t> findings;
   std::vector<Evidence> supporting;
   std::vector<Evidence> opposing;
-  std::vector<std::string> missing;  // what was not available and would have helped
-  std::string next;                  // the one measurement or command to run next
-  std::string restart;               // where to restart from, or empty
-  std::vector<Remedy> remedies;      // fast to invasive
-  std::vector<Rival> rivals = {};    // best first
-  Statement summary_says = {};
-  std::vector<Statement> missing_says = {};
-  Statement next_says = {};
-  Statement restart_says = {};
-  Axis axis = Axis::kStep;
-
-  Position First() const { return first_step == kNoStep ? Position() : Position(axis, first_step); }
-  Position Last() const { return last_step == kNoStep ? Position() : Position(axis, last_step); }
+  std::vector<Statement> missing;  // what was not available and would have helped
+  Statement next;                  // the one measurement or command to run next
+  Statement restart;               // where to restart from, or empty
+  std::vector<Remedy> remedies;    // fast to invasive
 };
 
 enum class CoverageState : std::uint8_t { kChecked, kPartly, kBlind };
@@ -110,10 +91,8 @@ enum class CoverageState : std::uint8_t { kChecked, kPartly, kBlind };
 struct Coverage {
   Family family = Family::kLoss;
   CoverageState state = CoverageState::kBlind;
-  std::string reason;
-  std::string enable;  // the one setting that would make the check possible
-  Statement reason_says = {};
-  Statement enable_says = {};
+  Statement reason;
+  Statement enable;  // the one setting that would make the check possible
 };
 
 }  // namespace vigil::model

@@ -238,8 +238,8 @@ void DrawFindings(Out out, const Chart& chart, const model::RunReport& run, cons
   std::vector<double> taken;
   for (std::size_t i = 0; i < run.findings.size() && taken.size() < kMostFlags; ++i) {
     const model::Finding& finding = run.findings[i];
-    const auto first = CountOn(run.run, axis.axis, finding.First());
-    const auto last = CountOn(run.run, axis.axis, finding.Last());
+    const auto first = CountOn(run.run, axis.axis, finding.first);
+    const auto last = CountOn(run.run, axis.axis, finding.last);
     if (!first || finding.severity == model::Severity::kInfo) continue;
     const double x = X(axis, *first);
     fmt::format_to(out, R"(<g class="tone-{}"><title>{}. {}</title>)", model::Name(finding.severity), i + 1,

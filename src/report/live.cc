@@ -17,7 +17,6 @@
 #include "report/sentence.h"
 #include "report/span.h"
 #include "report/texts.h"
-#include "report/transition.h"
 #include "report/verdict.h"
 #include "report/words.h"
 
@@ -203,7 +202,7 @@ std::string AlarmText(const Alarm& alarm, const TextOptions& options) {
   const std::string lead =
       fmt::format("{} {} ", ClockOf(alarm.time), alarm.cleared ? "cleared" : model::Name(alarm.severity));
   const std::string where = alarm.run.empty() ? std::string() : fmt::format(" [{}]", OneLine(alarm.run));
-  const std::string text = OneLine(transition::Either(alarm.says, alarm.message));
+  const std::string text = OneLine(Sentence(alarm.says));
   screen.Item(0, lead, fmt::format("{}: {}{}", alarm.id, text, where),
               alarm.cleared ? Ink::kGreen : InkOf(alarm.severity));
   return screen.Take();
@@ -226,7 +225,7 @@ std::string AlarmJson(const Alarm& alarm) {
   alarm.first.known() ? json.Integer(alarm.first.value()) : json.Null();
   json.Key("axis");
   alarm.first.known() ? json.Text(model::Name(alarm.first.axis())) : json.Null();
-  write("message", transition::Either(alarm.says, alarm.message));
+  write("message", Sentence(alarm.says));
   json.Key("says");
   WriteStatement(json, alarm.says);
   json.Close();

@@ -76,7 +76,7 @@ std::string FindingsTable(const model::RunReport& run) {
   std::string out = "|finding|severity|where|what|\n|---|---|---|---|\n";
   for (const model::Finding& finding : run.findings)
     out += fmt::format("|{}|{}|{}|{}|\n", finding.id, model::Name(finding.severity),
-                       RangeText({finding.First(), finding.Last()}), Cell(MessageText(finding)));
+                       RangeText({finding.first, finding.last}), Cell(MessageText(finding)));
   return out;
 }
 
@@ -96,8 +96,8 @@ std::string RenderEvents(const model::RunReport& run, double unix_time) {
   const model::Axis axis = MainAxis(run.run);
   for (const model::Finding& finding : run.findings) {
     // On the axis of the run's own curves, beside which it stands in TensorBoard.
-    const auto first = CountOn(run.run, axis, finding.First());
-    const auto last = CountOn(run.run, axis, finding.Last());
+    const auto first = CountOn(run.run, axis, finding.first);
+    const auto last = CountOn(run.run, axis, finding.last);
     if (!first) continue;
     const std::string tag = "vigil/" + finding.id;
     const auto severity = 1 + static_cast<float>(finding.severity);

@@ -147,7 +147,7 @@ void AddFinding(Page& page, const model::Finding& finding, std::size_t number) {
   page.Add("<tr><td>{}</td><td class=\"tight tone-{}\"><span class=\"pill\">{}</span></td>", number,
            model::Name(finding.severity), model::Name(finding.severity));
   page.Add("<td class=\"tight\"><code>{}</code></td><td class=\"tight\">{}</td><td>{}", EscapeHtml(finding.id),
-           RangeText({finding.First(), finding.Last()}), EscapeHtml(MessageText(finding)));
+           RangeText({finding.first, finding.last}), EscapeHtml(MessageText(finding)));
   if (const std::string labels = LabelText(finding.labels); !labels.empty())
     page.Add(" <span class=\"soft\">[{}]</span>", EscapeHtml(labels));
   if (!finding.evidence.empty()) {

@@ -94,14 +94,14 @@ void WriteEvidence(JsonWriter& json, const model::Evidence& evidence) {
   const model::Quote* quote = QuoteIn(evidence.says);
   const bool quoted = evidence.path.empty() && quote != nullptr;
   WriteText(json, "text", EvidenceText(evidence));
-  WriteCount(json, "step", evidence.At());
+  WriteCount(json, "step", evidence.at);
   json.Key("value");
   model::IsNoValue(evidence.value) ? json.Null() : json.Number(evidence.value);
   WriteTextOrNull(json, "path", quoted ? quote->path : evidence.path);
   const std::uint32_t line = quoted ? quote->line : evidence.line;
   json.Key("line");
   line == 0 ? json.Null() : json.Count(line);
-  WriteAxis(json, evidence.At());
+  WriteAxis(json, evidence.at);
   WriteSays(json, "says", evidence.says);
 }
 
@@ -110,7 +110,7 @@ void WriteFinding(JsonWriter& json, const model::Finding& finding) {
   WriteText(json, "family", model::Name(finding.family));
   WriteText(json, "severity", model::Name(finding.severity));
   WriteTextOrNull(json, "signal", finding.signal);
-  WriteSteps(json, finding.First(), finding.Last());
+  WriteSteps(json, finding.first, finding.last);
   json.Key("ranks");
   json.OpenList();
   for (const std::int32_t rank : finding.ranks) json.Integer(rank);
@@ -141,7 +141,7 @@ void WriteMissing(JsonWriter& json, const model::Diagnosis& diagnosis) {
   WriteTexts(json, "missing", MissingTexts(diagnosis));
   json.Key("missing_says");
   json.OpenList();
-  for (const model::Statement& missing : diagnosis.missing_says) WriteStatement(json, missing);
+  for (const model::Statement& missing : diagnosis.missing) WriteStatement(json, missing);
   json.CloseList();
 }
 
@@ -149,10 +149,10 @@ void WriteDiagnosis(JsonWriter& json, const model::Diagnosis& diagnosis, const s
   WriteText(json, "cause", diagnosis.cause);
   WriteText(json, "family", model::Name(diagnosis.family));
   WriteConfidence(json, diagnosis.confidence);
-  WriteList(json, "rivals", RivalsOf(diagnosis), WriteRival);
+  WriteList(json, "rivals", diagnosis.rivals, WriteRival);
   WriteText(json, "summary", SummaryText(diagnosis));
-  WriteSays(json, "summary_says", diagnosis.summary_says);
-  WriteSteps(json, diagnosis.First(), diagnosis.Last());
+  WriteSays(json, "summary_says", diagnosis.summary);
+  WriteSteps(json, diagnosis.first, diagnosis.last);
   std::vector<std::string> ids;
   for (const std::uint32_t index : diagnosis.findings) {
     if (index < findings.size()) ids.push_back(findings[index].id);
@@ -162,9 +162,9 @@ void WriteDiagnosis(JsonWriter& json, const model::Diagnosis& diagnosis, const s
   WriteList(json, "against", diagnosis.opposing, WriteEvidence);
   WriteMissing(json, diagnosis);
   WriteTextOrNull(json, "next", NextText(diagnosis));
-  WriteSays(json, "next_says", diagnosis.next_says);
+  WriteSays(json, "next_says", diagnosis.next);
   WriteTextOrNull(json, "restart", RestartText(diagnosis));
-  WriteSays(json, "restart_says", diagnosis.restart_says);
+  WriteSays(json, "restart_says", diagnosis.restart);
   WriteList(json, "remedies", diagnosis.remedies, WriteRemedy);
 }
 
@@ -173,8 +173,8 @@ void WriteCoverage(JsonWriter& json, const model::Coverage& coverage) {
   WriteText(json, "state", Name(coverage.state));
   WriteTextOrNull(json, "reason", ReasonText(coverage));
   WriteTextOrNull(json, "enable", EnableText(coverage));
-  WriteSays(json, "reason_says", coverage.reason_says);
-  WriteSays(json, "enable_says", coverage.enable_says);
+  WriteSays(json, "reason_says", coverage.reason);
+  WriteSays(json, "enable_says", coverage.enable);
 }
 
 void WriteRegime(JsonWriter& json, const model::Regime& regime) {

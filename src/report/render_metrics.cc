@@ -85,7 +85,7 @@ std::string RenderOpenMetrics(const model::Report& report) {
     for (const model::Finding& finding : run.findings) {
       const std::string labels = FindingLabels(name, finding);
       findings.AddHighest(labels, 1 + static_cast<double>(finding.severity));
-      if (const model::Position first = finding.First(); first.known())
+      if (const model::Position first = finding.first; first.known())
         steps.AddLowest(labels + AxisLabel(first.axis()), static_cast<double>(first.value()));
     }
     for (const model::Diagnosis& diagnosis : run.diagnoses)

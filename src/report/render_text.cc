@@ -86,7 +86,7 @@ std::vector<PlotMark> MarksOf(const model::RunReport& run, model::Axis axis) {
   std::vector<PlotMark> marks;
   for (std::size_t i = 0; i < run.findings.size() && i < kFindingsShown; ++i) {
     const model::Finding& finding = run.findings[i];
-    const auto count = CountOn(run.run, axis, finding.First());
+    const auto count = CountOn(run.run, axis, finding.first);
     if (count && finding.severity > model::Severity::kInfo)
       marks.push_back({*count, fmt::format("{}", i + 1), InkOf(finding.severity)});
   }
@@ -119,7 +119,7 @@ void DrawEvidence(Screen& screen, std::size_t indent, std::string_view lead, con
 
 void DrawFinding(Screen& screen, const model::Finding& finding, std::size_t number, bool verbose) {
   const std::string lead = fmt::format("{:>2} {:<8}", number, model::Name(finding.severity));
-  const std::string where = RangeText({finding.First(), finding.Last()});
+  const std::string where = RangeText({finding.first, finding.last});
   const std::string id = screen.Clean(finding.id);
   screen.Item(2, lead, where.empty() ? id : fmt::format("{}, {}", id, where), InkOf(finding.severity));
   const std::size_t indent = 2 + lead.size();

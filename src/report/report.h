@@ -42,7 +42,6 @@ struct Alarm {
   model::Severity severity = model::Severity::kWarning;
   model::Position first;
   model::Statement says;
-  std::string message;  // where `says` is empty
   bool cleared = false;
 };
 std::string AlarmText(const Alarm& alarm, const TextOptions& options);

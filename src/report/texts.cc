@@ -7,7 +7,6 @@
 #include "base/base.h"
 #include "catalogue/catalogue.h"
 #include "report/sentence.h"
-#include "report/transition.h"
 #include "report/words.h"
 
 namespace vigil::report {
@@ -29,10 +28,16 @@ std::string SummaryOfParts(const model::Diagnosis& diagnosis) {
   return fmt::format("{}: {}", cause, EvidenceText(diagnosis.supporting.front()));
 }
 
+std::vector<std::string> Sentences(const std::vector<model::Statement>& statements) {
+  std::vector<std::string> sentences;
+  for (const model::Statement& statement : statements) sentences.push_back(Sentence(statement));
+  return sentences;
+}
+
 }  // namespace
 
 std::string MessageText(const model::Finding& finding) {
-  std::string message = transition::Either(finding.says, finding.message);
+  std::string message = Sentence(finding.says);
   if (!message.empty()) return message;
   const catalogue::FindingRow* row = catalogue::FindFinding(finding.id);
   return row == nullptr ? finding.id : std::string(row->title);
@@ -40,18 +45,16 @@ std::string MessageText(const model::Finding& finding) {
 
 std::string HeadlineText(const model::Finding& finding) {
   const std::string message = OneLine(MessageText(finding));
-  const bool mentioned =
-      !finding.First().known() || transition::Mentions(finding.says, message, "step", finding.First());
-  return mentioned ? message : WithRange(message, {finding.First(), finding.Last()});
+  const bool mentioned = !finding.first.known() || Mentions(finding.says, finding.first);
+  return mentioned ? message : WithRange(message, {finding.first, finding.last});
 }
 
-std::string EvidenceText(const model::Evidence& evidence) { return transition::Either(evidence.says, evidence.text); }
+std::string EvidenceText(const model::Evidence& evidence) { return Sentence(evidence.says); }
 
 std::string PlaceText(const model::Evidence& evidence) {
   std::vector<std::string> parts;
-  const model::Position at = evidence.At();
-  const std::string count = fmt::format("{}", evidence.step);
-  if (at.known() && !transition::Mentions(evidence.says, evidence.text, count, at)) parts.push_back(PositionText(at));
+  const model::Position at = evidence.at;
+  if (at.known() && !Mentions(evidence.says, at)) parts.push_back(PositionText(at));
   if (std::string file = FilePlaceText(evidence); !file.empty()) parts.push_back(std::move(file));
   return Join(parts, ", ");
 }
@@ -65,55 +68,46 @@ std::string FilePlaceText(const model::Evidence& evidence) {
 std::vector<model::Evidence> WithoutRepeats(const std::vector<model::Evidence>& evidence) {
   std::vector<model::Evidence> kept;
   for (const model::Evidence& one : evidence) {
-    const bool known = std::any_of(kept.begin(), kept.end(), [&](const model::Evidence& other) {
-      return transition::SaysSame(other.says, other.text, one.says, one.text);
-    });
+    const bool known = std::any_of(kept.begin(), kept.end(),
+                                   [&](const model::Evidence& other) { return SameStatement(other.says, one.says); });
     if (!known) kept.push_back(one);
   }
   return kept;
 }
 
 bool Repeats(const model::Evidence& evidence, const model::Finding& finding) {
-  return transition::SaysSame(evidence.says, evidence.text, finding.says, finding.message);
+  return SameStatement(evidence.says, finding.says);
 }
 
 std::string SummaryText(const model::Diagnosis& diagnosis) {
-  std::string summary = transition::Either(diagnosis.summary_says, diagnosis.summary);
+  std::string summary = Sentence(diagnosis.summary);
   return summary.empty() ? SummaryOfParts(diagnosis) : summary;
 }
 
 std::string SummaryHeadline(const model::Diagnosis& diagnosis) {
   const std::string summary = OneLine(SummaryText(diagnosis));
-  const model::Position first = diagnosis.First();
-  const bool mentioned = !first.known() || transition::Mentions(diagnosis.summary_says, summary, "step", first);
-  return mentioned ? summary : WithRange(summary, {first, diagnosis.Last()});
+  const model::Position first = diagnosis.first;
+  const bool mentioned = !first.known() || Mentions(diagnosis.summary, first);
+  return mentioned ? summary : WithRange(summary, {first, diagnosis.last});
 }
 
-std::string NextText(const model::Diagnosis& diagnosis) {
-  return transition::Either(diagnosis.next_says, diagnosis.next);
-}
+std::string NextText(const model::Diagnosis& diagnosis) { return Sentence(diagnosis.next); }
 
-std::string RestartText(const model::Diagnosis& diagnosis) {
-  return transition::Either(diagnosis.restart_says, diagnosis.restart);
-}
+std::string RestartText(const model::Diagnosis& diagnosis) { return Sentence(diagnosis.restart); }
 
-std::vector<std::string> MissingTexts(const model::Diagnosis& diagnosis) {
-  return transition::Either(diagnosis.missing_says, diagnosis.missing);
-}
-
-std::vector<model::Rival> RivalsOf(const model::Diagnosis& diagnosis) { return transition::RivalsOf(diagnosis); }
+std::vector<std::string> MissingTexts(const model::Diagnosis& diagnosis) { return Sentences(diagnosis.missing); }
 
 std::string DecideText(const model::Diagnosis& diagnosis) {
-  const std::vector<model::Rival> rivals = RivalsOf(diagnosis);
+  const std::vector<model::Rival>& rivals = diagnosis.rivals;
   return rivals.empty() || rivals.front().tell_apart.empty() ? std::string() : Sentence(rivals.front().tell_apart);
 }
 
 std::vector<std::string> RivalTexts(const model::Diagnosis& diagnosis) {
   std::vector<std::string> texts;
   const bool undecided = diagnosis.cause == kUndecided;
-  for (const model::Rival& rival : RivalsOf(diagnosis)) {
+  for (const model::Rival& rival : diagnosis.rivals) {
     // What is undecided shows its summary as the cause, with the rivals that it names.
-    if (undecided && MentionsName(diagnosis.summary_says, rival.cause)) continue;
+    if (undecided && MentionsName(diagnosis.summary, rival.cause)) continue;
     std::string text = fmt::format("not excluded: {} ({}, {})", CauseTitle(rival.cause), OneLine(rival.cause),
                                    Percent(rival.confidence));
     if ((undecided || !texts.empty()) && !rival.tell_apart.empty()) text += ": " + OneLine(Sentence(rival.tell_apart));
@@ -123,7 +117,6 @@ std::vector<std::string> RivalTexts(const model::Diagnosis& diagnosis) {
 }
 
 std::string RemedyText(const model::Remedy& remedy) {
-  if (!remedy.text.empty()) return remedy.text;
   if (const catalogue::RemedyRow* row = catalogue::FindRemedy(remedy.id)) return std::string(row->text);
   // A known message carries its own advice.
   const catalogue::SignatureRow* message = catalogue::FindSignature(remedy.id);
@@ -143,13 +136,9 @@ std::string ChangeText(const model::Remedy& remedy) {
   return where.empty() || where == "*" ? change : fmt::format("{} ({})", change, where);
 }
 
-std::string ReasonText(const model::Coverage& coverage) {
-  return transition::Either(coverage.reason_says, coverage.reason);
-}
+std::string ReasonText(const model::Coverage& coverage) { return Sentence(coverage.reason); }
 
-std::string EnableText(const model::Coverage& coverage) {
-  return transition::Either(coverage.enable_says, coverage.enable);
-}
+std::string EnableText(const model::Coverage& coverage) { return Sentence(coverage.enable); }
 
 std::string NotCheckedText(const model::RunReport& run) {
   std::vector<std::string> families;

@@ -30,7 +30,6 @@ std::string SummaryHeadline(const model::Diagnosis& diagnosis);
 std::string NextText(const model::Diagnosis& diagnosis);
 std::string RestartText(const model::Diagnosis& diagnosis);
 std::vector<std::string> MissingTexts(const model::Diagnosis& diagnosis);
-std::vector<model::Rival> RivalsOf(const model::Diagnosis& diagnosis);
 // What would decide between the cause and its first rival; empty when nothing is known to.
 std::string DecideText(const model::Diagnosis& diagnosis);
 // A line for each cause that is not excluded, with what would decide where DecideText does not say it.

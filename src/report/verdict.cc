@@ -43,7 +43,7 @@ const model::Finding* HeadlineFinding(const model::RunReport& run, const model::
   });
   if (root.severity < model::Severity::kError && lost != findings.end()) return *lost;
   for (const model::Finding* finding : findings) {
-    const bool as_early = SamePosition(finding->First(), root.First()) && finding->severity == root.severity;
+    const bool as_early = SamePosition(finding->first, root.first) && finding->severity == root.severity;
     if (root.signal == "grad_norm" && as_early && finding->signal == "loss") return finding;
   }
   return &root;
@@ -70,7 +70,7 @@ bool IsWide(std::string_view cause) {
 
 std::string CauseLine(const model::RunReport& run, const model::Diagnosis& diagnosis) {
   const catalogue::SignatureRow* message = MessageOf(run, diagnosis);
-  const std::vector<model::Rival> rivals = RivalsOf(diagnosis);
+  const std::vector<model::Rival>& rivals = diagnosis.rivals;
   const bool undecided = diagnosis.cause == kUndecided;
   if (message != nullptr && IsWide(diagnosis.cause) && (undecided || message->cause == diagnosis.cause) &&
       (undecided || rivals.empty()))

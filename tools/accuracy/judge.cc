@@ -38,8 +38,8 @@ void JudgeFinding(const model::Finding& finding, Outcome& outcome) {
   outcome.alarmed |= finding.severity >= model::Severity::kError;
   if (!outcome.sick() || !Answers(outcome.labelled.expectation, finding)) return;
   outcome.expected_found = true;
-  if (outcome.labelled.onset_step < 0 || finding.first_step < 0) return;
-  const std::int64_t delay = finding.first_step - outcome.labelled.onset_step;
+  if (outcome.labelled.onset_step < 0 || !finding.first.known()) return;
+  const std::int64_t delay = finding.first.value() - outcome.labelled.onset_step;
   outcome.delay_steps = outcome.delay_steps ? std::min(*outcome.delay_steps, delay) : delay;
 }
 

@@ -33,7 +33,7 @@ std::string Cell(const std::string& text) {
 std::string Said(const Outcome& outcome) {
   Cells said;
   for (const model::Finding& finding : outcome.findings) {
-    const std::string step = finding.first_step < 0 ? "" : fmt::format(" at {}", finding.first_step);
+    const std::string step = finding.first.known() ? fmt::format(" at {}", finding.first.value()) : "";
     said.push_back(fmt::format("{} ({}{})", finding.id, model::Name(finding.severity), step));
   }
   return said.empty() ? "nothing" : Join(said, ", ");

@@ -33,7 +33,7 @@ model::Report Saying(const std::string& id, Severity severity, std::int64_t step
   model::Finding finding;
   finding.id = id;
   finding.severity = severity;
-  finding.first_step = step;
+  finding.first = model::Position(model::Axis::kStep, step);
   report.runs[0].findings.push_back(finding);
   report.runs[0].run.sources.push_back({"a.log", "log", model::SourceState::kRead, ""});
   if (!cause.empty()) {

@@ -81,8 +81,8 @@ TEST(Axes, ARunThatGoesOnIsJudgedByTheRoomItHadOnItsOwnAxis) {
 
 TEST(Axes, EveryFindingAndItsEvidenceCarryTheAxis) {
   for (const model::Finding& finding : Detect(ByEpochs(TableOfEpochs()), catalogue::Settings())) {
-    EXPECT_EQ(finding.axis, model::Axis::kEpoch) << finding.id;
-    for (const model::Evidence& evidence : finding.evidence) EXPECT_EQ(evidence.axis, model::Axis::kEpoch);
+    EXPECT_EQ(finding.first.axis(), model::Axis::kEpoch) << finding.id;
+    for (const model::Evidence& evidence : finding.evidence) EXPECT_EQ(evidence.at.axis(), model::Axis::kEpoch);
   }
 }
 
@@ -116,7 +116,7 @@ TEST(Axes, TokensAreNotBehindSteps) {
   run.series[1].axis = model::Axis::kTokens;
   const auto stall = FindStall(run, 1000, catalogue::Settings());
   ASSERT_TRUE(stall) << "token 50,000 is not past step 200";
-  EXPECT_EQ(stall->first_step, 100);
+  EXPECT_EQ(stall->first.value(), 100);
   EXPECT_EQ(stall->axis, model::Axis::kStep);
 }
 

@@ -29,7 +29,7 @@ TEST(DataRestart, IsSeenWhereTheDataBeginAnewAtARestart) {
   const auto findings = maker.Find();
   const auto* found = Get(findings, "resume/data-restart");
   ASSERT_NE(found, nullptr) << Describe(findings);
-  EXPECT_EQ(found->first_step, 61);
+  EXPECT_EQ(found->first.value(), 61);
   EXPECT_EQ(found->severity, model::Severity::kError);
   EXPECT_THAT(Words(*found), HasSubstr("steps 61-100 had the batches of steps 1-40, from the first on"));
 }
@@ -42,7 +42,7 @@ TEST(DataRestart, IsSeenWhereStepsWereLostToo) {
   const auto findings = maker.Find();
   const auto* found = Get(findings, "resume/data-restart");
   ASSERT_NE(found, nullptr) << Describe(findings);
-  EXPECT_EQ(found->first_step, 51);
+  EXPECT_EQ(found->first.value(), 51);
 }
 
 TEST(DataRestart, IsNotSeenWhereDataComeAgainForAReason) {
@@ -83,8 +83,8 @@ TEST(DataRepeated, IsOneBatchAtStepAfterStep) {
   const auto findings = maker.Find();
   const auto* found = Get(findings, "data/repeated");
   ASSERT_NE(found, nullptr) << Describe(findings);
-  EXPECT_EQ(found->first_step, 21);
-  EXPECT_EQ(found->last_step, 40);
+  EXPECT_EQ(found->first.value(), 21);
+  EXPECT_EQ(found->last.value(), 40);
 }
 
 TEST(DataRepeated, IsTheSameBatchOnTwoRanks) {

@@ -22,7 +22,7 @@ TEST(ThroughputRegression, FindsALastingChangeOfTheStepTimeAndItsStep) {
   const auto* found = Get(findings, "throughput/regression");
   ASSERT_NE(found, nullptr) << Describe(findings);
   EXPECT_EQ(found->severity, model::Severity::kError);
-  EXPECT_NEAR(static_cast<double>(found->first_step), 250, 2);  // to the resolution of the history
+  EXPECT_NEAR(static_cast<double>(found->first.value()), 250, 2);  // to the resolution of the history
   EXPECT_NEAR(found->MeasureOr("ratio", 0), 2, 0.1);
 }
 
@@ -77,7 +77,7 @@ TEST(DataStarved, FindsTheShareAndWhereItBegan) {
   const auto findings = maker.Find();
   const auto* found = Get(findings, "throughput/data-starved");
   ASSERT_NE(found, nullptr) << Describe(findings);
-  EXPECT_NEAR(static_cast<double>(found->first_step), 120, 3);
+  EXPECT_NEAR(static_cast<double>(found->first.value()), 120, 3);
   EXPECT_NEAR(found->MeasureOr("share", 0), 0.33, 0.01);
   EXPECT_EQ(found->severity, model::Severity::kWarning);
 }
@@ -103,7 +103,7 @@ TEST(MemoryGrowth, FindsALeakAndHowMuchAStep) {
   const auto findings = maker.Find();
   const auto* found = Get(findings, "memory/leak");
   ASSERT_NE(found, nullptr) << Describe(findings);
-  EXPECT_NEAR(static_cast<double>(found->first_step), 150, 30);
+  EXPECT_NEAR(static_cast<double>(found->first.value()), 150, 30);
   EXPECT_NEAR(found->MeasureOr("gib_per_step", 0), 0.004, 0.001);
 }
 
@@ -143,7 +143,7 @@ TEST(Straggler, NamesTheRankAndTheStep) {
   const auto* found = Get(findings, "throughput/straggler");
   ASSERT_NE(found, nullptr) << Describe(findings);
   EXPECT_THAT(found->ranks, ElementsAre(1));
-  EXPECT_NEAR(static_cast<double>(found->first_step), 100, 4);
+  EXPECT_NEAR(static_cast<double>(found->first.value()), 100, 4);
 }
 
 TEST(Straggler, SilentWhileRanksAreAlike) {
@@ -173,7 +173,7 @@ TEST(LostRanks, ARankWithoutAnEndIsDeadOrMissing) {
   run.events[0].text = "all-reduce timed out after 10 s in step 70: rank 1 did not arrive";
   findings = Detect(run, catalogue::Settings());
   ASSERT_NE(Get(findings, "hang/missing-rank"), nullptr);
-  EXPECT_EQ(Get(findings, "hang/missing-rank")->first_step, 70);
+  EXPECT_EQ(Get(findings, "hang/missing-rank")->first.value(), 70);
 }
 
 TEST(LostRanks, SilentWhileARunGoesOnOrWhenTheRankCameBack) {
@@ -196,7 +196,7 @@ TEST(GuardActions, AreOneFindingFromTheJournalOrTheLog) {
   ASSERT_EQ(findings.size(), 1U);
   EXPECT_EQ(findings[0].id, "guard/acted");
   EXPECT_THAT(Words(findings[0]), HasSubstr("1 step left out, set back once"));
-  EXPECT_EQ(findings[0].last_step, 71);
+  EXPECT_EQ(findings[0].last.value(), 71);
   for (model::Event& event : run.events) {
     event.kind = model::EventKind::kSignature;
     event.name = "log/guard";
@@ -215,7 +215,7 @@ TEST(Stall, IsFarLongerThanAStep) {
   const auto stall = FindStall(maker.run(), 130, settings);
   ASSERT_TRUE(stall);
   EXPECT_EQ(stall->id, "hang/stalled");
-  EXPECT_EQ(stall->first_step, 100);
+  EXPECT_EQ(stall->first.value(), 100);
   model::Run ended = maker.run();
   ended.events.push_back(EventOf(0, model::EventKind::kExit, "finished", ""));
   EXPECT_FALSE(FindStall(ended, 1e6, settings));

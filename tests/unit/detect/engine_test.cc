@@ -16,11 +16,11 @@ namespace {
 using testing::RunMaker;
 
 void AddText(const model::Finding& finding, std::string& all) {
-  all +=
-      fmt::format("{} [{}] {} {} {}-{}: {}{}\n", finding.id, Name(finding.severity), finding.signal, finding.labels,
-                  finding.first_step, finding.last_step, finding.message, report::Sentence(finding.says));
+  all += fmt::format("{} [{}] {} {} {}-{}: {}{}\n", finding.id, Name(finding.severity), finding.signal, finding.labels,
+                     finding.first.value(), finding.last.value(), Name(finding.first.axis()),
+                     report::Sentence(finding.says));
   for (const model::Evidence& evidence : finding.evidence)
-    all += fmt::format("  {} {}:{} {}{}\n", evidence.step, evidence.path, evidence.line, evidence.text,
+    all += fmt::format("  {} {}:{} {}{}\n", evidence.at.value(), evidence.path, evidence.line, Name(evidence.at.axis()),
                        report::Sentence(evidence.says));
   for (const model::Measure& measure : finding.measures) all += fmt::format("  {} = {}\n", measure.name, measure.value);
 }

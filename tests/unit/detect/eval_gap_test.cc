@@ -27,7 +27,7 @@ TEST(EvalGap, IsANoteWhenTheEvaluationIsFarAboveFromTheStart) {
   const model::Finding* found = Get(findings, "loss/eval-gap");
   ASSERT_NE(found, nullptr) << Describe(findings);
   EXPECT_EQ(found->severity, model::Severity::kInfo);
-  EXPECT_EQ(found->first_step, 100);
+  EXPECT_EQ(found->first.value(), 100);
   EXPECT_THAT(Words(*found), HasSubstr("from step 100 to step 1000, and is not rising"));
   EXPECT_NEAR(found->MeasureOr("ratio", 0), 2.5, 0.2);
 }

@@ -16,7 +16,7 @@ TEST(NonFiniteGrad, SaysWhoWasFirst) {
   const auto findings = maker.Find();
   const auto* finding = Get(findings, "grad/non-finite");
   ASSERT_NE(finding, nullptr);
-  EXPECT_EQ(finding->first_step, 50);
+  EXPECT_EQ(finding->first.value(), 50);
   EXPECT_EQ(finding->MeasureOr("first_bad_loss_step", 0), 51);
   EXPECT_NE(Words(finding->evidence.front()).find("gradient norm was non-finite first"), std::string::npos);
 }
@@ -160,7 +160,7 @@ TEST(ScheduleBreak, IsFoundWhenTheScheduleStartsOver) {
   const auto findings = maker.Find();
   const auto* finding = Get(findings, "lr/schedule-break");
   ASSERT_NE(finding, nullptr);
-  EXPECT_EQ(finding->first_step, 200);
+  EXPECT_EQ(finding->first.value(), 200);
 }
 
 TEST(ScheduleBreak, IsFoundWhenARestartForgotTheSchedule) {
@@ -183,7 +183,7 @@ TEST(LrZero, IsFoundBySettingAndByAScheduleThatEndedEarly) {
   const auto findings = early.Find();
   const auto* finding = Get(findings, "lr/zero");
   ASSERT_NE(finding, nullptr);
-  EXPECT_EQ(finding->first_step, 100);
+  EXPECT_EQ(finding->first.value(), 100);
 }
 
 TEST(LrZero, ARateRoundedAwayByTheLogIsNotZero) {

@@ -6,8 +6,8 @@
 #include "detect/detect.h"
 #include "formats/formats.h"
 #include "identify/identify.h"
-#include "ingest/ingest.h"
 #include "import/import.h"
+#include "ingest/ingest.h"
 #include "runs.h"
 
 namespace vigil::detect {
@@ -62,26 +62,26 @@ std::string HealthyMegatron(int step) {
 
 TEST(HiddenNan, BehindAZeroOfTheNanFilterIsFound) {
   const auto finding = NonFiniteIn(Log(HealthyHfRow, [](int step) { return HfRow(step, "0", "nan"); }));
-  EXPECT_EQ(finding.first_step, kBadFrom);
+  EXPECT_EQ(finding.first.value(), kBadFrom);
   EXPECT_THAT(Words(finding), HasSubstr("NaN but logged as 0"));
 }
 
 TEST(HiddenNan, InQuotesIsFound) {
   const auto finding = NonFiniteIn(Log(HealthyHfRow, [](int step) { return HfRow(step, "nan", "nan"); }));
-  EXPECT_EQ(finding.first_step, kBadFrom);
+  EXPECT_EQ(finding.first.value(), kBadFrom);
 }
 
 TEST(HiddenNan, LeftOutOfMegatronsLineIsFound) {
   const auto finding =
       NonFiniteIn(Log(HealthyMegatron, [](int step) { return Megatron(step, "grad norm: nan", 0, 0); }));
-  EXPECT_EQ(finding.first_step, kBadFrom);
+  EXPECT_EQ(finding.first.value(), kBadFrom);
   EXPECT_THAT(Words(finding), HasSubstr("left out of its line"));
 }
 
 TEST(HiddenNan, CountedAsNanIterationsIsFound) {
   const auto finding =
       NonFiniteIn(Log(HealthyMegatron, [](int step) { return Megatron(step, "global batch size: 8", 1, 1); }));
-  EXPECT_EQ(finding.first_step, kBadFrom);
+  EXPECT_EQ(finding.first.value(), kBadFrom);
 }
 
 TEST(HiddenNan, ThatWasSkippedOnceIsAWarning) {
@@ -98,7 +98,7 @@ TEST(HiddenNan, WrittenAsNullIsFound) {
   };
   const auto finding = NonFiniteIn(Log([&](int step) { return row(step, fmt::format("{:.3f}", LossAt(step))); },
                                        [&](int step) { return row(step, "null"); }));
-  EXPECT_EQ(finding.first_step, kBadFrom);
+  EXPECT_EQ(finding.first.value(), kBadFrom);
   EXPECT_THAT(Words(finding), HasSubstr("left out"));
 }
 
@@ -109,14 +109,14 @@ TEST(HiddenNan, InABarIsFound) {
   const auto finding = NonFiniteIn(Log([&](int step) { return bar(step, fmt::format("{:.3f}", LossAt(step))); },
                                        [&](int step) { return bar(step, "nan.0"); }) +
                                    "\n");
-  EXPECT_EQ(finding.first_step, kBadFrom);
+  EXPECT_EQ(finding.first.value(), kBadFrom);
 }
 
 TEST(HiddenNan, MissingBesideAGradientThatIsNotFiniteIsFound) {
   const auto finding = NonFiniteIn(
       Log([](int step) { return fmt::format("step {} | loss {:.4f} | grad_norm 0.5\n", step, LossAt(step)); },
           [](int step) { return fmt::format("step {} | grad_norm nan\n", step); }));
-  EXPECT_EQ(finding.first_step, kBadFrom);
+  EXPECT_EQ(finding.first.value(), kBadFrom);
 }
 
 std::string PlainRow(int step, double loss) { return fmt::format("step {} | loss {}\n", step, loss); }
@@ -126,14 +126,14 @@ TEST(HiddenNan, ReplacedByCodeThatTheLogShowsIsFound) {
   const auto bad = [](int step) { return PlainRow(step, 0); };
   const auto healthy = [](int step) { return PlainRow(step, LossAt(step)); };
   const auto finding = NonFiniteIn(code + Log(healthy, bad));
-  EXPECT_EQ(finding.first_step, kBadFrom);
+  EXPECT_EQ(finding.first.value(), kBadFrom);
   EXPECT_THAT(Words(finding.evidence.at(0)), HasSubstr("nan_to_num"));
 }
 
 TEST(HiddenNan, AFallToExactlyZeroAtOnceIsFoundAndALossThatGetsThereIsNot) {
   const auto fallen = NonFiniteIn(
       Log([](int step) { return PlainRow(step, LossAt(step)); }, [](int step) { return PlainRow(step, 0); }));
-  EXPECT_EQ(fallen.first_step, kBadFrom);
+  EXPECT_EQ(fallen.first.value(), kBadFrom);
   EXPECT_THAT(Words(fallen), HasSubstr("a NaN that was replaced by 0"));
   const auto rounded = [](int step) { return PlainRow(step, std::round(1e4 * 2 * std::exp(-0.8 * step)) / 1e4); };
   EXPECT_EQ(NonFiniteIn(Log(rounded, rounded)).id, "") << "learned to the last digit that is printed";
@@ -142,7 +142,7 @@ TEST(HiddenNan, AFallToExactlyZeroAtOnceIsFoundAndALossThatGetsThereIsNot) {
 TEST(HiddenNan, InfinityMadeTheLargestNumberIsFound) {
   const auto finding = NonFiniteIn(Log([](int step) { return PlainRow(step, LossAt(step)); },
                                        [](int step) { return fmt::format("step {} | loss 3.4028235e+38\n", step); }));
-  EXPECT_EQ(finding.first_step, kBadFrom);
+  EXPECT_EQ(finding.first.value(), kBadFrom);
   EXPECT_THAT(Words(finding), HasSubstr("infinite but logged as"));
 }
 

@@ -9,8 +9,8 @@
 
 #include "detect/detect.h"
 #include "formats/formats.h"
-#include "ingest/ingest.h"
 #include "import/import.h"
+#include "ingest/ingest.h"
 #include "runs.h"
 
 namespace vigil::detect {
@@ -52,7 +52,7 @@ TEST(LogFindings, TellAMemoryErrorUnderBothItsNames) {
   for (const Finding& finding : findings) {
     EXPECT_EQ(finding.severity, Severity::kFatal);
     EXPECT_EQ(finding.family, model::Family::kMemory);
-    EXPECT_EQ(finding.first_step, 8);
+    EXPECT_EQ(finding.first.value(), 8);
     EXPECT_THAT(Words(finding), HasSubstr("Tried to allocate 512.00 MiB"));
     EXPECT_EQ(finding.MeasureOr("asked_gib", 0), 0.5);
     EXPECT_EQ(finding.MeasureOr("capacity_gib", 0), 79.18);

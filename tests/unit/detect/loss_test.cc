@@ -14,7 +14,7 @@ TEST(NonFiniteLoss, IsFatalWhenTheRunNeverComesBack) {
   const auto* finding = Get(findings, "loss/non-finite");
   ASSERT_NE(finding, nullptr);
   EXPECT_EQ(finding->severity, model::Severity::kFatal);
-  EXPECT_EQ(finding->first_step, 60);
+  EXPECT_EQ(finding->first.value(), 60);
 }
 
 TEST(NonFiniteLoss, IsAWarningWhenTheStepWasSkippedAndTheRunWentOn) {
@@ -33,7 +33,7 @@ TEST(NonFiniteLoss, IsSeenWhereTheLoggerWritesZero) {
   const auto findings = maker.Find();
   const auto* finding = Get(findings, "loss/non-finite");
   ASSERT_NE(finding, nullptr) << Describe(findings);
-  EXPECT_EQ(finding->first_step, 70);
+  EXPECT_EQ(finding->first.value(), 70);
   EXPECT_EQ(finding->MeasureOr("hidden", 0), 1);
   EXPECT_EQ(Get(findings, "loss/collapse"), nullptr) << "one incident is reported once";
 }
@@ -53,7 +53,7 @@ TEST(LossSpike, FlagsASpikeAndTheOneAfterIt) {
   const auto* finding = Get(findings, "loss/spike");
   ASSERT_NE(finding, nullptr);
   EXPECT_EQ(finding->MeasureOr("count", 0), 2);
-  EXPECT_EQ(finding->first_step, 200);
+  EXPECT_EQ(finding->first.value(), 200);
   EXPECT_EQ(Get(findings, "loss/divergence"), nullptr);
 }
 
@@ -76,7 +76,7 @@ TEST(LossSpike, ReadsTheBestDocumentedPublicSpike) {
   const auto* grad =
       Get(findings, "grad/spike") != nullptr ? Get(findings, "grad/spike") : Get(findings, "grad/explosion");
   ASSERT_NE(grad, nullptr) << Describe(findings);
-  EXPECT_LE(grad->first_step, 201);
+  EXPECT_LE(grad->first.value(), 201);
   EXPECT_EQ(CountAtLeast({*loss}, model::Severity::kError), 0);
 }
 
@@ -91,7 +91,7 @@ TEST(Divergence, IsFoundWhenTheLossRisesAndStaysUp) {
     const auto* finding = Get(findings, "loss/divergence");
     ASSERT_NE(finding, nullptr) << seed;
     EXPECT_EQ(finding->severity, model::Severity::kError);
-    EXPECT_NEAR(static_cast<double>(finding->first_step), 255, 20);
+    EXPECT_NEAR(static_cast<double>(finding->first.value()), 255, 20);
   }
 }
 
@@ -166,7 +166,7 @@ TEST(Overfit, IsFoundWithTheStepOfTheTurn) {
   const auto findings = maker.Find();
   const auto* finding = Get(findings, "loss/overfit");
   ASSERT_NE(finding, nullptr) << Describe(findings);
-  EXPECT_NEAR(static_cast<double>(finding->first_step), 400, 100);
+  EXPECT_NEAR(static_cast<double>(finding->first.value()), 400, 100);
 }
 
 TEST(Overfit, EvaluationNoiseAtItsFloorIsNone) {
@@ -182,7 +182,7 @@ TEST(ResumeJump, IsFoundWhenTheLevelChangesAtARestart) {
   const auto findings = maker.Find();
   const auto* finding = Get(findings, "loss/resume-jump");
   ASSERT_NE(finding, nullptr) << Describe(findings);
-  EXPECT_EQ(finding->first_step, 150);
+  EXPECT_EQ(finding->first.value(), 150);
 }
 
 TEST(ResumeJump, AnExactContinuationIsNone) {
@@ -199,7 +199,7 @@ TEST(ResumeJump, IsFoundWhereNoStepWasLost) {
   const auto findings = maker.Find();
   const auto* finding = Get(findings, "loss/resume-jump");
   ASSERT_NE(finding, nullptr) << Describe(findings);
-  EXPECT_EQ(finding->first_step, 151);
+  EXPECT_EQ(finding->first.value(), 151);
 }
 
 TEST(ResumeJump, ManySoundRestartsOfAFallingLossGiveNone) {
@@ -228,7 +228,7 @@ TEST(LossSpike, OneThatIsWideAndComesBackIsKept) {
   const auto findings = maker.Find();
   const auto* finding = Get(findings, "loss/spike");
   ASSERT_NE(finding, nullptr) << Describe(findings);
-  EXPECT_EQ(finding->first_step, 801);
+  EXPECT_EQ(finding->first.value(), 801);
   EXPECT_NEAR(finding->MeasureOr("width", 0), 100, 5);
 }
 
@@ -249,7 +249,7 @@ TEST(NonFiniteEval, IsFoundBesideASoundTrainingLoss) {
   const auto* finding = Get(findings, "loss/eval-non-finite");
   ASSERT_NE(finding, nullptr) << Describe(findings);
   EXPECT_EQ(finding->severity, model::Severity::kError);
-  EXPECT_EQ(finding->first_step, 20);
+  EXPECT_EQ(finding->first.value(), 20);
 }
 
 TEST(NonFiniteEval, SaysNothingNewOfALostModel) {
@@ -272,7 +272,7 @@ TEST(LossSpike, IsSeenWhileTheLossStillFalls) {
   const auto findings = maker.Find();
   const auto* finding = Get(findings, "loss/spike");
   ASSERT_NE(finding, nullptr) << Describe(findings);
-  EXPECT_EQ(finding->first_step, 180);
+  EXPECT_EQ(finding->first.value(), 180);
 }
 
 TEST(EvalBreak, IsFoundWhereTrainingGoesOn) {
@@ -283,7 +283,7 @@ TEST(EvalBreak, IsFoundWhereTrainingGoesOn) {
   const auto findings = maker.Find();
   const auto* finding = Get(findings, "loss/eval-break");
   ASSERT_NE(finding, nullptr) << Describe(findings);
-  EXPECT_EQ(finding->first_step, 1500);
+  EXPECT_EQ(finding->first.value(), 1500);
 }
 
 TEST(EvalBreak, OfATrainingThatJumpedTooIsNone) {
@@ -301,7 +301,7 @@ TEST(Overfit, IsFoundByThePerplexityAlone) {
   const auto findings = maker.Find();
   const auto* finding = Get(findings, "loss/overfit");
   ASSERT_NE(finding, nullptr) << Describe(findings);
-  EXPECT_NEAR(static_cast<double>(finding->first_step), 500, 60);
+  EXPECT_NEAR(static_cast<double>(finding->first.value()), 500, 60);
 }
 
 TEST(NoWarmup, OfALossThatFellAtOnceIsANote) {
@@ -402,7 +402,7 @@ TEST(NonFiniteLoss, AfterARestartIsAnotherOne) {
   const auto findings = maker.Find();
   const auto* finding = Get(findings, "loss/non-finite");
   ASSERT_NE(finding, nullptr);
-  EXPECT_EQ(finding->first_step, 300) << Words(*finding);
+  EXPECT_EQ(finding->first.value(), 300) << Words(*finding);
 }
 
 TEST(Detectors, OneEvaluationSetDoesNotHideAnother) {
@@ -428,7 +428,7 @@ TEST(NonFiniteLoss, IsSuspectedWhereTheLossEndsAndTheRateGoesOn) {
   const auto* finding = Get(findings, "loss/non-finite");
   ASSERT_NE(finding, nullptr) << Describe(findings);
   EXPECT_EQ(finding->severity, model::Severity::kError);
-  EXPECT_EQ(finding->first_step, 590);
+  EXPECT_EQ(finding->first.value(), 590);
 }
 
 TEST(NonFiniteLoss, IsNotSuspectedWhereTheRateIsLoggedMoreOften) {
@@ -479,7 +479,7 @@ TEST(Divergence, IsFoundWhenOnlyTheLastPointsShowIt) {
     const auto findings = maker.Find();
     const model::Finding* found = Get(findings, "loss/divergence");
     ASSERT_NE(found, nullptr) << points << " points: " << Describe(findings);
-    EXPECT_GT(found->first_step, points - 6);
+    EXPECT_GT(found->first.value(), points - 6);
     EXPECT_EQ(found->severity, model::Severity::kError);
   }
 }

@@ -13,7 +13,7 @@ TEST(NonFiniteLoss, IsSeenInThePartsOfALossAndInRewards) {
     const auto findings = maker.Find();
     const auto* found = Get(findings, "loss/non-finite");
     ASSERT_NE(found, nullptr) << signal;
-    EXPECT_EQ(found->first_step, 200);
+    EXPECT_EQ(found->first.value(), 200);
     EXPECT_EQ(Words(*found).rfind(std::string(signal) + " is nan", 0), 0U) << Words(*found);
   }
 }

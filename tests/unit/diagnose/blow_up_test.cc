@@ -31,8 +31,8 @@ TEST(BlowUp, AClimbingGradientNormAtAHighRateIsALearningRateTooHigh) {
   EXPECT_EQ(diagnosis.cause, "lr-too-high") << Tell(diagnosis);
   EXPECT_GT(diagnosis.confidence, 0.7);
   EXPECT_LE(diagnosis.confidence, 0.95);
-  EXPECT_THAT(Words(diagnosis.summary_says), HasSubstr("grad_norm climbed"));
-  EXPECT_EQ(diagnosis.first_step, 182);
+  EXPECT_THAT(Words(diagnosis.summary), HasSubstr("grad_norm climbed"));
+  EXPECT_EQ(diagnosis.first.value(), 182);
 }
 
 TEST(BlowUp, OneIncidentIsToldOnceAtItsRoot) {
@@ -64,10 +64,10 @@ TEST(BlowUp, ANanOutOfFlatGradientsIsNoMatterOfTheLearningRate) {
   const model::Diagnosis diagnosis = run.First();
   EXPECT_THAT(diagnosis.cause, AnyOf("layer-numerics", "bad-sample"));
   EXPECT_LT(diagnosis.confidence, 0.8) << "the log cannot tell a layer from a sample";
-  EXPECT_THAT(Words(diagnosis.summary_says), HasSubstr("Cannot be told apart"));
-  EXPECT_THAT(Words(diagnosis.summary_says),
+  EXPECT_THAT(Words(diagnosis.summary), HasSubstr("Cannot be told apart"));
+  EXPECT_THAT(Words(diagnosis.summary),
               AllOf(HasSubstr(diagnosis.cause == "bad-sample" ? "layer-numerics" : "bad-sample")));
-  EXPECT_FALSE(Words(diagnosis.next_says).empty());
+  EXPECT_FALSE(Words(diagnosis.next).empty());
 }
 
 TEST(BlowUp, ANanThatHealsIsABadBatch) {
@@ -163,7 +163,7 @@ TEST(BlowUp, ALossThatComesBackAsTheRateFallsWasHeldUpByTheRate) {
   run.Found("loss/divergence", 20, 200);
   const model::Diagnosis diagnosis = run.First();
   EXPECT_EQ(diagnosis.cause, "lr-too-high") << Tell(diagnosis);
-  EXPECT_THAT(Words(diagnosis.summary_says), HasSubstr("as it fell"));
+  EXPECT_THAT(Words(diagnosis.summary), HasSubstr("as it fell"));
 }
 
 TEST(BlowUp, RareHugeGradientsWithoutClippingAreMissingClipping) {
@@ -244,9 +244,9 @@ TEST(BlowUp, WithoutGradientsOrRateADivergenceNamesNoCauseButWhatWouldTell) {
   const model::Diagnosis diagnosis = run.First();
   EXPECT_EQ(diagnosis.cause, kUnknownCause) << Tell(diagnosis);
   EXPECT_EQ(diagnosis.confidence, 0);
-  EXPECT_THAT(Words(diagnosis.summary_says), HasSubstr("cannot tell"));
-  EXPECT_THAT(Words(diagnosis.next_says), HasSubstr("To tell "));
-  EXPECT_FALSE(diagnosis.missing_says.empty());
+  EXPECT_THAT(Words(diagnosis.summary), HasSubstr("cannot tell"));
+  EXPECT_THAT(Words(diagnosis.next), HasSubstr("To tell "));
+  EXPECT_FALSE(diagnosis.missing.empty());
   EXPECT_TRUE(diagnosis.remedies.empty());
 }
 
@@ -264,7 +264,7 @@ TEST(BlowUp, ACoarseLogIsNoProofOfFlatGradients) {
   run.Found("loss/non-finite", 1500, 3000).Found("grad/non-finite", 1500, 3000);
   const model::Diagnosis diagnosis = run.First();
   EXPECT_LT(diagnosis.confidence, 0.5) << Tell(diagnosis);
-  EXPECT_THAT(Words(diagnosis.missing_says), ::testing::Contains(HasSubstr("every step")));
+  EXPECT_THAT(Words(diagnosis.missing), ::testing::Contains(HasSubstr("every step")));
 }
 
 }  // namespace

@@ -128,16 +128,16 @@ TEST(Coverage, AMissingGradientNormIsNamedWithTheSettingThatLogsIt) {
   run.Series("loss", 20, [](int) { return 1.0; }).Series("lr", 20, [](int) { return 1.0; });
   const model::Coverage coverage = CoverageOf(run.run, model::Family::kLoss);
   EXPECT_EQ(coverage.state, model::CoverageState::kPartly);
-  EXPECT_THAT(Words(coverage.reason_says), HasSubstr("gradient norm"));
-  EXPECT_THAT(Words(coverage.enable_says), HasSubstr("clip_grad_norm_"));
+  EXPECT_THAT(Words(coverage.reason), HasSubstr("gradient norm"));
+  EXPECT_THAT(Words(coverage.enable), HasSubstr("clip_grad_norm_"));
 }
 
 TEST(Coverage, WithoutAnythingEverythingIsBlind) {
   model::Run run;
   for (const model::Coverage& coverage : Cover(run)) {
     EXPECT_EQ(coverage.state, model::CoverageState::kBlind) << model::Name(coverage.family);
-    EXPECT_FALSE(Words(coverage.reason_says).empty());
-    EXPECT_FALSE(Words(coverage.enable_says).empty());
+    EXPECT_FALSE(Words(coverage.reason).empty());
+    EXPECT_FALSE(Words(coverage.enable).empty());
   }
 }
 
@@ -151,7 +151,7 @@ TEST(Coverage, MemoryIsSeenThroughErrorMessagesOnly) {
   RunMaker run;
   const model::Coverage coverage = CoverageOf(run.run, model::Family::kMemory);
   EXPECT_EQ(coverage.state, model::CoverageState::kPartly);
-  EXPECT_THAT(Words(coverage.reason_says), HasSubstr("error messages"));
+  EXPECT_THAT(Words(coverage.reason), HasSubstr("error messages"));
 }
 
 }  // namespace

@@ -29,7 +29,7 @@ TEST(Incidents, SpikeExplosionDivergenceAndNanInARowAreOne) {
       .Found("grad/non-finite", 520, 1000);
   ASSERT_EQ(run.Diagnoses().size(), 1U);
   EXPECT_EQ(RootOf(run, run.First()), "grad/spike");
-  EXPECT_EQ(run.First().first_step, 500);
+  EXPECT_EQ(run.First().first.value(), 500);
 }
 
 TEST(Incidents, ASpikeLongBeforeADivergenceIsAnother) {
@@ -43,7 +43,7 @@ TEST(Incidents, SpikesFromLongBeforeTheBlowUpAreNotItsBeginning) {
   run.Found("loss/spike", 100, 900).Found("loss/divergence", 700, 1000).Found("grad/explosion", 690, 1000);
   ASSERT_EQ(run.Diagnoses().size(), 1U);
   EXPECT_EQ(RootOf(run, run.First()), "grad/explosion");
-  EXPECT_EQ(run.First().first_step, 690);
+  EXPECT_EQ(run.First().first.value(), 690);
 }
 
 TEST(Incidents, RewardAndSignalAreOneUnderReinforcement) {

@@ -42,7 +42,7 @@ TEST(NoLearning, ASmallFirstGainAndThenAFlatLineIsWrongTargets) {
   run.Found("loss/plateau", 40, 300);
   const model::Diagnosis diagnosis = run.First();
   EXPECT_EQ(diagnosis.cause, "wrong-targets") << Tell(diagnosis);
-  EXPECT_THAT(Words(diagnosis.next_says), HasSubstr("one batch"));
+  EXPECT_THAT(Words(diagnosis.next), HasSubstr("one batch"));
 }
 
 // A pretrained model that meets labels from elsewhere begins worse than guessing and ends at the frequency of words.
@@ -121,7 +121,7 @@ TEST(NoLearning, AFlatLossAloneNamesNoCause) {
   run.Found("loss/not-decreasing", 1, 100);
   const model::Diagnosis diagnosis = run.First();
   EXPECT_LT(diagnosis.confidence, 0.6) << Tell(diagnosis);
-  EXPECT_FALSE(diagnosis.missing_says.empty());
+  EXPECT_FALSE(diagnosis.missing.empty());
 }
 
 TEST(NoLearning, EvaluationThatTurnsOverSeveralEpochsIsOverfitting) {
@@ -141,7 +141,7 @@ TEST(NoLearning, EvaluationThatTurnsOverSeveralEpochsIsOverfitting) {
   EXPECT_EQ(remedy->setting, "num_train_epochs");
   EXPECT_EQ(remedy->current, "10");
   EXPECT_EQ(remedy->proposed, "3.3");
-  EXPECT_THAT(Words(diagnosis.restart_says), HasSubstr("checkpoint-200"));
+  EXPECT_THAT(Words(diagnosis.restart), HasSubstr("checkpoint-200"));
 }
 
 TEST(NoLearning, APlateauAfterRealLearningIsNoWrongTargets) {

@@ -45,7 +45,7 @@ TEST(Messages, AnExceptionThatNothingExplainsIsToldAsItIs) {
   run.Found("log/uncaught-exception", model::kNoStep, model::kNoStep, "ValueError: strange things");
   const model::Diagnosis diagnosis = run.First();
   EXPECT_EQ(diagnosis.cause, kUnknownCause);
-  EXPECT_THAT(Words(diagnosis.summary_says), HasSubstr("strange things"));
+  EXPECT_THAT(Words(diagnosis.summary), HasSubstr("strange things"));
 }
 
 TEST(Messages, ARunStoppedByHandNeedsNoCause) {

@@ -44,7 +44,7 @@ TEST(Positions, AnEpochIsNoShareOfPlannedSteps) {
 }
 
 TEST(Positions, ASaveIntervalInStepsPromisesNoCheckpointBeforeAnEpoch) {
-  const std::string restart = Words(ByEpochs().First().restart_says);
+  const std::string restart = Words(ByEpochs().First().restart);
   EXPECT_THAT(restart, AllOf(HasSubstr("before epoch 57"), Not(HasSubstr("checkpoint-")), Not(HasSubstr("every"))));
 }
 
@@ -63,7 +63,7 @@ RunMaker ByEpochsWithMap() {
 }
 
 TEST(Positions, AMapOfTheRunLeadsFromTheEpochToTheLastCheckpoint) {
-  const std::string restart = Words(ByEpochsWithMap().First().restart_says);
+  const std::string restart = Words(ByEpochsWithMap().First().restart);
   // The point of epoch 57 stands for all of its steps, so the trouble may begin right behind epoch 56.
   EXPECT_THAT(restart, AllOf(HasSubstr("checkpoint-56000"), HasSubstr("every 10 steps"), HasSubstr("before epoch 57")));
 }
@@ -119,15 +119,15 @@ TEST(Positions, FindingsOnTwoAxesAreComparedByTheMap) {
   run.CountedOn(Axis::kEpoch).Found("grad/explosion", 90, 100);
   run.run.axes.Learn(Axis::kEpoch, Axis::kStep, {{0, 0}, {100, 10000}});
   EXPECT_EQ(GroupIncidents(run.run, run.findings).size(), 1U);
-  run.findings[1].first_step = 10;
-  run.findings[1].last_step = 20;
+  run.findings[1].first = model::Position(Axis::kEpoch, 10);
+  run.findings[1].last = model::Position(Axis::kEpoch, 20);
   EXPECT_EQ(GroupIncidents(run.run, run.findings).size(), 2U);
 }
 
 TEST(Positions, ADiagnosisHasTheAxisOfItsOnset) {
   const model::Diagnosis diagnosis = ByEpochs().First();
-  EXPECT_EQ(diagnosis.axis, Axis::kEpoch);
-  EXPECT_EQ(diagnosis.first_step, 57);
+  EXPECT_EQ(diagnosis.first.axis(), Axis::kEpoch);
+  EXPECT_EQ(diagnosis.first.value(), 57);
 }
 
 model::Series Labelled(std::string_view signal, const model::Labels& labels, double value, int points) {

@@ -29,7 +29,7 @@ TEST(Resume, ALossJumpWithASmoothRateIsALostOptimizer) {
   run.Found("loss/resume-jump", 101, 108, "loss level went from 2.4 to 3.1 at the restart at step 101");
   const model::Diagnosis diagnosis = run.First();
   EXPECT_EQ(diagnosis.cause, "optimizer-not-saved") << Tell(diagnosis);
-  EXPECT_THAT(Words(diagnosis.summary_says), HasSubstr("restart"));
+  EXPECT_THAT(Words(diagnosis.summary), HasSubstr("restart"));
 }
 
 TEST(Resume, AnotherRunInTheSameLogIsNoLostOptimizer) {
@@ -70,7 +70,7 @@ TEST(Resume, ACheckpointRightBeforeTheBreakSpeaksForARestart) {
   run.Found("lr/schedule-break", 125, 125, "learning rate jumped from 0.0014 to 0.0004 at step 125");
   const model::Diagnosis diagnosis = run.First();
   EXPECT_EQ(diagnosis.cause, "scheduler-not-saved") << Tell(diagnosis);
-  EXPECT_THAT(Words(diagnosis.restart_says), HasSubstr("checkpoint-120"));
+  EXPECT_THAT(Words(diagnosis.restart), HasSubstr("checkpoint-120"));
 }
 
 TEST(Resume, AScheduleMadeAnewInTheSameProcessIsABrokenSchedule) {
@@ -109,34 +109,34 @@ TEST(Restart, TheLastCheckpointFolderBeforeTheTrouble) {
   for (const int step : {200, 400, 600})
     run.run.sources.push_back({"out/checkpoint-" + std::to_string(step) + "/trainer_state.json", "trainer_state",
                                model::SourceState::kRead, ""});
-  EXPECT_THAT(Words(run.First().restart_says), HasSubstr("checkpoint-400"));
+  EXPECT_THAT(Words(run.First().restart), HasSubstr("checkpoint-400"));
 }
 
 TEST(Restart, TheLastCheckpointThatTheLogSpeaksOf) {
   RunMaker run = NanAt(412);
   run.Event(model::EventKind::kCheckpoint, 250).Event(model::EventKind::kCheckpoint, 500);
-  EXPECT_THAT(Words(run.First().restart_says), HasSubstr("step 250"));
+  EXPECT_THAT(Words(run.First().restart), HasSubstr("step 250"));
 }
 
 TEST(Restart, ACheckpointThatTheSaveIntervalPromises) {
   RunMaker run = NanAt(412);
   run.Fact("save_steps", "100");
-  EXPECT_THAT(Words(run.First().restart_says), AllOf(HasSubstr("checkpoint-400"), HasSubstr("if it was kept")));
+  EXPECT_THAT(Words(run.First().restart), AllOf(HasSubstr("checkpoint-400"), HasSubstr("if it was kept")));
 }
 
 TEST(Restart, OtherwiseBeforeTheFirstBadStep) {
-  EXPECT_THAT(Words(NanAt(412).First().restart_says), HasSubstr("before step 412"));
+  EXPECT_THAT(Words(NanAt(412).First().restart), HasSubstr("before step 412"));
 }
 
 TEST(Restart, FromTheBeginningWhenTheTroubleIsThere) {
-  EXPECT_THAT(Words(NanAt(3).First().restart_says), HasSubstr("beginning"));
+  EXPECT_THAT(Words(NanAt(3).First().restart), HasSubstr("beginning"));
 }
 
 TEST(Restart, ACheckpointOfTheFirstBadStepItselfIsSpoiled) {
   RunMaker run = NanAt(400);
   run.Event(model::EventKind::kCheckpoint, 400);
-  EXPECT_THAT(Words(run.First().restart_says), HasSubstr("before step 400"));
-  EXPECT_THAT(Words(run.First().restart_says), Not(HasSubstr("checkpoint of step 400")));
+  EXPECT_THAT(Words(run.First().restart), HasSubstr("before step 400"));
+  EXPECT_THAT(Words(run.First().restart), Not(HasSubstr("checkpoint of step 400")));
 }
 
 }  // namespace

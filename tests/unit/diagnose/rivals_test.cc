@@ -41,7 +41,7 @@ TEST(Rivals, ASampleAndALayerAreToldApartByTheSentenceOfThePair) {
   const model::Diagnosis diagnosis = SuddenNan().First();
   ASSERT_FALSE(diagnosis.rivals.empty());
   EXPECT_THAT(Words(diagnosis.rivals[0].tell_apart), HasSubstr("another batch"));
-  EXPECT_THAT(Words(diagnosis.summary_says), HasSubstr(Words(diagnosis.rivals[0].tell_apart)));
+  EXPECT_THAT(Words(diagnosis.summary), HasSubstr(Words(diagnosis.rivals[0].tell_apart)));
 }
 
 TEST(Rivals, AClearCauseHasNone) {

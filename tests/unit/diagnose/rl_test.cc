@@ -39,8 +39,8 @@ TEST(Rl, ARewardThatIsAlwaysZeroIsABrokenRewardOrATaskTooHard) {
   EXPECT_EQ(run.findings[diagnoses[0].findings[0]].id, "rl/reward-flat") << "the gradient is 0 because the reward is";
   EXPECT_EQ(diagnoses[0].cause, "reward-broken") << Tell(diagnoses[0]);
   EXPECT_LT(diagnoses[0].confidence, 0.85);
-  EXPECT_THAT(Words(diagnoses[0].summary_says), HasSubstr("task-too-hard"));
-  EXPECT_THAT(Words(diagnoses[0].next_says), HasSubstr("reward function alone"));
+  EXPECT_THAT(Words(diagnoses[0].summary), HasSubstr("task-too-hard"));
+  EXPECT_THAT(Words(diagnoses[0].next), HasSubstr("reward function alone"));
   EXPECT_EQ(diagnoses[0].family, model::Family::kRl);
 }
 
@@ -59,7 +59,7 @@ TEST(Rl, ARewardThatDependsOnThePromptAloneIsBroken) {
   const model::Diagnosis diagnosis = run.First();
   EXPECT_EQ(diagnosis.cause, "reward-broken") << Tell(diagnosis);
   EXPECT_GT(diagnosis.confidence, 0.75);
-  EXPECT_THAT(Words(diagnosis.summary_says), HasSubstr("never between completions"));
+  EXPECT_THAT(Words(diagnosis.summary), HasSubstr("never between completions"));
 }
 
 TEST(Rl, EntropyThatFallsToNothingIsModeCollapse) {
@@ -115,7 +115,7 @@ TEST(Rl, AGameHasNoCompletionsToCutOff) {
   run.Found("rl/reward-flat", 1, 200);
   const model::Diagnosis diagnosis = run.First();
   EXPECT_EQ(diagnosis.cause, kUnknownCause) << Tell(diagnosis);
-  EXPECT_THAT(Words(diagnosis.summary_says), Not(HasSubstr("max-length")));
+  EXPECT_THAT(Words(diagnosis.summary), Not(HasSubstr("max-length")));
 }
 
 TEST(Rl, PairsRankedByChanceWhileThePolicyMovesAreSwapped) {

@@ -32,7 +32,7 @@ void ExpectSane(const std::vector<model::Diagnosis>& diagnoses, std::size_t find
     EXPECT_GE(diagnosis.confidence, 0);
     EXPECT_LE(diagnosis.confidence, 0.99);
     EXPECT_FALSE(diagnosis.cause.empty());
-    EXPECT_FALSE(Words(diagnosis.summary_says).empty());
+    EXPECT_FALSE(Words(diagnosis.summary).empty());
     EXPECT_FALSE(diagnosis.findings.empty());
     for (const std::uint32_t index : diagnosis.findings) EXPECT_LT(index, findings);
     for (const auto& remedy : diagnosis.remedies) EXPECT_FALSE(AdviceOf(remedy).empty()) << remedy.id;

@@ -69,9 +69,8 @@ class RunMaker {
   RunMaker& Found(std::string_view id, std::int64_t first, std::int64_t last, const std::string& message = "") {
     model::Finding finding;
     finding.id = id;
-    finding.first_step = first;
-    finding.last_step = last;
-    finding.axis = axis;
+    if (first != model::kNoStep) finding.first = model::Position(axis, first);
+    if (last != model::kNoStep) finding.last = model::Position(axis, last);
     finding.says =
         says::ConfigStated{.setting = "found", .value = model::Quote{message.empty() ? finding.id : message, {}, 0}};
     if (const catalogue::FindingRow* row = catalogue::FindFinding(id)) {
@@ -135,12 +134,12 @@ inline std::string_view AdviceOf(const model::Remedy& remedy) {
 // A diagnosis in lines, for the message of a failing test.
 inline std::string Tell(const model::Diagnosis& diagnosis) {
   std::string text = diagnosis.cause + " " + std::to_string(diagnosis.confidence) + "\n";
-  text += Words(diagnosis.summary_says) + "\n";
+  text += Words(diagnosis.summary) + "\n";
   for (const auto& evidence : diagnosis.supporting) text += "  + " + Words(evidence.says) + "\n";
   for (const auto& evidence : diagnosis.opposing) text += "  - " + Words(evidence.says) + "\n";
   for (const auto& rival : diagnosis.rivals) text += "  or " + rival.cause + ": " + Words(rival.tell_apart) + "\n";
-  for (const auto& missing : diagnosis.missing_says) text += "  ? " + Words(missing) + "\n";
-  return text + "next: " + Words(diagnosis.next_says) + "\nrestart: " + Words(diagnosis.restart_says) + "\n";
+  for (const auto& missing : diagnosis.missing) text += "  ? " + Words(missing) + "\n";
+  return text + "next: " + Words(diagnosis.next) + "\nrestart: " + Words(diagnosis.restart) + "\n";
 }
 
 inline const model::Remedy* FindRemedyIn(const model::Diagnosis& diagnosis, std::string_view id) {

@@ -14,8 +14,7 @@ model::Finding Spike(model::Severity severity, std::int64_t step = 10) {
   finding.id = "loss/spike";
   finding.signal = "loss";
   finding.severity = severity;
-  finding.first_step = step;
-  finding.message = "the loss jumped";
+  finding.first = model::Position(model::Axis::kStep, step);
   return finding;
 }
 

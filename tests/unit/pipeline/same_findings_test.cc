@@ -56,7 +56,7 @@ Findings Afterwards(const std::vector<std::string>& paths) {
   Findings findings;
   for (const model::RunReport& run : pipeline::DiagnosePaths(paths, catalogue::Settings()).report.runs) {
     for (const model::Finding& finding : run.findings) {
-      if (finding.severity >= model::Severity::kWarning) findings.try_emplace(finding.id, finding.first_step);
+      if (finding.severity >= model::Severity::kWarning) findings.try_emplace(finding.id, finding.first.value());
     }
   }
   return findings;

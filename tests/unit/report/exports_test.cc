@@ -39,7 +39,7 @@ TEST(Junit, SkipsWhatNothingWasLoggedFor) {
   model::Report report = samples::One(samples::HealthyRun());
   report.runs[0].coverage.resize(1);
   report.runs[0].coverage[0].state = model::CoverageState::kBlind;
-  report.runs[0].coverage[0].reason_says = samples::Said("no memory was logged");
+  report.runs[0].coverage[0].reason = samples::Said("no memory was logged");
   EXPECT_THAT(RenderJunit(report, model::Severity::kError), HasSubstr("<skipped message=\"no memory was logged\"/>"));
 }
 
@@ -101,7 +101,7 @@ TEST(OpenMetrics, LeavesOutWhatIsNotKnown) {
   model::RunReport& run = report.runs.front();
   model::Finding finding = run.findings.front();
   finding.id = "made/up";
-  finding.first_step = model::kNoStep;
+  finding.first = {};
   run.findings.push_back(finding);
   model::Series hidden;
   hidden.signal = hidden.raw = "hidden";
@@ -155,7 +155,7 @@ TEST(Events, AreReadBackByTheReaderOfEventFiles) {
   EXPECT_EQ(part->sources.front().state, model::SourceState::kRead) << part->sources.front().note;
   std::set<std::string> stepped;
   for (const model::Finding& finding : run.findings) {
-    if (finding.first_step != model::kNoStep) stepped.insert("vigil/" + finding.id);
+    if (finding.first.known()) stepped.insert("vigil/" + finding.id);
   }
   ASSERT_FALSE(stepped.empty());
   std::set<std::string> read;

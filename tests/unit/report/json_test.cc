@@ -131,7 +131,7 @@ TEST(RenderJson, WritesEveryTypeOfArgument) {
 
 TEST(RenderJson, CarriesTheArgumentsBesideTheSentence) {
   model::RunReport run = samples::DivergedRun();
-  run.diagnoses[0].restart_says = says::RestartLastBefore{.checkpoint = "checkpoint-300", .bad = samples::Step(398)};
+  run.diagnoses[0].restart = says::RestartLastBefore{.checkpoint = "checkpoint-300", .bad = samples::Step(398)};
   const Parsed json(Json(samples::One(run)));
   const std::string at = "/runs/0/diagnoses/0/restart";
   EXPECT_EQ(json.Text(at), "checkpoint-300, the last before step 398");

@@ -34,8 +34,7 @@ model::Evidence Observed(model::Statement says, model::Position at = {}, double 
                          std::string path = {}, std::uint32_t line = 0) {
   model::Evidence evidence;
   evidence.says = std::move(says);
-  evidence.axis = at.axis();
-  evidence.step = at.known() ? at.value() : model::kNoStep;
+  evidence.at = at;
   evidence.value = value;
   evidence.path = std::move(path);
   evidence.line = line;
@@ -48,9 +47,8 @@ model::Finding Found(std::string id, model::Severity severity, std::string signa
   finding.id = std::move(id);
   finding.severity = severity;
   finding.signal = std::move(signal);
-  finding.axis = where.first.axis();
-  finding.first_step = where.first.value();
-  finding.last_step = where.last.value();
+  finding.first = where.first;
+  finding.last = where.last;
   finding.says = std::move(says);
   return finding;
 }
@@ -62,8 +60,8 @@ model::Coverage Covered(model::Family family, model::CoverageState state, model:
   model::Coverage coverage;
   coverage.family = family;
   coverage.state = state;
-  coverage.reason_says = std::move(reason);
-  coverage.enable_says = std::move(enable);
+  coverage.reason = std::move(reason);
+  coverage.enable = std::move(enable);
   return coverage;
 }
 
@@ -87,9 +85,8 @@ model::Diagnosis Explained(std::string cause, double confidence, model::Position
   model::Diagnosis diagnosis;
   diagnosis.cause = std::move(cause);
   diagnosis.confidence = confidence;
-  diagnosis.axis = where.first.axis();
-  diagnosis.first_step = where.first.value();
-  diagnosis.last_step = where.last.value();
+  diagnosis.first = where.first;
+  diagnosis.last = where.last;
   return diagnosis;
 }
 
@@ -98,15 +95,15 @@ model::Diagnosis LrTooHigh(std::int64_t first, std::int64_t last) {
   const model::Statement climbed =
       Said("grad_norm climbed 1.2 -> 840 over steps 398-411 before the loss", {Steps(398, 411)});
   diagnosis.rivals = {{"sample-no-warmup", 0.1234567, Said("the first steps would decide")}};
-  diagnosis.summary_says = Said("sample-lr-too-high: grad_norm climbed 1.2 -> 840 over steps 398-411 before the loss",
-                                {model::Identifier{"sample-lr-too-high"}, std::vector<model::Statement>{climbed}});
+  diagnosis.summary = Said("sample-lr-too-high: grad_norm climbed 1.2 -> 840 over steps 398-411 before the loss",
+                           {model::Identifier{"sample-lr-too-high"}, std::vector<model::Statement>{climbed}});
   diagnosis.findings = {0, 1};
   diagnosis.supporting = {Observed(climbed, Step(398), 840, "run/train.log", 1203),
                           Observed(Said("the learning rate was at its peak"), Step(398), 0.003)};
   diagnosis.opposing = {Observed(Said("an earlier peak of the schedule was survived"), Step(120))};
-  diagnosis.missing_says = {Said("fingerprints of the batches")};
-  diagnosis.next_says = Said("Train 50 steps from checkpoint-300 with a third of the learning rate");
-  diagnosis.restart_says =
+  diagnosis.missing = {Said("fingerprints of the batches")};
+  diagnosis.next = Said("Train 50 steps from checkpoint-300 with a third of the learning rate");
+  diagnosis.restart =
       Said("checkpoint-300, the last clean one before step 398", {model::Identifier{"checkpoint-300"}, Step(398)});
   diagnosis.remedies = {{"sample-lower-lr", "Lower the learning rate", "hf-trainer", "TrainingArguments",
                          "learning_rate", "0.003", "0.001"},
@@ -165,11 +162,11 @@ model::RunReport HiddenNanRun() {
                      Found("grad/non-finite", model::Severity::kFatal, "grad_norm", Steps(212, 300),
                            Said("the gradient norm is NaN from step 212 on", {Step(212)}))};
   model::Diagnosis diagnosis = Explained("sample-bad-data", 0.71, Steps(212, 300));
-  diagnosis.summary_says = Said("sample-bad-data: grad_norm was flat (0.98 -> 1.02) for 50 steps before");
+  diagnosis.summary = Said("sample-bad-data: grad_norm was flat (0.98 -> 1.02) for 50 steps before");
   diagnosis.findings = {0, 1};
   diagnosis.supporting = {Observed(Said("grad_norm was flat (0.98 -> 1.02) for 50 steps before"), Step(162), 1.02)};
-  diagnosis.next_says = Said("Run the batch of step 212 alone from checkpoint-200");
-  diagnosis.restart_says = Said("checkpoint-200, the last clean one before step 212", {Step(212)});
+  diagnosis.next = Said("Run the batch of step 212 alone from checkpoint-200");
+  diagnosis.restart = Said("checkpoint-200, the last clean one before step 212", {Step(212)});
   diagnosis.remedies = {{"sample-show-nan", "Show NaN in the log", "hf-trainer", "TrainingArguments",
                          "logging_nan_inf_filter", "true", "false"}};
   report.diagnoses = {diagnosis};
@@ -193,11 +190,10 @@ model::RunReport UndecidedRun() {
   report.findings = {Found("loss/non-finite", model::Severity::kFatal, "loss", Steps(60, 90),
                            Said("the loss is NaN from step 60 on", {Step(60)}))};
   model::Diagnosis diagnosis = Explained("unknown", 0.45, Steps(60, 90));
-  diagnosis.summary_says = Said("learning rate too high and bad sample fit equally well");
+  diagnosis.summary = Said("learning rate too high and bad sample fit equally well");
   diagnosis.findings = {0};
-  diagnosis.missing_says = {Said("the gradient norm (log the value that clip_grad_norm_ returns)")};
-  diagnosis.next_says =
-      Said("Log the gradient norm: a climb before step 60 means the learning rate, a flat one the data");
+  diagnosis.missing = {Said("the gradient norm (log the value that clip_grad_norm_ returns)")};
+  diagnosis.next = Said("Log the gradient norm: a climb before step 60 means the learning rate, a flat one the data");
   report.diagnoses = {diagnosis};
   return report;
 }
@@ -276,12 +272,12 @@ model::RunReport HostileRun() {
   report.findings[0].evidence = {Observed(Said(page), Step(3), kInf, terminal + page, 4)};
   report.diagnoses = {LrTooHigh(3, 7)};
   report.diagnoses[0].cause = page;
-  report.diagnoses[0].summary_says = Said(page + terminal);
-  report.diagnoses[0].restart_says = Said(terminal + page);
+  report.diagnoses[0].summary = Said(page + terminal);
+  report.diagnoses[0].restart = Said(terminal + page);
   report.diagnoses[0].rivals = {{page, 0.3, Said(terminal + page)}};
   report.diagnoses[0].findings = {0, 4000000000U};
   report.diagnoses[0].remedies = {{page, terminal, page, page, page, terminal, page}};
-  report.diagnoses[0].missing_says = {Said(page)};
+  report.diagnoses[0].missing = {Said(page)};
   report.coverage = {Covered(model::Family::kHang, model::CoverageState::kBlind, Said(page), Said(terminal))};
   return report;
 }

@@ -171,7 +171,7 @@ TEST(RenderText, NamesRivalsAndWhatWouldDecide) {
 
 TEST(RenderText, NamesARivalOfAnUndecidedCauseOnce) {
   model::RunReport run = samples::UndecidedRun();
-  run.diagnoses[0].summary_says = samples::Said("between sample-a and others", {model::Identifier{"sample-a"}});
+  run.diagnoses[0].summary = samples::Said("between sample-a and others", {model::Identifier{"sample-a"}});
   run.diagnoses[0].rivals = {{"sample-a", 0.3, samples::Said("a would decide")},
                              {"sample-b", 0.2, samples::Said("b would decide")}};
   const std::string text = RenderText(samples::One(run), {});
