@@ -12,7 +12,7 @@
 
 namespace vigil::app {
 
-// What is said about one run. One that has not `ended` is not blamed for what may yet come.
+// The report of one run. One that has not `ended` is not blamed for what may yet come.
 model::RunReport DiagnoseRun(model::Run run, const catalogue::Settings& settings, bool ended = true);
 
 // What killed processes of these runs left in shared memory is put into their journals. Returns what had to stay there,
@@ -21,7 +21,7 @@ std::vector<std::string> DrainJournals(const std::vector<std::string>& paths);
 
 struct Outcome {
   model::Report report;
-  std::size_t ignored = 0;  // files that are nothing of ours
+  std::size_t ignored = 0;  // unrecognised files
 };
 // Everything at the paths. Never fails: what could not be read stands in the report.
 Outcome DiagnosePaths(const std::vector<std::string>& paths, const catalogue::Settings& settings,

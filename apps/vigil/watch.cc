@@ -113,14 +113,14 @@ class Watch {
   }
 
  private:
-  // A run that has gone quiet may have been killed: its last records are in memory.
+  // A run that has fallen silent may have been killed: its last records are in memory.
   void Drain(double now_s) {
     if (now_s - drained_s_ < kDrainIntervalSeconds) return;
     drained_s_ = now_s;
     DrainJournals(options_.paths);
   }
 
-  // A run that tells nothing is judged by that.
+  // A run that logs nothing is judged by that.
   bool ShowSilence(double silent_s) {
     for (model::RunReport& run : last_.runs) {
       auto stall = detect::FindStall(run.run, silent_s, settings_);
@@ -156,7 +156,7 @@ class Watch {
     canvas_.Clear();
     if (report.runs.empty())
       return Refuse(fmt::format("nothing that vigil can read appeared at {}", Join(options_.paths, ", ")));
-    // Some things are judged at the end alone: the verdict tells them, machines read the alarms.
+    // Some things are judged at the end alone: the verdict names them, machines read the alarms.
     if (options_.json) RaiseAlarms(report);
     report::TextOptions text = Text();
     text.brief = true;

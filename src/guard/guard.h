@@ -73,7 +73,7 @@ class Guard {
   Decision Judge(std::int64_t step, double loss, double grad_norm);
   // The state after `step` was saved. One from within a row of bad steps is not returned to.
   void NoteCheckpoint(std::int64_t step);
-  // The training was set back to `step`: baselines begin anew.
+  // The training was set back to `step`: baselines begin again.
   void NoteRollback(std::int64_t step);
 
  private:
