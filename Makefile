@@ -1,6 +1,6 @@
 # The commands of the project; `make help` lists them. The work is done by CMake presets and by the scripts in tools/.
 .DEFAULT_GOAL := all
-.PHONY: all install demo test dev tsan lint format bench fuzz accuracy golden clean help install-build install-lint
+.PHONY: all install demo test dev tsan lint format bench fuzz nightly accuracy golden clean help install-build install-lint
 
 JOBS ?= $(shell nproc)
 FUZZ_SECONDS ?= 60
@@ -46,8 +46,12 @@ bench: install-build ## run the benchmarks
 	@tools/bench.sh
 
 fuzz: install-build install-lint ## fuzz each reader for FUZZ_SECONDS (60) from its corpus
-	@tools/build.sh fuzz fuzz_targets
+	@tools/build.sh dev fuzz_targets
 	@tools/fuzz.sh $(FUZZ_SECONDS)
+
+nightly: install-build install-lint ## what takes long: fuzzing for NIGHTLY_FUZZ_SECONDS (600) a target, 2000 kills, all benchmarks
+	@tools/install-deps.sh bench
+	@tools/nightly.sh
 
 accuracy: install-build ## how often the verdict is right: prints the table and writes doc/accuracy.md
 	@tools/build.sh release accuracy

@@ -1,5 +1,5 @@
 // All detectors over the series of a run, per sample, against one pass that only reads the samples and against the
-// obvious form of the same baseline: a window that is sorted anew for every value.
+// obvious form of the same baseline: a window that is sorted again for every value.
 #include <cmath>
 #include <deque>
 #include <random>

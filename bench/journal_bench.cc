@@ -219,7 +219,7 @@ Recorded ThroughRecorder(std::span<const Row> rows) {
   static_cast<void>(record::GetStatus(run, status));
   static_cast<void>(record::Close(run, 0));
   recorded.seconds = WallSeconds() - before;
-  recorded.dropped = status.lost_records;
+  recorded.dropped = status.dropped_records;
   std::filesystem::remove_all(folder);
   return recorded;
 }

@@ -15,7 +15,7 @@
 namespace vigil::bench {
 namespace {
 
-constexpr std::int64_t kScalars = 60'000;  // what a lane holds: nothing is lost while the clock runs
+constexpr std::int64_t kScalars = 60'000;  // what a lane holds: nothing is dropped while the clock runs
 
 struct Recording {
   Recording() {
@@ -63,7 +63,7 @@ void CheckAllWritten(Bench& bench, const Recording& recording, int rounds) {
   static_cast<void>(record::Flush(recording.run, 10'000));
   record::RunStatus status;
   const bool known = record::GetStatus(recording.run, status) == record::Code::kOk;
-  bench.Check(known && status.lost_records == 0, "{} records were dropped", status.lost_records);
+  bench.Check(known && status.dropped_records == 0, "{} records were dropped", status.dropped_records);
   const std::size_t points = PointsOf(formats::ReadFile(recording.folder + "/rank-0.vigil"));
   const auto expected = static_cast<std::size_t>(rounds) * kScalars;
   bench.Check(points == expected, "{} of {} scalars are in the journal", points, expected);

@@ -1,5 +1,5 @@
-// What recording costs a training: whole runs of the gym, with nothing but its log, with journals of what a step is
-// told by (memory of the process included), and with the norms and activations of all layers too, in turns. In the
+// What recording costs a training: whole runs of the gym, with nothing but its log, with journals of what a step
+// logs (memory of the process included), and with the norms and activations of all layers too, in turns. In the
 // processor time of the whole process: the recorder's own thread counts.
 #include <filesystem>
 #include <vector>

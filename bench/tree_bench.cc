@@ -9,7 +9,7 @@
 namespace vigil::bench {
 namespace {
 
-// Runs of three files: metrics, settings, and a log that tells the same numbers with fewer digits.
+// Runs of three files: metrics, settings, and a log that has the same numbers with fewer digits.
 void MakeRun(const std::filesystem::path& folder, int seed) {
   std::filesystem::create_directories(folder / "logs");
   std::string rows;

@@ -1,9 +1,11 @@
 # How everything is compiled: warnings are errors, symbols are hidden, the cache is shared between build folders.
 
-# CCACHE_BASEDIR makes paths relative, so that two checkouts share results.
+# CCACHE_BASEDIR makes paths relative, so that two checkouts share results. The sloppiness is what ccache asks for where
+# headers are precompiled: their own macros and times are not looked at.
 find_program(CCACHE ccache)
 if(CCACHE)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=1 ${CCACHE})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=1
+      CCACHE_SLOPPINESS=pch_defines,time_macros ${CCACHE})
 endif()
 
 # The modules are static libraries, fit to be linked into a shared one that lives in another's process.
@@ -12,6 +14,8 @@ set(CMAKE_CXX_VISIBILITY_PRESET hidden)
 set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
 
 add_compile_options(-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wnon-virtual-dtor -Woverloaded-virtual -Werror)
+# RE2's users are compiled with it, and a precompiled header fits only sources that are compiled alike.
+add_compile_options(-pthread)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # g++ 12 sees overlapping copies in std::string::insert that are not there (GCC bug 105329).
   add_compile_options(-Wno-restrict)
@@ -27,6 +31,7 @@ if(VIGIL_SANITIZE)
   add_compile_options(-fsanitize=${VIGIL_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
   add_link_options(-fsanitize=${VIGIL_SANITIZE})
 endif()
+# Counters for libFuzzer in everything, so that its targets and the tests share one build of the modules.
 if(VIGIL_FUZZ)
   add_compile_options(-fsanitize=fuzzer-no-link)
 endif()

@@ -1,6 +1,14 @@
+# Carries the precompiled headers of the modules.
+file(WRITE ${CMAKE_BINARY_DIR}/empty.cc.new "")
+file(COPY_FILE ${CMAKE_BINARY_DIR}/empty.cc.new ${CMAKE_BINARY_DIR}/empty.cc ONLY_IF_DIFFERENT)
+add_library(vigil_precompiled STATIC ${CMAKE_BINARY_DIR}/empty.cc)
+target_link_libraries(vigil_precompiled PRIVATE fmt::fmt)
+vigil_precompile(vigil_precompiled)
+
 # A module is a folder of src/: every .cc below it becomes the library vigil_<name>. A new file needs no change here.
+# OPTIONS: a module with options of its own, which cannot take the precompiled headers of the others.
 function(vigil_module name)
-  cmake_parse_arguments(ARG "" "" "USES;LINKS" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "USES;LINKS;OPTIONS" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${name}/*.cc)
   add_library(vigil_${name} STATIC ${sources})
   target_include_directories(vigil_${name} PUBLIC ${CMAKE_SOURCE_DIR}/src)
@@ -9,4 +17,9 @@ function(vigil_module name)
     list(APPEND used vigil_${module})
   endforeach()
   target_link_libraries(vigil_${name} PUBLIC ${used} ${ARG_LINKS})
+  if(ARG_OPTIONS)
+    target_compile_options(vigil_${name} PRIVATE ${ARG_OPTIONS})
+  else()
+    vigil_use_precompiled(vigil_${name} vigil_precompiled)
+  endif()
 endfunction()

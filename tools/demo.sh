@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Diagnoses the runs named in tests/fixtures/DEMO: the verdict in the terminal, and an HTML report of each. Then trains a
 # small model live with a fault that kills the run, watches it, diagnoses it, and lets the guard save the same run.
-# A demo of sick runs exits with 1 by design; that is no failure of the demo. Anything above is.
+# A demo of failed runs exits with 1 by design; that is no failure of the demo. Anything above is.
 #
 #   CI=true          a short training, for machines
 #   VIGIL_DEMO_STEPS how many steps the live training takes (default 3000: it dies within a minute)
@@ -16,7 +16,7 @@ mkdir -p build/demo
 rm -rf "$live"
 reports=()
 
-# Shows the command, then runs it; 1 is a sick run.
+# Shows the command, then runs it; 1 is a run with findings.
 show() {
   printf '\n$ vigil %s\n\n' "$*"
   local code=0

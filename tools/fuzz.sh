@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Fuzzes every target of build/fuzz from its kept corpus. What is found stays in build/fuzz/; an input worth keeping is
+# Fuzzes every target of build/dev from its kept corpus. What is found stays in build/fuzz/; an input worth keeping is
 # copied to fuzz/corpus/<target>/ by hand.
 # usage: tools/fuzz.sh SECONDS [RUNS]   (per target; 0 seconds replay the corpora only)
 # With RUNS the walk is the same each time: that many inputs from one fixed seed, cut off after SECONDS. The check of a
@@ -23,10 +23,10 @@ for source in fuzz/*.cc; do
   options=(-artifact_prefix="build/fuzz/crashes/$name/" -rss_limit_mb=1024 -timeout=10 -max_len=65536 -print_final_stats=0
     -verbosity=0 -close_fd_mask=1)
   echo "fuzz_$name: corpus"
-  "build/fuzz/fuzz/fuzz_$name" "${options[@]}" -runs=0 "$kept"
+  "build/dev/fuzz/fuzz_$name" "${options[@]}" -runs=0 "$kept"
   if [ "$seconds" -gt 0 ]; then
     echo "fuzz_$name: $seconds s"
-    "build/fuzz/fuzz/fuzz_$name" "${options[@]}" "${walk[@]}" -max_total_time="$seconds" "$found" "$kept"
+    "build/dev/fuzz/fuzz_$name" "${options[@]}" "${walk[@]}" -max_total_time="$seconds" "$found" "$kept"
   fi
 done
 echo "fuzz: nothing found"

@@ -93,7 +93,7 @@ int vigil_run_get_status(vigil_run run, vigil_run_status* status) {
     const Code code = vigil::record::GetStatus(run.id, got);
     if (code != Code::kOk) return code;
     vigil_run_status filled = {
-        status->size, got.problem, got.written_bytes, got.records, got.lost_records, got.survives_kill ? 1U : 0U, 0};
+        status->size, got.problem, got.written_bytes, got.records, got.dropped_records, got.survives_kill ? 1U : 0U, 0};
     std::memcpy(status, &filled, std::min<std::size_t>(status->size, sizeof(filled)));
     return code;
   });

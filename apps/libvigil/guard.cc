@@ -41,7 +41,7 @@ struct Place {
   std::unique_ptr<Watch> watch;  // of the thread that looks at the file; opened and closed with the handle
 };
 
-// Never destroyed: threads may ask until the process is gone.
+// Never destroyed: threads may ask until the process ends.
 std::array<Place, kMostGuards>& Places() {
   static auto* const places = new std::array<Place, kMostGuards>;
   return *places;

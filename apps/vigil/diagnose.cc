@@ -46,7 +46,7 @@ void ComplainOfUnread(const std::vector<model::Unread>& unread) {
   if (unread.size() > kMostReasons) Complain(fmt::format("and {} files more", unread.size() - kMostReasons));
 }
 
-// Nothing was read: every reason is named, or it is said that there was nothing of ours.
+// Nothing was read: every reason is named, or it is said that no file was recognised.
 int ComplainOfNothing(const pipeline::Outcome& outcome, const DiagnoseOptions& options) {
   if (outcome.report.unread.empty())
     Complain(

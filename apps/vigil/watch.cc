@@ -114,7 +114,7 @@ class Watch {
   }
 
  private:
-  // A run that has gone quiet may have been killed: its last records are in memory.
+  // A run that has fallen silent may have been killed: its last records are in memory.
   void Drain(double now_s) {
     if (options_.no_drain || now_s - drained_s_ < kDrainIntervalSeconds) return;
     drained_s_ = now_s;

@@ -6,7 +6,7 @@
  * allocate nothing, and make no system call;
  *   - nothing throws, prints, aborts, takes a lock that is held for long, or waits for a disk, except where said;
  *   - what a call returned VIGIL_OK for survives kill -9 of the process;
- *   - when the disk is full or gone the training goes on, the newest records are kept, and the journal says what is
+ *   - when the disk is full or missing the training goes on, the newest records are kept, and the journal says what is
  * missing;
  *   - misuse gives a code: handles that are zero, closed, forged or inherited through fork() are recognised.
  *
@@ -234,7 +234,7 @@ typedef struct vigil_decision {
 } vigil_decision;
 
 /* A guard of a run (without one nothing is recorded). What it decides about a bad step becomes an event of the journal:
- * guard/observe, guard/skip, guard/stop or guard/rollback; guard/control tells of its control file. At most 8 at once.
+ * guard/observe, guard/skip, guard/stop or guard/rollback; guard/control is about its control file. At most 8 at once.
  * With a control file it has one thread, named vigil-guard, that looks at the file every second. */
 VIGIL_API int vigil_guard_open(vigil_run run, const vigil_guard_options* options, vigil_guard* guard);
 /* Judges the step that is about to be applied; NaN is a value here, so give vigil_not_known() for what is not known.
@@ -243,7 +243,7 @@ VIGIL_API int vigil_guard_judge(vigil_guard guard, int64_t step, double loss, do
                                 vigil_decision* decision);
 /* The state after `step` was saved and can be returned to. */
 VIGIL_API int vigil_guard_note_checkpoint(vigil_guard guard, int64_t step);
-/* The training was set back to `step`: levels are learned anew. A rollback counts when it is asked for. */
+/* The training was set back to `step`: levels are learned again. A rollback counts when it is asked for. */
 VIGIL_API int vigil_guard_note_rollback(vigil_guard guard, int64_t step);
 VIGIL_API int vigil_guard_close(vigil_guard guard);
 /* Stands for a value that is not known. */

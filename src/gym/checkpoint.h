@@ -25,7 +25,7 @@ Result<std::string> SaveCheckpoint(const std::string& run_folder, const Options&
 
 // The folder of the checkpoint with the highest step in a run folder, or the one that is given.
 Result<std::string> FindCheckpoint(const std::string& given);
-// Fills weights, moments and place. Where optimizer.safetensors is not there, moments and schedule start anew and
+// Fills weights, moments and place. Where optimizer.safetensors is not there, moments and schedule start again and
 // `optimizer_found` says so.
 Result<Place> LoadCheckpoint(const std::string& folder, Model& model, AdamW& adam, bool& optimizer_found);
 

@@ -1,4 +1,4 @@
-// Text to batches: every byte that occurs is a token; windows of the text are shuffled anew in each epoch.
+// Text to batches: every byte that occurs is a token; windows of the text are shuffled again in each epoch.
 #pragma once
 
 #include <cstdint>

@@ -52,7 +52,7 @@ constexpr Fault kFaults[] = {
      "bad-sample,layer-numerics", 30, "number of the bit (23 to 30: exponent)", false, 1},
     {"resume-without-optimizer", "the checkpoint that is resumed from has weights only",
      "lr/schedule-break,loss/resume-jump", "optimizer-not-saved", "scheduler-not-saved", 1, "(none)", false, 1},
-    {"resume-data-restart", "the resumed run begins the data anew", "resume/data-restart,data/repeated",
+    {"resume-data-restart", "the resumed run starts the data from its beginning", "resume/data-restart,data/repeated",
      "sampler-not-saved", "", 1, "(none)", false, 1},
 };
 

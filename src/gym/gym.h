@@ -44,7 +44,7 @@ struct Options {
   std::int64_t stats_every = 10;  // per-layer statistics
   double timeout_s = 10;          // how long a rank waits for the others before it gives up
   bool journal = false;           // record into a journal instead of metrics.jsonl
-  bool metrics = true;            // false: nothing is measured and told but what train.log holds
+  bool metrics = true;            // false: nothing is measured and logged but what train.log holds
   std::string guard;              // what the guard does about a bad step: a policy by name; empty: there is no guard
   std::string guard_control;      // file that changes the guard while it runs; empty: guard.toml in the run's folder
   std::string fault;              // name of a fault; empty: a sound run
@@ -71,7 +71,7 @@ struct Fault {
 std::span<const Fault> Faults();
 const Fault* FindFault(std::string_view name);  // nullptr: there is none
 
-// ---- what is told about a run
+// ---- what is logged about a run
 
 enum class Happening : std::uint8_t { kResume, kCheckpoint, kFailure, kDecision };
 
@@ -83,7 +83,7 @@ struct Note {
   std::string text;
 };
 
-// Takes what a training process tells about itself. Called by one thread of one rank.
+// Takes what a training process logs. Called by one thread of one rank.
 class Recorder {
  public:
   virtual ~Recorder() = default;
@@ -91,7 +91,7 @@ class Recorder {
   virtual void Setting(std::string_view key, std::string_view value) = 0;
   virtual void Tell(std::int64_t step, const Note& note) = 0;
   virtual void Batch(std::int64_t step, std::uint64_t fingerprint) = 0;
-  // Everything about this step has been told.
+  // Everything about this step has been logged.
   virtual void StepDone(std::int64_t step) = 0;
 };
 // One JSON object a step, appended to a file.

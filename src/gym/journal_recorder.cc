@@ -6,7 +6,7 @@
 namespace vigil::gym {
 namespace {
 
-// What a training process tells, through the recorder that libvigil gives to every trainer. Codes are not looked at: a
+// What a training process logs, through the recorder that libvigil gives to every trainer. Codes are not looked at: a
 // recorder that cannot keep up says so in its journal, and the training goes on.
 class Journal : public Recorder {
  public:

@@ -125,10 +125,10 @@ Status Loop::Pass(const std::vector<Batch>& batches, std::int64_t step, Measured
 Status Loop::Exchange(std::int64_t step, Measured& measured) {
   sabotage_.MeetOthers(step);
   const bool asked = platform::WasInterrupted() || group_.board().interrupted.load();
-  float told[] = {static_cast<float>(measured.loss), asked ? 1.0F : 0.0F};
-  if (Status met = group_.Mean(told); !met) return met;
-  if (group_.ranks() > 1) measured.loss = static_cast<double>(told[0]);
-  stop_ = told[1] > 0;
+  float shared[] = {static_cast<float>(measured.loss), asked ? 1.0F : 0.0F};
+  if (Status met = group_.Mean(shared); !met) return met;
+  if (group_.ranks() > 1) measured.loss = static_cast<double>(shared[0]);
+  stop_ = shared[1] > 0;
   return group_.Mean(model_.gradients());
 }
 
@@ -289,7 +289,7 @@ Status Loop::Run(const Stretch& stretch) {
       group_.board().interrupted.store(true);
       return Say(fmt::format("interrupted in step {}", step));
     }
-    // Nothing is closed and nobody is told: what stands in files and in shared memory is all that there is.
+    // Nothing is closed and nobody is notified: what stands in files and in shared memory is all that there is.
     if (step == stretch.killed_after) platform::EndThisProcess(SIGKILL);
   }
   return Say(fmt::format("done after {} steps", options_.steps));

@@ -17,7 +17,7 @@ class AdamW {
  public:
   AdamW(const Model& model, double decay);
 
-  // Moves the weights by the model's gradients, which are multiplied by `scale` first. UpdateNorms() tells how far each
+  // Moves the weights by the model's gradients, which are multiplied by `scale` first. UpdateNorms() says how far each
   // tensor went.
   void Step(Model& model, ThreadPool& pool, double rate, double scale);
   // A step that is left out: no tensor went anywhere.

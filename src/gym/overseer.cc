@@ -38,11 +38,11 @@ Result<Verdict> Overseer::Judge(std::int64_t step, double loss, double grad_norm
   }
   // The mean of what rank 0 says and of the others' zeros.
   const auto scale = static_cast<float>(decides ? group_.ranks() : 0);
-  float told[] = {scale * static_cast<float>(verdict.action), scale * static_cast<float>(verdict.rollback_to)};
-  if (const Status met = group_.Mean(told); !met) return Fail(met.error());
+  float shared[] = {scale * static_cast<float>(verdict.action), scale * static_cast<float>(verdict.rollback_to)};
+  if (const Status met = group_.Mean(shared); !met) return Fail(met.error());
   if (group_.ranks() > 1) {
-    verdict.action = static_cast<guard::Action>(std::lround(told[0]));
-    verdict.rollback_to = std::lround(told[1]);
+    verdict.action = static_cast<guard::Action>(std::lround(shared[0]));
+    verdict.rollback_to = std::lround(shared[1]);
   }
   return verdict;
 }

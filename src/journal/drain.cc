@@ -94,7 +94,7 @@ void Empty(Ring& ring, const DrainOptions& options, Leftovers& leftovers) {
     return ring.Remove();
   }
   if (!mover && IsForgotten(note, age_s, options)) return ring.Remove();
-  // A folder with the number of one that is long gone has nothing to do with it.
+  // A folder with the number of one that was removed long ago has nothing to do with it.
   if (age_s <= options.others_after_s && !IsAmong(note.journal_path, options.places)) return;
   const std::string reason = mover ? platform::SystemReason((*mover)->status().problem) : mover.error().Text();
   leftovers.problems.push_back(fmt::format("{}: the last records of a killed process stay in {}: {}", note.journal_path,
@@ -102,9 +102,9 @@ void Empty(Ring& ring, const DrainOptions& options, Leftovers& leftovers) {
 }
 
 void Drain(const std::string& name, const DrainOptions& options, Leftovers& leftovers) {
-  auto memory = platform::SharedMemory::Adopt(name);
-  if (!memory) return;  // not this user's, or its owner lives: nothing of ours
-  Ring ring = Ring::Adopt(std::move(*memory));
+  auto memory = platform::SharedMemory::TakeOver(name);
+  if (!memory) return;  // not this user's, or its owner lives: not ours to drain
+  Ring ring = Ring::TakeOver(std::move(*memory));
   switch (const RingState state = ring.state()) {
     case RingState::kSound:
       return Empty(ring, options, leftovers);

@@ -22,7 +22,7 @@ constexpr int kZstdLevel = 3;
 
 constexpr std::array kEntrySections = {Section::kDefinitions, Section::kEvents,    Section::kSettings,
                                        Section::kBatches,     Section::kArtifacts, Section::kPositions,
-                                       Section::kLosses};
+                                       Section::kDropped};
 constexpr std::size_t kSections = 16;
 
 void PutSection(std::string& out, Section section, std::string_view content) {
@@ -322,12 +322,12 @@ void BlockBuilder::AddPosition(const Position& position) {
   state_->Put(Section::kPositions, entry);
 }
 
-void BlockBuilder::AddLoss(const Loss& loss) {
+void BlockBuilder::AddDropped(const DroppedRecords& dropped) {
   std::string entry;
-  PutVarint(entry, loss.time_ms);
-  PutVarint(entry, loss.lane);
-  PutVarint(entry, loss.records);
-  state_->Put(Section::kLosses, entry);
+  PutVarint(entry, dropped.time_ms);
+  PutVarint(entry, dropped.lane);
+  PutVarint(entry, dropped.records);
+  state_->Put(Section::kDropped, entry);
 }
 
 void BlockBuilder::SetClock(const ClockPair& clock) {

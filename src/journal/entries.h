@@ -75,7 +75,7 @@ struct Artifact {
 inline constexpr std::uint32_t kNoLane = kLanes;
 
 // Records of a lane that were overwritten before they could be written.
-struct Loss {
+struct DroppedRecords {
   std::uint64_t time_ms = 0;
   std::uint32_t lane = 0;
   std::uint64_t records = 0;

@@ -42,7 +42,7 @@ class BlockBuilder {
   void AddBegin(const Begin& begin);
   void AddBatch(const Batch& batch);
   void AddPosition(const Position& position);
-  void AddLoss(const Loss& loss);
+  void AddDropped(const DroppedRecords& dropped);
   void SetClock(const ClockPair& clock);
 
   bool empty() const;
@@ -84,7 +84,7 @@ class Visitor {
   virtual void OnBatch(const Batch& batch) { static_cast<void>(batch); }
   virtual void OnArtifact(const Artifact& artifact) { static_cast<void>(artifact); }
   virtual void OnPosition(const Position& position) { static_cast<void>(position); }
-  virtual void OnLoss(const Loss& loss) { static_cast<void>(loss); }
+  virtual void OnDropped(const DroppedRecords& dropped) { static_cast<void>(dropped); }
   virtual void OnClock(const ClockPair& clock) { static_cast<void>(clock); }
   virtual void OnEnd(const End& end) { static_cast<void>(end); }
   // Bytes from `offset` on are damaged; reading goes on at `resumed`. `missing_blocks` is 0 when none can be counted.

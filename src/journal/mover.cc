@@ -76,8 +76,8 @@ struct Mover::State {
   std::uint64_t failing_since_ns = 0;
   std::int64_t clock_offset = 0;
   std::uint32_t urgent_ticks = 0;
-  bool adopted = false;    // the ring is that of a dead process
-  bool published = false;  // the ring says where the file is
+  bool taken_over = false;  // the ring is that of a dead process
+  bool published = false;   // the ring says where the file is
   std::vector<std::string_view> definitions;
   std::vector<std::uint64_t> scratch;
   LaneRecords records;
@@ -86,7 +86,7 @@ struct Mover::State {
   std::string path;
   std::atomic<std::uint64_t> written_bytes = 0;
   std::atomic<std::uint64_t> moved_records = 0;
-  std::atomic<std::uint64_t> lost_records = 0;
+  std::atomic<std::uint64_t> dropped_records = 0;
   std::atomic<int> problem = 0;
   std::atomic<std::uint32_t> files = 0;
 
@@ -182,7 +182,7 @@ struct Mover::State {
     }
     written_bytes.fetch_add(pending.size());
     moved_records.fetch_add(in_pending.records);
-    lost_records.fetch_add(in_pending.overwritten);
+    dropped_records.fetch_add(in_pending.overwritten);
     in_pending = {};
     pending.clear();
     pending_done = 0;
@@ -203,18 +203,18 @@ struct Mover::State {
 
   // ---- trouble
 
-  // A removed file is begun anew, where its folder is. What the old one held is gone with it.
+  // A removed file is begun again, where its folder is. What the old one held is missing.
   bool ReviveFile() {
     const std::uint64_t now = options.monotonic_ns();
     if (now - looked_ns < kLookIntervalNs) return file && problem.load() != ENOENT;
     looked_ns = now;
-    if (file && !file->is_gone()) return true;
+    if (file && !file->is_removed()) return true;
     if (failing_since_ns == 0) failing_since_ns = now;
     if (const Status opened = OpenNew(); !opened) {
       problem.store(ENOENT);
       return false;
     }
-    AddGap("the file of the journal was removed; what it held is gone");
+    AddGap("the file of the journal was removed; what it held is missing");
     return true;
   }
 
@@ -278,11 +278,12 @@ struct Mover::State {
     const Collected collected = ring.Collect(moved[lane], scratch);
     if (collected.end.position == moved[lane].position) return true;
     if (!AddNewDefinitions()) return false;
-    if (collected.lost_records != 0) {
-      in_builder.overwritten += collected.lost_records;
-      builder.AddLoss({NowMs(), lane, collected.lost_records});
+    if (collected.dropped_records != 0) {
+      in_builder.overwritten += collected.dropped_records;
+      builder.AddDropped({NowMs(), lane, collected.dropped_records});
     }
-    Position at = {lane, collected.end.position - collected.words.size(), moved[lane].records + collected.lost_records};
+    Position at = {lane, collected.end.position - collected.words.size(),
+                   moved[lane].records + collected.dropped_records};
     records.Start(collected.words, at);
     while (records.AddNext(builder)) {
       ++in_builder.records;
@@ -291,7 +292,7 @@ struct Mover::State {
       builder.AddPosition(moved[lane]);
       if (!FinishBlock()) return false;
     }
-    if (records.is_damaged()) AddGapEvent(fmt::format("lane {} of the ring is damaged; what it held is gone", lane));
+    if (records.is_damaged()) AddGapEvent(fmt::format("lane {} of the ring is damaged; what it held is missing", lane));
     moved[lane] = records.is_whole() || records.is_damaged()
                       ? Position{lane, collected.end.position, records.position().records}
                       : records.whole_position();
@@ -301,7 +302,7 @@ struct Mover::State {
 
   void AddDropped() {
     if (dropped == 0) return;
-    builder.AddLoss({NowMs(), kNoLane, dropped});
+    builder.AddDropped({NowMs(), kNoLane, dropped});
     in_builder.dropped += std::exchange(dropped, 0);
   }
 
@@ -347,7 +348,7 @@ struct Mover::State {
 
   void OpenOld(platform::AppendFile journal) {
     options.folder = platform::FolderOf(journal.path());
-    adopted = true;
+    taken_over = true;
     published = true;
     UseFile(std::move(journal));
     FindEnd();
@@ -380,7 +381,7 @@ Result<std::unique_ptr<Mover>> Mover::Resume(Ring& ring, const std::string& path
 bool Mover::Move(bool force) noexcept {
   State& state = *state_;
   const std::uint64_t now = state.options.monotonic_ns();
-  if (!state.adopted) state.ring.SetAlive(state.options.unix_ns());
+  if (!state.taken_over) state.ring.SetAlive(state.options.unix_ns());
   const bool urgent = state.IsUrgent();
   state.urgent_ticks = urgent ? kUrgentTicks : state.urgent_ticks - std::min(state.urgent_ticks, 1U);
   const bool due = now - state.flushed_ns >= std::uint64_t{state.options.flush_interval_ms} * 1'000'000;
@@ -404,7 +405,7 @@ std::uint32_t Mover::wait_ms() const {
 }
 
 MoverStatus Mover::status() const {
-  return {state_->written_bytes.load(), state_->moved_records.load(), state_->lost_records.load(),
+  return {state_->written_bytes.load(), state_->moved_records.load(), state_->dropped_records.load(),
           state_->problem.load(), state_->files.load()};
 }
 

@@ -26,14 +26,14 @@ struct MoverOptions {
 
 struct MoverStatus {
   std::uint64_t written_bytes = 0;
-  std::uint64_t records = 0;       // in the file
-  std::uint64_t lost_records = 0;  // overwritten before they could be moved; the file says so
-  int problem = 0;                 // errno while writing fails, 0 when all is well
-  std::uint32_t files = 0;         // opened: more than one after a folder came back
+  std::uint64_t records = 0;          // in the file
+  std::uint64_t dropped_records = 0;  // overwritten before they could be moved; the file says so
+  int problem = 0;                    // errno while writing fails, 0 when all is well
+  std::uint32_t files = 0;            // opened: more than one after a folder came back
 };
 
 // Moves what the ring holds to the journal. Trouble with the file never loses what the ring can keep: a write that was
-// cut is finished later, a file that vanished is begun anew when its folder is there, and what had to be given up is
+// cut is finished later, a file that vanished is begun again when its folder is there, and what had to be given up is
 // counted in the journal. Used by one thread.
 class Mover {
  public:
@@ -50,7 +50,7 @@ class Mover {
   // Moves what is there when it is time, or always with `force`. True when nothing was left unwritten. When memory is
   // out it is a problem like a full disk: nothing is lost by it that the ring can keep.
   bool Move(bool force) noexcept;
-  // Records that found no way into the ring: counted in the journal as lost.
+  // Records that found no way into the ring: counted in the journal as dropped.
   void NoteDropped(std::uint64_t records);
   // Milliseconds after which Move should be called again.
   std::uint32_t wait_ms() const;
@@ -75,9 +75,9 @@ struct Leftovers {
 
 struct DrainOptions {
   std::vector<std::string> places;  // folders or files (absolute): rings of journals there are emptied at once
-  // Others when their owner has been gone for that long: somebody nearer may want to do it.
+  // Others when their owner has been dead for that long: somebody nearer may want to do it.
   double others_after_s = 600;
-  // Rings of journals that are gone from where they were are kept so long: they may come back, or have been moved.
+  // Rings of journals that are not where they were are kept so long: they may come back, or have been moved.
   double forget_after_s = 3 * 86400.0;
 };
 

@@ -113,11 +113,11 @@ bool ReadPositions(std::string_view content, Allowance& allowance, Visitor& visi
 
 bool ReadLosses(std::string_view content, Allowance& allowance, Visitor& visitor) {
   return ForEntries(content, allowance, [&](Input& entry) {
-    Loss it;
+    DroppedRecords it;
     it.time_ms = entry.Varint();
     it.lane = static_cast<std::uint32_t>(entry.Varint());
     it.records = entry.Varint();
-    if (entry.ok()) visitor.OnLoss(it);
+    if (entry.ok()) visitor.OnDropped(it);
   });
 }
 
@@ -181,7 +181,7 @@ ReadSection ReaderOf(Section section) {
       return ReadArtifacts;
     case Section::kPositions:
       return ReadPositions;
-    case Section::kLosses:
+    case Section::kDropped:
       return ReadLosses;
     case Section::kClock:
       return ReadClock;

@@ -256,7 +256,7 @@ Collected Ring::Collect(const Position& from, std::vector<std::uint64_t>& scratc
   collected.end.position = head;
   const bool is_chunk = collected.words.size() >= kChunkHeadWords && collected.words[0] == sound;
   if (sound != from.position && is_chunk && collected.words[1] > from.records)
-    collected.lost_records = collected.words[1] - from.records;
+    collected.dropped_records = collected.words[1] - from.records;
   return collected;
 }
 
@@ -285,7 +285,7 @@ bool Ring::SetJournal(std::string_view path, std::string_view begin) {
   std::memcpy(it.path.data(), path.data(), path.size());
   std::memcpy(it.begin.data(), begin.data(), begin.size());
   it.text_bytes.store(path.size() << 32U | begin.size(), std::memory_order_relaxed);
-  // From now on it can be adopted.
+  // From now on it can be taken over.
   std::atomic_thread_fence(std::memory_order_release);
   it.magic = kRingMagic;
   return true;

@@ -116,10 +116,10 @@ class LaneWriter {
 struct Collected {
   std::span<const std::uint64_t> words;
   Position end;
-  std::uint64_t lost_records = 0;
+  std::uint64_t dropped_records = 0;
 };
 
-// What can be told of a ring without its lock.
+// What is known of a ring without its lock.
 struct RingNote {
   std::string journal_path;        // empty while it is being made
   platform::FileIdentity folder;   // of the journal's folder; zero when it is not known
@@ -146,7 +146,7 @@ class Ring {
   bool Publish(const std::string& name) { return memory_.Publish(name); }
   // What a dead process left: any bytes may stand in it. Nothing but its state and name may be asked for until that is
   // known to be sound.
-  static Ring Adopt(platform::SharedMemory memory) { return Ring(std::move(memory)); }
+  static Ring TakeOver(platform::SharedMemory memory) { return Ring(std::move(memory)); }
   RingState state() const;
   // Of a ring that may be in use, but not by this process; nullopt when there is nothing to be had from it.
   static std::optional<RingNote> Peek(const std::string& name);
@@ -172,7 +172,7 @@ class Ring {
   // Copies what the lane holds beyond `from` into `scratch`. Never behind the lane's head at the time of the call, and
   // never more than the lane can hold, whatever stands in it.
   Collected Collect(const Position& from, std::vector<std::uint64_t>& scratch) const;
-  // Share of the lane that is written and not moved, in percent; over 100 when records are being lost.
+  // Share of the lane that is written and not moved, in percent; over 100 when records are being dropped.
   std::uint64_t FillPercent(std::uint32_t lane) const;
   Position Tail(std::uint32_t lane) const;
   void SetTail(const Position& position);

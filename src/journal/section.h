@@ -16,7 +16,7 @@ enum class Section : std::uint8_t {
   kBatches = 6,
   kArtifacts = 7,
   kPositions = 8,
-  kLosses = 9,
+  kDropped = 9,
   kClock = 10,
   kEnd = 11,
 };

@@ -63,7 +63,7 @@ std::uint64_t AppendFile::size_bytes() const {
   return ::fstat(descriptor_, &info) == 0 && info.st_size > 0 ? static_cast<std::uint64_t>(info.st_size) : 0;
 }
 
-bool AppendFile::is_gone() const {
+bool AppendFile::is_removed() const {
   struct stat info = {};
   return ::fstat(descriptor_, &info) != 0 || info.st_nlink == 0;
 }

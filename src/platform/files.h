@@ -68,7 +68,7 @@ Result<Entry> Stat(const std::string& path);
 // Every file below `folder` in a stable order. Follows symbolic links; what is reached twice, as in a loop, is given
 // once, by its real path where that lies below `folder`. Does not enter .git, node_modules, __pycache__ or virtual
 // environments. `unreadable` gets what could not be entered, with the reason. Stops at `limit` entries (and says so in
-// `unreadable`). `found`, where given, is told now and then how many files there are so far.
+// `unreadable`). `found`, where given, is called now and then with the number of files so far.
 std::vector<Entry> ListFiles(const std::string& folder, std::size_t limit,
                              std::vector<std::pair<std::string, std::string>>& unreadable,
                              const std::function<void(std::size_t)>& found = {});

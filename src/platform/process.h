@@ -12,13 +12,13 @@
 namespace vigil::platform {
 
 std::string HostName();
-std::string BootId();       // of the running kernel; empty when it cannot be told
+std::string BootId();       // of the running kernel; empty when it is not known
 std::string ProgramName();  // of this process
 std::uint32_t UserId();
 std::int32_t ProcessId();
 std::uint64_t RandomNumber();
 
-// Memory of this process that is in RAM; 0 when it cannot be told.
+// Memory of this process that is in RAM; 0 when it is not known.
 std::uint64_t ResidentBytes();
 int ProcessorCount();  // that this process may use, at least 1
 

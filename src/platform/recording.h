@@ -35,7 +35,7 @@ class AppendFile {
   // Up to `capacity` bytes at an offset; 0 at the end and on failure.
   std::size_t ReadAt(std::uint64_t offset, char* into, std::size_t capacity) const;
   std::uint64_t size_bytes() const;
-  bool is_gone() const;  // removed, or its file system is
+  bool is_removed() const;  // the file, or its file system
   const std::string& path() const { return path_; }
 
  private:
@@ -55,8 +55,8 @@ class SharedMemory {
 
   static Result<SharedMemory> Create(std::size_t size_bytes);
   // One that another process left. Fails while its owner lives, and for files that are not this user's own. Never for
-  // one that this process holds: its lock would not keep us out, and be gone afterwards.
-  static Result<SharedMemory> Adopt(const std::string& name);
+  // one that this process holds: its lock would not keep us out, and would be released afterwards.
+  static Result<SharedMemory> TakeOver(const std::string& name);
   // The first bytes of one that may be in use. Never of one that this process holds: that would let its lock go.
   static bool Peek(const std::string& name, std::span<std::byte> into);
   // Memory of this process alone, with the same interface.

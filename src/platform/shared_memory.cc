@@ -75,14 +75,15 @@ Result<SharedMemory> SharedMemory::Create(std::size_t size_bytes) {
 
 bool SharedMemory::Publish(const std::string& name) {
   std::string kept = name;  // before the name is there: memory may be out, and one that nobody knows would stay
-  const std::string nameless = fmt::format("/proc/self/fd/{}", descriptor_);
-  if (descriptor_ < 0 || ::linkat(AT_FDCWD, nameless.c_str(), AT_FDCWD, PathOf(name).c_str(), AT_SYMLINK_FOLLOW) != 0)
+  const std::string unpublished = fmt::format("/proc/self/fd/{}", descriptor_);
+  if (descriptor_ < 0 ||
+      ::linkat(AT_FDCWD, unpublished.c_str(), AT_FDCWD, PathOf(name).c_str(), AT_SYMLINK_FOLLOW) != 0)
     return false;
   name_ = std::move(kept);
   return true;
 }
 
-Result<SharedMemory> SharedMemory::Adopt(const std::string& name) {
+Result<SharedMemory> SharedMemory::TakeOver(const std::string& name) {
   const std::string path = PathOf(name);
   const int descriptor = ::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
   if (descriptor < 0) return Fail(CodeOf(errno), path, fmt::format("cannot be opened: {}", SystemReason(errno)));
@@ -92,7 +93,7 @@ Result<SharedMemory> SharedMemory::Adopt(const std::string& name) {
     return Fail(ErrorCode::kInvalid, path, "is not a ring of this user");
   if (!TryLock(descriptor)) return Fail(ErrorCode::kBusy, path, "is in use");
   // Whoever held the lock before may have removed it.
-  if (::fstat(descriptor, &info) != 0 || !IsOurs(info)) return Fail(ErrorCode::kNotFound, path, "is gone");
+  if (::fstat(descriptor, &info) != 0 || !IsOurs(info)) return Fail(ErrorCode::kNotFound, path, "no longer exists");
   memory.size_bytes_ = static_cast<std::size_t>(info.st_size);
   memory.data_ = memory.size_bytes_ == 0 ? nullptr : Map(descriptor, memory.size_bytes_);
   if (memory.data_ == nullptr) return Fail(ErrorCode::kInvalid, path, "cannot be mapped");

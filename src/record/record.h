@@ -28,7 +28,7 @@ enum class Code : std::int32_t {
 inline constexpr std::int32_t kLastCode = 8;
 std::string_view Describe(Code code);
 
-// 0 is no handle. A handle of a run that was closed is told from every later one.
+// 0 is no handle. A handle of a run that was closed differs from every later one.
 using RunHandle = std::uint64_t;
 using SeriesHandle = std::uint64_t;
 using TensorHandle = std::uint64_t;
@@ -60,9 +60,9 @@ Code Flush(RunHandle run, std::uint32_t timeout_ms) noexcept;
 struct RunStatus {
   std::uint64_t written_bytes = 0;
   std::uint64_t records = 0;
-  std::uint64_t lost_records = 0;  // overwritten or dropped
-  int problem = 0;                 // errno while writing fails
-  bool survives_kill = false;      // what was recorded outlives a killed process
+  std::uint64_t dropped_records = 0;  // overwritten or dropped
+  int problem = 0;                    // errno while writing fails
+  bool survives_kill = false;         // what was recorded outlives a killed process
   std::string path;
 };
 Code GetStatus(RunHandle run, RunStatus& status) noexcept;

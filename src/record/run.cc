@@ -199,7 +199,7 @@ Code GetStatus(RunHandle run, RunStatus& status) noexcept {
     const journal::MoverStatus moved = session->mover->status();
     status.written_bytes = moved.written_bytes;
     status.records = moved.records;
-    status.lost_records = moved.lost_records + slot->LanesOf(KeyOf(run)).dropped.load();
+    status.dropped_records = moved.dropped_records + slot->LanesOf(KeyOf(run)).dropped.load();
     status.problem = moved.problem;
     status.survives_kill = !session->ring->name().empty();
     status.path = session->mover->path();

@@ -10,7 +10,7 @@
 namespace vigil::record {
 namespace {
 
-// Never destroyed: threads may record until the process is gone.
+// Never destroyed: threads may record until the process ends.
 constinit std::array<Slot, kSlots> slots;
 constinit std::mutex table_mutex;
 
@@ -102,7 +102,7 @@ void Lease::Enter(Slot& slot, LaneState& lane, std::uint32_t key) {
   if (lane.busy.load(std::memory_order_relaxed) != 0) return Drop(slot, key);
   lane.busy.store(1, std::memory_order_relaxed);
   // Whoever closes the run takes the key away, makes every thread pass a fence, and waits for those that are busy. So
-  // either we see the key gone, or we are waited for.
+  // either we see that the key is not there, or we are waited for.
   std::atomic_signal_fence(std::memory_order_seq_cst);
   if (!slot.fences_for_all) std::atomic_thread_fence(std::memory_order_seq_cst);
   if (slot.key.load(std::memory_order_acquire) != key) {

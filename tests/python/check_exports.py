@@ -1,7 +1,7 @@
 """Writes what other tools read, and reads it with their readers: JUnit XML, SARIF, OpenMetrics.
 
 usage: check_exports.py VIGIL RUNS...
-VIGIL is the program, RUNS folders with sick and healthy runs. What each file says must be what `--json` says. Packages
+VIGIL is the program, RUNS folders with faulty and healthy runs. What each file says must be what `--json` says. Packages
 (junitparser, sarif-pydantic, prometheus-client) check the form where they are installed, and jsonschema with the official
 schema that VIGIL_SARIF_SCHEMA names (gym/clients/setup.sh fetches it); the structure is checked in any case.
 """

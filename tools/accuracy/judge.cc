@@ -25,7 +25,7 @@ bool Contains(const std::vector<std::string>& list, const std::string& word) {
   return std::find(list.begin(), list.end(), word) != list.end();
 }
 
-// The series with most points tells how many logged steps were judged.
+// The series with most points says how many logged steps were judged.
 std::int64_t LoggedSteps(const model::Run& run) {
   std::size_t most = 0;
   for (const model::Series& series : run.series) most = std::max(most, series.size());
@@ -36,7 +36,7 @@ void JudgeFinding(const model::Finding& finding, Outcome& outcome) {
   if (finding.severity < model::Severity::kWarning) return;
   outcome.findings.push_back(finding);
   outcome.alarmed |= finding.severity >= model::Severity::kError;
-  if (!outcome.sick() || !Answers(outcome.labelled.expectation, finding)) return;
+  if (!outcome.faulty() || !Answers(outcome.labelled.expectation, finding)) return;
   outcome.expected_found = true;
   if (outcome.labelled.onset_step < 0 || !finding.first.known()) return;
   const std::int64_t delay = finding.first.value() - outcome.labelled.onset_step;
@@ -72,8 +72,8 @@ void Tally::Add(const Outcome& outcome, Unread unread_counts) {
     ++unread;
     if (unread_counts == Unread::kApart) return;
   }
-  if (outcome.sick()) {
-    ++sick;
+  if (outcome.faulty()) {
+    ++faulty;
     found += outcome.expected_found ? 1 : 0;
     other_alarms += !outcome.expected_found && outcome.alarmed ? 1 : 0;
     cause_labelled += outcome.cause_labelled() ? 1 : 0;
@@ -92,7 +92,7 @@ void Tally::Add(const Outcome& outcome, Unread unread_counts) {
 
 double Tally::Precision() const { return static_cast<double>(found) / (found + false_alarms + other_alarms); }
 
-double Tally::Recall() const { return static_cast<double>(found) / sick; }
+double Tally::Recall() const { return static_cast<double>(found) / faulty; }
 
 std::optional<std::int64_t> Tally::MedianDelay() const {
   if (delays.empty()) return std::nullopt;

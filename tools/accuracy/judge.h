@@ -23,12 +23,12 @@ struct Outcome {
   bool alarmed = false;                     // anything at `error` or `fatal`
   std::optional<std::int64_t> delay_steps;  // first step named by the expected finding, minus the onset
 
-  bool sick() const { return labelled.expectation.kind == Expectation::Kind::kFinding; }
+  bool faulty() const { return labelled.expectation.kind == Expectation::Kind::kFinding; }
   bool healthy() const { return labelled.expectation.kind == Expectation::Kind::kHealthy; }
-  bool cause_labelled() const { return sick() && !labelled.causes.empty(); }
+  bool cause_labelled() const { return faulty() && !labelled.causes.empty(); }
   bool cause_right() const;
   // Wrong in the terms of the label: an expected finding that is missing, or an alarm on a healthy run.
-  bool disagrees() const { return read && ((sick() && !expected_found) || (healthy() && alarmed)); }
+  bool disagrees() const { return read && ((faulty() && !expected_found) || (healthy() && alarmed)); }
 };
 
 Outcome Judge(const Case& labelled, const model::Report& report);
@@ -42,22 +42,22 @@ enum class Unread : std::uint8_t { kApart, kMissed };
 struct Tally {
   int cases = 0;
   int unread = 0;
-  int sick = 0;
+  int faulty = 0;
   int found = 0;
   int cause_labelled = 0;
   int cause_right = 0;
   int undecided = 0;  // the verdict says that the evidence does not decide
   int healthy = 0;
   int false_alarms = 0;
-  int warned = 0;        // healthy, and told something at `warning`
-  int other_alarms = 0;  // sick, no expected finding, but an alarm about something else
+  int warned = 0;        // healthy, with a finding at `warning`
+  int other_alarms = 0;  // faulty, no expected finding, but an alarm about something else
   int only_read = 0;     // nothing is asked but to be read
   std::int64_t healthy_steps = 0;
   std::vector<std::int64_t> delays;
 
   void Add(const Outcome& outcome, Unread unread_counts);
-  int missed() const { return sick - found; }
-  // Of all runs that were flagged, the share flagged rightly; of all sick runs, the share found. NaN when there is
+  int missed() const { return faulty - found; }
+  // Of all runs that were flagged, the share flagged rightly; of all faulty runs, the share found. NaN when there is
   // none.
   double Precision() const;
   double Recall() const;

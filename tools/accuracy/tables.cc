@@ -57,7 +57,7 @@ std::string Headline(const std::vector<std::pair<std::string, Tally>>& tallies) 
   std::string table = Header({"runs", "right finding", "right cause first", "undecided", "missed", "not read",
                               "false alarms", "only warned", "healthy steps", "precision", "recall", "median delay"});
   for (const auto& [name, tally] : tallies) {
-    table += Row({name, Of(tally.found, tally.sick), Of(tally.cause_right, tally.cause_labelled),
+    table += Row({name, Of(tally.found, tally.faulty), Of(tally.cause_right, tally.cause_labelled),
                   fmt::format("{}", tally.undecided), fmt::format("{}", tally.missed()),
                   fmt::format("{}", tally.unread), Of(tally.false_alarms, tally.healthy),
                   Of(tally.warned, tally.healthy), FormatCount(static_cast<std::uint64_t>(tally.healthy_steps)),
@@ -70,7 +70,7 @@ std::string Breakdown(const std::string& what, const std::vector<Outcome>& outco
   std::string table =
       Header({what, "right finding", "right cause first", "undecided", "false alarms", "not read", "median delay"});
   for (const auto& [name, tally] : TallyBy(outcomes, key, Unread::kMissed)) {
-    table += Row({Cell(name), Of(tally.found, tally.sick), Of(tally.cause_right, tally.cause_labelled),
+    table += Row({Cell(name), Of(tally.found, tally.faulty), Of(tally.cause_right, tally.cause_labelled),
                   fmt::format("{}", tally.undecided), Of(tally.false_alarms, tally.healthy),
                   fmt::format("{}", tally.unread), Delay(tally)});
   }
@@ -104,7 +104,7 @@ std::string CorpusBreakdown(const std::string& what, const std::vector<Outcome>&
   std::string table = Header({what, "files", "not read yet", "right finding", "false alarms", "only to be read"});
   for (const auto& [name, tally] : TallyBy(outcomes, key, Unread::kApart)) {
     table +=
-        Row({Cell(name), fmt::format("{}", tally.cases), fmt::format("{}", tally.unread), Of(tally.found, tally.sick),
+        Row({Cell(name), fmt::format("{}", tally.cases), fmt::format("{}", tally.unread), Of(tally.found, tally.faulty),
              Of(tally.false_alarms, tally.healthy), fmt::format("{}", tally.only_read)});
   }
   return table + "\n";
@@ -190,7 +190,7 @@ std::string SideBySide(const std::vector<Outcome>& logs, const std::vector<Outco
     Cells cells = {Cell(name)};
     for (const Tally* tally : {&log, static_cast<const Tally*>(&by_journal[name])}) {
       for (std::string& cell :
-           Cells{Of(tally->found, tally->sick), Of(tally->cause_right, tally->cause_labelled),
+           Cells{Of(tally->found, tally->faulty), Of(tally->cause_right, tally->cause_labelled),
                  fmt::format("{}", tally->undecided), Of(tally->false_alarms, tally->healthy), Delay(*tally)})
         cells.push_back(std::move(cell));
     }
@@ -214,7 +214,7 @@ std::string CorpusTables(const std::vector<Outcome>& outcomes, const std::map<st
   const Tally all = TallyOf(outcomes, Unread::kApart);
   std::string text = Header({"files", "not read yet", "right finding", "missed", "false alarms", "only warned",
                              "healthy steps", "precision", "recall", "only to be read"});
-  text += Row({fmt::format("{}", all.cases), fmt::format("{}", all.unread), Of(all.found, all.sick),
+  text += Row({fmt::format("{}", all.cases), fmt::format("{}", all.unread), Of(all.found, all.faulty),
                fmt::format("{}", all.missed()), Of(all.false_alarms, all.healthy), Of(all.warned, all.healthy),
                FormatCount(static_cast<std::uint64_t>(all.healthy_steps)), Share(all.Precision()), Share(all.Recall()),
                fmt::format("{}", all.only_read)}) +
@@ -244,14 +244,14 @@ std::string EmptyPage() {
 
 How often the verdict is right, written by `make accuracy`. Thresholds are chosen on some runs and scored on others.
 
-* **right finding**: of the sick runs, those with an expected finding at `warning` or above; **missed** are the others,
+* **right finding**: of the faulty runs, those with an expected finding at `warning` or above; **missed** are the others,
   a run that could not be read among them.
 * **right cause first**: of the runs with a labelled cause, those whose first diagnosis names it; **undecided** are those where
   the diagnosis says that the evidence does not decide.
 * **false alarm**: a healthy run with a finding at `error` or `fatal`. **only warned**: a healthy run with a `warning` and nothing
   above it; some are right (a spike that healed), none stops anybody.
-* **precision**: of all runs that were flagged, those flagged rightly. A sick run that is flagged only for something else
-  counts against it. **recall**: of all sick runs, those with the right finding.
+* **precision**: of all runs that were flagged, those flagged rightly. A faulty run that is flagged only for something else
+  counts against it. **recall**: of all faulty runs, those with the right finding.
 * **delay**: the first step that the expected finding names, minus the step at which the fault began.
 
 ## Runs of real trainers with a known fault
@@ -272,10 +272,10 @@ threshold was chosen on them. They are counted apart because one small model on 
 
 ## Other people's files
 
-Files that strangers left in public, with labels made by a script and spot checks. They are not part of the project; a
+Files that others published, with labels made by a script and spot checks. They are not part of the project; a
 label is what somebody thought, and where we disagree, our reading stands beside it. Kinds that no reader
 knows yet are counted apart. Thresholds were never fitted to a single file, but these files were looked at while the
-detectors were written: the score on them is no score on unseen files.
+detectors were written: the score on them is no score on new files.
 
 )" + Begin("corpus") +
          "Not run: the corpus is not there.\n" + End("corpus") + "\n";

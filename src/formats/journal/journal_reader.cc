@@ -176,7 +176,7 @@ class JournalReader : public ingest::Reader, private journal::Visitor {
     builder_.part().artifacts.push_back({artifact.kind, artifact.path, step});
   }
 
-  void OnLoss(const journal::Loss& loss) override { lost_records_ += loss.records; }
+  void OnDropped(const journal::DroppedRecords& dropped) override { dropped_records_ += dropped.records; }
 
   void OnClock(const journal::ClockPair& clock) override {
     has_clock_ = true;
@@ -221,8 +221,9 @@ class JournalReader : public ingest::Reader, private journal::Visitor {
     if (damages_ > 1) first_damage_ += fmt::format(", {} damaged places in all", damages_);
     if (missing_blocks_ > 0) first_damage_ += fmt::format(", {} blocks missing", missing_blocks_);
     if (damages_ > 0) builder_.ReportDamage(first_damage_);
-    if (lost_records_ > 0)
-      builder_.AddNote(fmt::format("{} records were lost before they could be written", FormatCount(lost_records_)));
+    if (dropped_records_ > 0)
+      builder_.AddNote(
+          fmt::format("{} records were dropped before they could be written", FormatCount(dropped_records_)));
     if (cut_at_)
       builder_.AddNote(
           fmt::format("byte {}: the last block is cut, as in a run that was killed or still runs", *cut_at_));
@@ -250,7 +251,7 @@ class JournalReader : public ingest::Reader, private journal::Visitor {
   bool ended_ = false;
   bool has_clock_ = false;
   double unix_at_zero_s_ = 0;
-  std::uint64_t lost_records_ = 0;
+  std::uint64_t dropped_records_ = 0;
   std::uint64_t last_sample_ms_ = 0;
   std::vector<std::pair<model::Event, std::uint64_t>> failures_;  // with their times by the monotonic clock
   std::uint64_t damages_ = 0;

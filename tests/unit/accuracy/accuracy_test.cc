@@ -99,7 +99,7 @@ TEST(Judging, AnUnreadFileIsNeitherRightNorWrong) {
   Tally tally;
   tally.Add(outcome, Unread::kApart);
   EXPECT_EQ(tally.unread, 1);
-  EXPECT_EQ(tally.sick, 0);
+  EXPECT_EQ(tally.faulty, 0);
   EXPECT_TRUE(std::isnan(tally.Recall()));
 }
 
@@ -110,7 +110,7 @@ TEST(Tallies, AnUnreadFixtureIsAMissedOne) {
   EXPECT_EQ(tally.Recall(), 0);
 }
 
-TEST(Tallies, PrecisionCountsAlarmsOnHealthyRunsAndWrongAlarmsOnSickOnes) {
+TEST(Tallies, PrecisionCountsAlarmsOnHealthyRunsAndWrongAlarmsOnFaultyOnes) {
   Tally tally;
   tally.Add(Judge(Labelled("loss/spike"), Saying("loss/spike", Severity::kWarning)), Unread::kApart);
   tally.Add(Judge(Labelled("loss/spike"), Saying("lr/zero", Severity::kError)), Unread::kApart);

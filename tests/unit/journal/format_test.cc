@@ -99,7 +99,7 @@ TEST(JournalFormat, KeepsTextsAndWhoWroteThem) {
   builder.AddEntry(Section::kSettings, EncodeEntry(Setting{6, "lr", "3e-4"}));
   builder.AddEntry(Section::kArtifacts, EncodeEntry(Artifact{7, 20, "checkpoint", "step-20"}));
   builder.AddBatch({8, 21, 0xfeedfacecafef00d});
-  builder.AddLoss({9, 3, 12});
+  builder.AddDropped({9, 3, 12});
   builder.AddEntry(Section::kEnd, EncodeEntry(End{-9, 10}));
   std::string bytes = FileHeader();
   builder.Finish(0, bytes);
@@ -118,7 +118,7 @@ TEST(JournalFormat, KeepsTextsAndWhoWroteThem) {
   EXPECT_EQ(kept.settings.at(0).value, "3e-4");
   EXPECT_EQ(kept.artifacts.at(0).path, "step-20");
   EXPECT_EQ(kept.batches.at(0).fingerprint, 0xfeedfacecafef00d);
-  EXPECT_EQ(kept.losses.at(0).records, 12U);
+  EXPECT_EQ(kept.dropped.at(0).records, 12U);
   EXPECT_EQ(kept.ends.at(0).status, -9);
 }
 
@@ -414,7 +414,7 @@ TEST(JournalFormat, ReadsTheKeptJournalOfFormat1) {
   EXPECT_EQ(kept.settings.at(0).value, "3e-4");
   EXPECT_EQ(kept.artifacts.at(0).path, "step-20");
   EXPECT_EQ(kept.batches.at(0).fingerprint, 0xfeedfacecafef00d);
-  EXPECT_EQ(kept.losses.at(0).records, 12U);
+  EXPECT_EQ(kept.dropped.at(0).records, 12U);
   EXPECT_EQ(kept.ends.at(0).time_ms, 3000U);
 }
 

@@ -73,7 +73,7 @@ void ExpectNothingLost(const std::string& folder, const Progress& progress) {
   const Kept kept = Decode(ReadAll(files[0]));
   ASSERT_THAT(kept.damages, IsEmpty());
   ASSERT_THAT(kept.cuts, IsEmpty());
-  ASSERT_THAT(kept.losses, IsEmpty());
+  ASSERT_THAT(kept.dropped, IsEmpty());
   const std::vector<Point> none;
   const auto& points = kept.points.empty() ? none : kept.points.at(0);
   ASSERT_GE(points.size(), static_cast<std::size_t>(recorded));

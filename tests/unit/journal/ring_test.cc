@@ -52,7 +52,7 @@ TEST(Ring, WhatIsRecordedIsMovedOnce) {
   ASSERT_THAT(kept.points.at(0), SizeIs(50 * 37));
   for (std::size_t i = 0; i < kept.points.at(0).size(); ++i)
     ASSERT_EQ(kept.points.at(0)[i].step, static_cast<std::int64_t>(i));
-  EXPECT_THAT(kept.losses, IsEmpty());
+  EXPECT_THAT(kept.dropped, IsEmpty());
   EXPECT_THAT(kept.damages, IsEmpty());
   EXPECT_EQ(kept.definitions.at(0).name, "series-0");
 }
@@ -87,9 +87,9 @@ TEST(Ring, AFullLaneKeepsTheNewestAndTheLossIsCounted) {
   const auto& points = kept.points.at(0);
   EXPECT_GT(points.size(), 800U);
   EXPECT_EQ(points.back().step, kRecorded - 1);
-  ASSERT_THAT(kept.losses, SizeIs(1));
-  EXPECT_EQ(kept.losses[0].records + points.size(), static_cast<std::size_t>(kRecorded));
-  EXPECT_EQ(bench.mover->status().lost_records, kept.losses[0].records);
+  ASSERT_THAT(kept.dropped, SizeIs(1));
+  EXPECT_EQ(kept.dropped[0].records + points.size(), static_cast<std::size_t>(kRecorded));
+  EXPECT_EQ(bench.mover->status().dropped_records, kept.dropped[0].records);
 }
 
 TEST(Ring, EventsAreNotPushedOutBySamples) {
@@ -134,7 +134,7 @@ TEST(Ring, ARaceBetweenWriterAndMoverNeverTearsARecord) {
   EXPECT_TRUE(bench.mover->Move(true));
   const Kept kept = bench.Read();
   std::uint64_t lost = 0;
-  for (const Loss& loss : kept.losses) lost += loss.records;
+  for (const DroppedRecords& dropped : kept.dropped) lost += dropped.records;
   EXPECT_EQ(kept.size() + lost, 400'000U);
   for (const auto& [series, points] : kept.points) {
     for (const Point& point : points) {

@@ -65,7 +65,7 @@ struct Kept : Visitor {
   std::vector<Setting> settings;
   std::vector<Batch> batches;
   std::vector<Artifact> artifacts;
-  std::vector<Loss> losses;
+  std::vector<DroppedRecords> dropped;
   std::vector<ClockPair> clocks;
   std::vector<End> ends;
   std::vector<std::string> damages;
@@ -84,7 +84,7 @@ struct Kept : Visitor {
   void OnSetting(const Setting& it) override { settings.push_back(it); }
   void OnBatch(const Batch& it) override { batches.push_back(it); }
   void OnArtifact(const Artifact& it) override { artifacts.push_back(it); }
-  void OnLoss(const Loss& it) override { losses.push_back(it); }
+  void OnDropped(const DroppedRecords& it) override { dropped.push_back(it); }
   void OnClock(const ClockPair& it) override { clocks.push_back(it); }
   void OnEnd(const End& it) override { ends.push_back(it); }
   void OnDamage(std::uint64_t offset, std::uint64_t resumed, std::uint64_t blocks, std::string_view reason) override {

@@ -89,7 +89,7 @@ TEST(JournalTrouble, AFullDiskLosesOnlyWhatTheRingCannotKeep) {
   const Kept kept = Decode(ReadAll(mover->path()));
   EXPECT_THAT(kept.damages, IsEmpty());
   std::uint64_t lost = 0;
-  for (const Loss& loss : kept.losses) lost += loss.records;
+  for (const DroppedRecords& dropped : kept.dropped) lost += dropped.records;
   EXPECT_GT(lost, 0U);
   EXPECT_EQ(kept.points.at(0).size() + lost, static_cast<std::size_t>(step));
   EXPECT_EQ(kept.points.at(0).back().step, step - 1);
@@ -142,7 +142,7 @@ TEST(JournalTrouble, AQuotaStopsTheFileAndNotTheRecording) {
   const Kept kept = Decode(ReadAll(mover->path()));
   EXPECT_THAT(kept.damages, IsEmpty());
   std::uint64_t lost = 0;
-  for (const Loss& loss : kept.losses) lost += loss.records;
+  for (const DroppedRecords& dropped : kept.dropped) lost += dropped.records;
   EXPECT_EQ(kept.points.at(0).size() + lost, static_cast<std::size_t>(step)) << "every record is there or counted";
   EXPECT_EQ(kept.points.at(0).back().step, step - 1);
 }

@@ -106,7 +106,7 @@ void RecordFromThreads(int threads, std::int64_t each) {
     for (std::size_t i = 0; i < each_series.size(); ++i)
       ASSERT_EQ(each_series.values[i], static_cast<double>(each_series.steps[i]) + thread);
   }
-  EXPECT_EQ(points + status.lost_records, static_cast<std::uint64_t>(threads * each));
+  EXPECT_EQ(points + status.dropped_records, static_cast<std::uint64_t>(threads * each));
   EXPECT_LE(points, static_cast<std::uint64_t>(recorded));
 }
 
@@ -210,9 +210,9 @@ TEST(Recorder, WhatWasDroppedIsCountedInTheJournal) {
   EXPECT_EQ(AddSetting(run, "key", "afterwards"), Code::kOk);
   RunStatus status;
   EXPECT_EQ(GetStatus(run, status), Code::kOk);
-  EXPECT_EQ(status.lost_records, 2U);
+  EXPECT_EQ(status.dropped_records, 2U);
   EXPECT_EQ(Close(run, 0), Code::kOk);
-  EXPECT_THAT(ReadRun(folder.path()).sources[0].note, HasSubstr("2 records were lost"));
+  EXPECT_THAT(ReadRun(folder.path()).sources[0].note, HasSubstr("2 records were dropped"));
 }
 
 TEST(Recorder, LongTextsOfManyThreadsAreAllTakenOrCounted) {
