@@ -100,7 +100,7 @@ void Thinning::MakePlace(ingest::PartBuilder::SeriesId id, std::int64_t step, do
   if (latest.provisional && !restarts) {
     // A record stays unless the next value exceeds it: a series that falls all the time is nothing but records.
     const double last = series.values.back();
-    const bool is_record = (last <= latest.least && !(value < last)) || (last >= latest.most && !(value > last));
+    const bool is_record = (latest.is_least && !(value < last)) || (latest.is_most && !(value > last));
     if (!is_record) DropLast(series);
   }
   const bool due = latest.seen++ % stride_ == 0;
@@ -108,10 +108,10 @@ void Thinning::MakePlace(ingest::PartBuilder::SeriesId id, std::int64_t step, do
       spikes_ ? LeavesLevel(value, latest.kept) : std::isfinite(value) != std::isfinite(latest.kept);
   latest.provisional = !due && !restarts && !series.empty() && !stands_out;
   if (!latest.provisional) latest.kept = value;
-  if (std::isfinite(value)) {
-    latest.least = std::min(latest.least, value);
-    latest.most = std::max(latest.most, value);
-  }
+  latest.is_least = std::isfinite(value) && value < latest.least;
+  latest.is_most = std::isfinite(value) && value > latest.most;
+  if (latest.is_least) latest.least = value;
+  if (latest.is_most) latest.most = value;
 }
 
 std::uint64_t Thinning::CountPoints() const {

@@ -52,6 +52,8 @@ class Thinning {
     double kept = 0;
     double least = std::numeric_limits<double>::infinity();  // of all that came
     double most = -std::numeric_limits<double>::infinity();
+    bool is_least = false;  // the last point was below, or above, all before it
+    bool is_most = false;
     bool provisional = false;  // the last point of the series is there only because it is the last
   };
   std::uint64_t CountPoints() const;
