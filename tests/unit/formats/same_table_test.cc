@@ -91,7 +91,9 @@ void ExpectTheTable(const Runs& runs, model::Axis axis = model::Axis::kStep) {
       ASSERT_EQ(series->steps[at], row.step) << kNames[column];
       const double wanted = *row.values[column];
       ASSERT_EQ(std::isnan(series->values[at]), std::isnan(wanted)) << kNames[column] << " at " << row.step;
-      if (!std::isnan(wanted)) ASSERT_EQ(series->values[at], wanted) << kNames[column] << " at " << row.step;
+      if (!std::isnan(wanted)) {
+        ASSERT_EQ(series->values[at], wanted) << kNames[column] << " at " << row.step;
+      }
       ++at;
     }
     EXPECT_EQ(at, series->size()) << kNames[column];
