@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <string>
 #include <unordered_map>
 
@@ -195,6 +196,18 @@ bool IsEvaluationSplit(std::string_view text) {
   constexpr std::array<std::string_view, 9> kWords = {"val",  "valid",      "validate", "validation", "validating",
                                                       "eval", "evaluation", "test",     "dev"};
   return std::find(kWords.begin(), kWords.end(), Fold(text)) != kWords.end();
+}
+
+std::optional<std::uint64_t> ParseFingerprint(std::string_view text) {
+  constexpr std::size_t kFewestDigits = 8;
+  constexpr std::size_t kDigitsKept = 16;
+  if (text.starts_with("0x")) text.remove_prefix(2);
+  if (text.size() < kFewestDigits || text.find_first_not_of("0123456789abcdefABCDEF") != std::string_view::npos)
+    return std::nullopt;
+  text = text.substr(0, kDigitsKept);
+  std::uint64_t hash = 0;
+  std::from_chars(text.data(), text.data() + text.size(), hash, 16);
+  return hash;
 }
 
 }  // namespace vigil::tabular

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -52,5 +53,8 @@ bool CountsWholeRun(std::string_view step_name);
 
 // Whether the text of a kSplit column means data that were not trained on.
 bool IsEvaluationSplit(std::string_view text);
+
+// A hash as it stands in a kFingerprint column: eight hexadecimal digits or more, of a longer one the first 64 bits.
+std::optional<std::uint64_t> ParseFingerprint(std::string_view text);
 
 }  // namespace vigil::tabular

@@ -1,7 +1,5 @@
 #include "tabular/json_rows.h"
 
-#include <charconv>
-
 #include "base/base.h"
 #include "tabular/column_roles.h"
 
@@ -19,34 +17,11 @@ bool MayBeNumber(std::string_view text) {
          text.find_first_not_of("0123456789+-.,eE nNaAiIfFtTyY") == std::string_view::npos;
 }
 
-// Eight hexadecimal digits or more; of a longer hash the first 64 bits.
-std::optional<std::uint64_t> FingerprintOf(std::string_view text) {
-  constexpr std::size_t kFewestDigits = 8;
-  constexpr std::size_t kDigitsKept = 16;
-  if (text.starts_with("0x")) text.remove_prefix(2);
-  if (text.size() < kFewestDigits || text.find_first_not_of("0123456789abcdefABCDEF") != std::string_view::npos)
-    return std::nullopt;
-  text = text.substr(0, kDigitsKept);
-  std::uint64_t hash = 0;
-  std::from_chars(text.data(), text.data() + text.size(), hash, 16);
-  return hash;
-}
-
 // Wrappers that hold the metrics of a row and say nothing themselves (verl: {"step": 1, "data": {...}}).
 bool IsWrapper(std::string_view key) { return key == "data" || key == "metrics"; }
 
-Columns::LongPart LongPartOf(std::string_view key) {
-  using Part = Columns::LongPart;
-  switch (UseOfColumn(key).role) {
-    case ColumnRole::kMetricValue:
-      return Part::kValue;
-    case ColumnRole::kMetricVariant:
-      return Part::kVariant;
-    case ColumnRole::kMetricName:
-      return Part::kName;
-    default:
-      return Part::kNone;
-  }
+bool IsLongPart(ColumnRole role) {
+  return role == ColumnRole::kMetricValue || role == ColumnRole::kMetricVariant || role == ColumnRole::kMetricName;
 }
 
 std::string IndexKey(Columns::Id parent, std::string_view key) {
@@ -103,8 +78,8 @@ Columns::Id Columns::Add(Id parent, std::string_view key, std::string index) {
     if (!node.name.empty()) node.name += '/';
     node.name += Printable(codec::UnescapeJson(key));
   }
-  node.holds_fingerprints = UseOfColumn(node.name).role == ColumnRole::kFingerprint;
-  if (parent == kRoot) node.long_part = LongPartOf(key);
+  node.role = UseOfColumn(node.name).role;
+  if (parent != kRoot && IsLongPart(node.role)) node.role = ColumnRole::kMetric;
   const auto id = static_cast<Id>(nodes_.size());
   nodes_.push_back(std::move(node));
   ids_.emplace(std::move(index), id);
@@ -118,6 +93,8 @@ void RowReader::Begin(std::uint32_t lines_before) {
   skip_to_depth_ = kNotSkipping;
   text_bytes_ = 0;
   fingerprint_.reset();
+  is_evaluation_ = false;
+  is_long_ = false;
   long_name_.clear();
   long_variant_.clear();
 }
@@ -184,8 +161,9 @@ void RowReader::AddCell(const codec::JsonScanner& scanner, bool is_null, double 
 
 void RowReader::TakeString(const codec::JsonScanner& scanner) {
   const std::string_view text = scanner.text();
-  if (column_ != Columns::kNone && columns_.HoldsFingerprints(column_)) {
-    if (const auto hash = FingerprintOf(text)) {
+  const ColumnRole role = column_ == Columns::kNone ? ColumnRole::kBookkeeping : columns_.role(column_);
+  if (role == ColumnRole::kFingerprint) {
+    if (const auto hash = ParseFingerprint(text)) {
       fingerprint_ = hash;
       return;
     }
@@ -193,19 +171,27 @@ void RowReader::TakeString(const codec::JsonScanner& scanner) {
   const auto number = MayBeNumber(text) ? ParseNumber(text) : std::nullopt;
   if (number) return AddCell(scanner, false, *number);
   text_bytes_ += text.size();
-  if (column_ == Columns::kNone || text.size() > Columns::kLongestKey) return;
-  const Columns::LongPart part = columns_.long_part(column_);
-  if (part == Columns::LongPart::kName) long_name_ = std::string(text);
-  if (part == Columns::LongPart::kVariant) long_variant_ = std::string(text);
+  if (role == ColumnRole::kSplit) is_evaluation_ = is_evaluation_ || IsEvaluationSplit(text);
+  if (text.size() > Columns::kLongestKey) return;
+  if (role == ColumnRole::kMetricName) long_name_ = std::string(text);
+  if (role == ColumnRole::kMetricVariant) long_variant_ = std::string(text);
 }
+
+void RowReader::AddNumber(std::string_view name, double value) {
+  const Columns::Id column = columns_.FindAside(name);
+  if (column != Columns::kNone) cells_.push_back({column, lines_before_, false, value});
+}
+
+Row RowReader::row() const { return {cells_, fingerprint_, is_long_, is_evaluation_, false}; }
 
 // The value goes to the column of the metric that the row names.
 void RowReader::NameValue() {
   for (Cell& cell : cells_) {
-    if (columns_.long_part(cell.column) != Columns::LongPart::kValue) continue;
+    if (columns_.role(cell.column) != ColumnRole::kMetricValue) continue;
     if (!long_variant_.empty()) long_name_ += "/" + long_variant_;
     const Columns::Id metric = columns_.FindAside(long_name_);
     if (metric != Columns::kNone) cell.column = metric;
+    is_long_ = metric != Columns::kNone;
     return;
   }
 }

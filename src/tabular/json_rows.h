@@ -11,6 +11,8 @@
 #include <vector>
 
 #include "codec/codec.h"
+#include "tabular/column_roles.h"
+#include "tabular/row.h"
 
 namespace vigil::tabular {
 
@@ -18,9 +20,9 @@ namespace vigil::tabular {
 // that followed last time is tried first, and a row costs neither scanning of keys nor lookups.
 class Columns {
  public:
-  using Id = std::uint32_t;
+  using Id = ColumnId;
   static constexpr Id kRoot = 0;
-  static constexpr Id kNone = std::numeric_limits<Id>::max();
+  static constexpr Id kNone = kNoColumn;
   static constexpr std::size_t kMostColumns = 20'000;
   static constexpr std::size_t kLongestKey = 256;
 
@@ -35,10 +37,8 @@ class Columns {
   // The same without a trace in the order of keys: for a name that stands in a value.
   Id FindAside(std::string_view name);
   const std::string& name(Id column) const { return nodes_[column].name; }
-  bool HoldsFingerprints(Id column) const { return nodes_[column].holds_fingerprints; }
-  // What the key of a column is in rows of one metric each: {"name": "loss", "value": 2.5, "step": 3}.
-  enum class LongPart : std::uint8_t { kNone, kName, kVariant, kValue };
-  LongPart long_part(Id column) const { return nodes_[column].long_part; }
+  // By its name; of the parts of the long form ({"name": "loss", "value": 2.5, "step": 3}) only at the top of a row.
+  ColumnRole role(Id column) const { return nodes_[column].role; }
   std::size_t size() const { return nodes_.size(); }
   bool full() const { return full_; }
 
@@ -47,10 +47,9 @@ class Columns {
     std::string key;
     std::string name;
     Id parent = kNone;
-    LongPart long_part = LongPart::kNone;
     Id follower = kNone;  // the column that came after this one last time
     codec::JsonKeyText follower_text;
-    bool holds_fingerprints = false;  // a name for hashes of data
+    ColumnRole role = ColumnRole::kMetric;
   };
 
   Id Move(Id to);
@@ -61,13 +60,6 @@ class Columns {
   Id latest_ = kRoot;
   Id before_latest_ = kRoot;
   bool full_ = false;
-};
-
-struct Cell {
-  Columns::Id column = Columns::kNone;
-  std::uint32_t line = 0;
-  bool is_null = false;
-  double value = 0;
 };
 
 // Reads one object at a time. Numbers, numbers in quotes ("nan" too) and nulls become cells; arrays, booleans, other
@@ -85,8 +77,10 @@ class RowReader {
   // Reads on. kObjectEnd: the row is whole. kNeedMore: call again when the scanner has more. kBroken: given up.
   codec::JsonToken Read(codec::JsonScanner& scanner);
   const std::vector<Cell>& cells() const { return cells_; }
-  // Of the row's data, where it has one.
-  const std::optional<std::uint64_t>& fingerprint() const { return fingerprint_; }
+  // A number that stands beside the object: the step of a row in a database.
+  void AddNumber(std::string_view name, double value);
+  // The row as the table of metrics takes it; valid until the next one begins.
+  Row row() const;
   // Characters of text (prompts, completions, names) passed over in the row.
   std::size_t text_bytes() const { return text_bytes_; }
 
@@ -104,6 +98,8 @@ class RowReader {
   std::size_t skip_to_depth_ = kNotSkipping;
   std::optional<std::uint64_t> fingerprint_;
   std::size_t text_bytes_ = 0;
+  bool is_evaluation_ = false;
+  bool is_long_ = false;
   std::string long_name_;  // as the row spells it, empty in most
   std::string long_variant_;
   std::uint32_t lines_before_ = 0;

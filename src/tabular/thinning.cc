@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 namespace vigil::tabular {
@@ -18,6 +19,35 @@ void Cut(std::vector<T>& column, std::size_t size) {
   if (!column.empty()) column.resize(size);
 }
 
+// Points that are kept whatever happens to their neighbours, in order.
+std::array<std::size_t, 4> PinnedPoints(const model::Series& series) {
+  const std::vector<double>& values = series.values;
+  std::array<std::size_t, 4> pinned = {values.size() - 1, 0, 0, 0};  // the last, extremes, the first non-finite
+  bool any_finite = false;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (!std::isfinite(values[i])) {
+      if (pinned[3] == 0) pinned[3] = i;
+      continue;
+    }
+    if (!any_finite || values[i] < values[pinned[1]]) pinned[1] = i;
+    if (!any_finite || values[i] > values[pinned[2]]) pinned[2] = i;
+    any_finite = true;
+  }
+  std::sort(pinned.begin(), pinned.end());
+  return pinned;
+}
+
+// The last point was there only because nothing came behind it.
+void DropLast(model::Series& series) {
+  if (!series.segment_starts.empty() && series.segment_starts.back() + std::size_t{1} == series.size())
+    series.segment_starts.pop_back();
+  const std::size_t size = series.size() - 1;
+  series.steps.resize(size);
+  series.values.resize(size);
+  Cut(series.times, size);
+  Cut(series.lines, size);
+}
+
 }  // namespace
 
 bool LeavesLevel(double value, double before) {
@@ -27,16 +57,21 @@ bool LeavesLevel(double value, double before) {
 }
 
 void KeepEverySecond(model::Series& series, bool spikes) {
+  if (series.empty()) return;
+  const std::array<std::size_t, 4> pinned = PinnedPoints(series);
   const std::vector<std::uint32_t> starts = std::move(series.segment_starts);
   series.segment_starts.clear();
   std::size_t next = 0;
+  std::size_t next_pinned = 0;
   std::size_t kept = 0;
   for (std::size_t i = 0; i < series.size(); ++i) {
     const bool starts_segment = next < starts.size() && starts[next] == i;
     next += starts_segment ? 1 : 0;
+    while (next_pinned < pinned.size() && pinned[next_pinned] < i) ++next_pinned;
+    const bool is_pinned = next_pinned < pinned.size() && pinned[next_pinned] == i;
     const bool stands_out =
         spikes && (starts_segment || (kept > 0 && LeavesLevel(series.values[i], series.values[kept - 1])));
-    if (i % 2 != 0 && !stands_out) continue;
+    if (i % 2 != 0 && !stands_out && !is_pinned) continue;
     if (starts_segment || kept == 0 || series.steps[i] <= series.steps[kept - 1])
       series.segment_starts.push_back(static_cast<std::uint32_t>(kept));
     series.steps[kept] = series.steps[i];
@@ -56,16 +91,27 @@ std::string ThinnedNote(std::uint64_t stride) {
                      FormatCount(stride));
 }
 
-bool Thinning::Keeps(ingest::PartBuilder::SeriesId id, double value) {
+// Decides what becomes of the point that was the last so far, and whether the new one has a place of its own.
+void Thinning::MakePlace(ingest::PartBuilder::SeriesId id, std::int64_t step, double value) {
   if (latest_.size() <= id) latest_.resize(id + std::size_t{1});
   Latest& latest = latest_[id];
-  const bool first = latest.seen == 0;
+  model::Series& series = builder_.series(id);
+  const bool restarts = !series.empty() && step <= series.steps.back();
+  if (latest.provisional && !restarts) {
+    // A record stays unless the next value exceeds it: a series that falls all the time is nothing but records.
+    const double last = series.values.back();
+    const bool is_record = (latest.is_least && !(value < last)) || (latest.is_most && !(value > last));
+    if (!is_record) DropLast(series);
+  }
   const bool due = latest.seen++ % stride_ == 0;
   const bool stands_out =
       spikes_ ? LeavesLevel(value, latest.kept) : std::isfinite(value) != std::isfinite(latest.kept);
-  if (!due && !first && !stands_out) return false;
-  latest.kept = value;
-  return true;
+  latest.provisional = !due && !restarts && !series.empty() && !stands_out;
+  if (!latest.provisional) latest.kept = value;
+  latest.is_least = std::isfinite(value) && value < latest.least;
+  latest.is_most = std::isfinite(value) && value > latest.most;
+  if (latest.is_least) latest.least = value;
+  if (latest.is_most) latest.most = value;
 }
 
 std::uint64_t Thinning::CountPoints() const {
@@ -87,10 +133,18 @@ void Thinning::Thin(bool spikes) {
   std::vector<model::Series>& all = builder_.part().series;
   latest_.resize(std::max(latest_.size(), all.size()));
   for (std::size_t i = 0; i < all.size(); ++i) {
+    Latest& latest = latest_[i];
     // Before the first thinning nobody counted: all of them were kept.
-    if (stride_ == 2) latest_[i].seen = all[i].size();
+    if (stride_ == 2) {
+      latest.seen = all[i].size();
+      for (const double value : all[i].values) {
+        if (!std::isfinite(value)) continue;
+        latest.least = std::min(latest.least, value);
+        latest.most = std::max(latest.most, value);
+      }
+    }
     KeepEverySecond(all[i], spikes);
-    if (!all[i].empty()) latest_[i].kept = all[i].values.back();
+    if (!all[i].empty()) latest.kept = all[i].values.back();
   }
 }
 

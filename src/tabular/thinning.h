@@ -1,7 +1,10 @@
-// Series of more points than memory has room for: every second point goes, again and again, and what stands out stays.
+// Series of more points than memory has room for: every second point goes, again and again. The first and the last
+// point of a series, its smallest and largest value, the first that is not finite, and what leaves the level of its
+// neighbours stay.
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -14,13 +17,13 @@ inline constexpr std::uint64_t kMostPoints = 5'000'000;
 
 // Whether a value is on another level than the one kept before it: not finite, or three times away.
 bool LeavesLevel(double value, double before);
-// Keeps every second point; with `spikes` also those that leave the level of the one kept before, and the first of each
-// segment.
+// Keeps every second point, the last one, both extremes and the first that is not finite; with `spikes` also those that
+// leave the level of the one kept before, and the first of each segment.
 void KeepEverySecond(model::Series& series, bool spikes);
 // The words for it.
 std::string ThinnedNote(std::uint64_t stride);
 
-// Decides for each point of a source, as it comes, whether it is kept. Even over the source: what came before is
+// Takes each point of a source, as it comes, and decides whether it stays. Even over the source: what came before is
 // thinned as much as what comes later.
 class Thinning {
  public:
@@ -29,8 +32,13 @@ class Thinning {
 
   // 1 while every point is kept.
   std::uint64_t stride() const { return stride_; }
-  // Whether the next point of the series has its place. Not asked while the stride is 1.
-  bool Keeps(ingest::PartBuilder::SeriesId id, double value);
+  // The next point of the series. It ends with this one in any case; it goes when the next comes, unless it has its
+  // place.
+  void Add(ingest::PartBuilder::SeriesId id, std::int64_t step, double value, double time = model::kNoValue,
+           std::uint32_t line = 0) {
+    if (stride_ != 1) MakePlace(id, step, value);
+    builder_.Add(id, step, value, time, line);
+  }
   // How many points of the series came so far.
   std::uint64_t Seen(ingest::PartBuilder::SeriesId id) const {
     return stride_ == 1 ? builder_.series(id).size() : id < latest_.size() ? latest_[id].seen : 0;
@@ -42,8 +50,14 @@ class Thinning {
   struct Latest {
     std::uint64_t seen = 0;  // points, kept or not
     double kept = 0;
+    double least = std::numeric_limits<double>::infinity();  // of all that came
+    double most = -std::numeric_limits<double>::infinity();
+    bool is_least = false;  // the last point was below, or above, all before it
+    bool is_most = false;
+    bool provisional = false;  // the last point of the series is there only because it is the last
   };
   std::uint64_t CountPoints() const;
+  void MakePlace(ingest::PartBuilder::SeriesId id, std::int64_t step, double value);
   void Thin(bool spikes);
 
   ingest::PartBuilder& builder_;

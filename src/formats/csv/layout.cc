@@ -2,59 +2,19 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <span>
 #include <unordered_set>
 
 #include "base/base.h"
 #include "catalogue/catalogue.h"
-#include "formats/csv/headerless.h"
 
 namespace vigil::formats::csv {
 namespace {
 
 constexpr std::size_t kSampleRows = 64;
 using Names = std::span<const std::string_view>;
+using tabular::ColumnRole;
 
-// What loggers call the column that counts, the best first: "step" may start again with each epoch where there is a
-// global one, and "_step" counts rows of a tracker.
-constexpr std::array<std::string_view, 31> kStepNames = {"global_step",
-                                                         "trainer/global_step",
-                                                         "train/global_step",
-                                                         "step",
-                                                         "steps",
-                                                         "train_step",
-                                                         "train/step",
-                                                         "training_step",
-                                                         "current_step",
-                                                         "current_steps",
-                                                         "iteration",
-                                                         "iterations",
-                                                         "iter",
-                                                         "iters",
-                                                         "it",
-                                                         "train/iter",
-                                                         "train/iteration",
-                                                         "training_iteration",
-                                                         "n_iter",
-                                                         "num_updates",
-                                                         "update",
-                                                         "updates",
-                                                         "num_env_steps",
-                                                         "env_steps",
-                                                         "timestep",
-                                                         "timesteps",
-                                                         "time/total_timesteps",
-                                                         "total_timesteps",
-                                                         "timesteps_total",
-                                                         "num_timesteps",
-                                                         "_step"};
-constexpr std::array<std::string_view, 3> kEpochNames = {"epoch", "epochs", "train/epoch"};
-constexpr std::array<std::string_view, 5> kTimeNames = {"_timestamp", "wall_time", "walltime", "timestamp", "time"};
-constexpr std::array<std::string_view, 6> kNameNames = {"metric", "tag", "metric_name", "name", "key", "variable"};
-constexpr std::array<std::string_view, 3> kValueNames = {"value", "metric_value", "val"};
-// Counters of trackers that say nothing about training.
-constexpr std::array<std::string_view, 3> kBookkeeping = {"_step", "_runtime", "_timestamp"};
 constexpr std::array<std::string_view, 14> kMetricWords = {
     "loss",   "reward",    "accuracy", "perplexity", "grad_norm", "learning_rate", "entropy",
     "return", "precision", "recall",   "bleu",       "rouge",     "psnr",          "rmse"};
@@ -65,8 +25,6 @@ std::string Fold(std::string_view name) {
   std::replace_if(folded.begin(), folded.end(), [](char c) { return c == ' ' || c == '-'; }, '_');
   return folded;
 }
-
-bool Holds(Names names, std::string_view name) { return std::find(names.begin(), names.end(), name) != names.end(); }
 
 bool HoldsWord(Names words, std::string_view text) {
   return std::any_of(words.begin(), words.end(),
@@ -129,51 +87,27 @@ bool IsNumeric(const Sample& sample, std::size_t column) {
   return any;
 }
 
-bool IsWhole(double number) { return number >= 0 && number < 9e15 && number == std::floor(number); }
-
-// Whether two rows give different values for the same column: sparse tables split one step over rows that repeat the
-// epoch, and those do not contradict each other.
-bool Contradict(const std::vector<Cell>& a, const std::vector<Cell>& b, std::size_t except) {
-  for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
-    if (i != except && a[i].is_number && b[i].is_number && a[i].number != b[i].number) return true;
+std::size_t FindRole(const std::vector<Column>& columns, ColumnRole role) {
+  std::size_t best = kNoColumn;
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    if (columns[i].use.role != role) continue;
+    if (best == kNoColumn || columns[i].use.priority > columns[best].use.priority) best = i;
   }
-  return false;
+  return best;
 }
 
-// Whether the column can be what the others are counted against: whole numbers that do not stand still (in the long
-// form they do, for as many rows as there are metrics).
-bool Counts(const Sample& sample, std::size_t column, bool is_long) {
-  std::size_t pairs = 0;
-  std::size_t still = 0;
-  const std::vector<Cell>* previous = nullptr;
-  for (const auto& row : sample.rows) {
-    if (column >= row.size() || row[column].text.empty()) continue;
-    if (!row[column].is_number || !IsWhole(row[column].number)) return false;
-    if (previous != nullptr && Contradict(*previous, row, column)) {
-      ++pairs;
-      still += row[column].number == (*previous)[column].number ? 1 : 0;
-    }
-    previous = &row;
-  }
-  return is_long || pairs == 0 || still * 2 < pairs;
-}
-
-std::size_t FindNamed(const std::vector<Column>& columns, Names names) {
-  for (const std::string_view name : names) {
-    for (std::size_t i = 0; i < columns.size(); ++i) {
-      if (Fold(columns[i].name) == name) return i;
+// The sample as the policy for the step takes it. Text under a name of steps is no step, nor is the row one without.
+std::vector<tabular::SampleRow> NumbersOf(const Sample& sample) {
+  std::vector<tabular::SampleRow> rows;
+  for (const auto& cells : sample.rows) {
+    tabular::SampleRow& row = rows.emplace_back();
+    for (const Cell& cell : cells) {
+      row.push_back(cell.is_number      ? std::optional(cell.number)
+                    : cell.text.empty() ? std::nullopt
+                                        : std::optional(model::kNoValue));
     }
   }
-  return kNoColumn;
-}
-
-std::size_t FindCounter(const Layout& layout, Names names, const Sample& sample) {
-  for (const std::string_view name : names) {
-    for (std::size_t i = 0; i < layout.columns.size(); ++i) {
-      if (Fold(layout.columns[i].name) == name && Counts(sample, i, layout.is_long())) return i;
-    }
-  }
-  return kNoColumn;
+  return rows;
 }
 
 // A column "time" may as well hold the seconds of a step.
@@ -184,26 +118,19 @@ bool HoldsUnixTimes(const Sample& sample, std::size_t column) {
 }
 
 void FindAxis(Layout& layout, const Sample& sample) {
-  layout.epoch = FindNamed(layout.columns, kEpochNames);
-  layout.step = FindCounter(layout, kStepNames, sample);
-  layout.axis = model::Axis::kStep;
-  if (layout.step == kNoColumn) {
-    layout.step = FindCounter(layout, kEpochNames, sample);
-    layout.axis = layout.step == kNoColumn ? model::Axis::kRow : model::Axis::kEpoch;
-  }
-  const std::size_t time = FindNamed(layout.columns, kTimeNames);
-  if (time != kNoColumn && HoldsUnixTimes(sample, time)) layout.time = time;
+  std::vector<tabular::ColumnUse> uses;
+  for (const Column& column : layout.columns) uses.push_back(column.use);
+  layout.axis = tabular::ChooseAxis(uses, NumbersOf(sample), layout.is_long());
 }
 
-// Counters, times, names and repeated columns are no series.
-void MarkValues(Layout& layout) {
+// Columns without a name, names that come again, and in the long form all but what places the row are no series.
+void MarkBookkeeping(Layout& layout) {
   std::unordered_set<std::string> seen;
   for (std::size_t i = 0; i < layout.columns.size(); ++i) {
     Column& column = layout.columns[i];
-    const std::string folded = Fold(column.name);
-    const bool structural = i == layout.step || i == layout.time || i == layout.name || i == layout.value;
-    const bool counter = Holds(kStepNames, folded) || Holds(kBookkeeping, folded);
-    column.is_value = !structural && !counter && !folded.empty() && seen.insert(column.name).second;
+    const bool repeated = Trim(column.name).empty() || !seen.insert(column.name).second;
+    const bool beside = layout.is_long() && column.is_value() && column.use.role != ColumnRole::kEpoch;
+    if (repeated || beside) column.use = {ColumnRole::kBookkeeping, 0};
   }
 }
 
@@ -216,13 +143,13 @@ void ReadMonitor(Layout& layout, std::string_view comment) {
     return;
   layout.columns[0].meaning = "episode_reward";
   layout.columns[1].meaning = "episode_length";
-  layout.columns[2].is_value = false;
-  layout.time = 2;
   constexpr std::string_view kStart = "\"t_start\":";
   if (const std::size_t at = comment.find(kStart); at != std::string_view::npos) {
     std::size_t used = 0;
     layout.time_origin = ParseNumberPrefix(Trim(comment.substr(at + kStart.size())), used).value_or(0);
   }
+  // Seconds since a start that is not known say nothing.
+  layout.columns[2].use = {layout.time_origin > 0 ? ColumnRole::kTime : ColumnRole::kBookkeeping, 0};
   constexpr std::string_view kEnvironment = "\"env_id\":";
   if (const std::size_t at = comment.find(kEnvironment); at != std::string_view::npos) {
     const std::string_view rest = Trim(comment.substr(at + kEnvironment.size()));
@@ -233,10 +160,11 @@ void ReadMonitor(Layout& layout, std::string_view comment) {
 }
 
 // TensorBoard's download of one tag: the name is in the name of the file, run-<run>-tag-<tag>.csv.
-void ReadTensorboardDownload(Layout& layout, std::string_view path) {
-  if (layout.columns.size() != 3 || layout.step == kNoColumn || layout.time == kNoColumn) return;
-  const std::size_t value = FindNamed(layout.columns, kValueNames);
-  if (value == kNoColumn) return;
+void ReadTensorboardDownload(Layout& layout, const Sample& sample, std::string_view path) {
+  if (layout.columns.size() != 3 || layout.axis.steps.empty()) return;
+  const std::size_t time = FindRole(layout.columns, ColumnRole::kTime);
+  const std::size_t value = FindRole(layout.columns, ColumnRole::kMetricValue);
+  if (value == kNoColumn || time == kNoColumn || !HoldsUnixTimes(sample, time)) return;
   const std::string_view stem = Stem(path);
   constexpr std::string_view kTag = "tag-";
   const std::size_t tag = stem.rfind(kTag);
@@ -248,13 +176,13 @@ void ReadTensorboardDownload(Layout& layout, std::string_view path) {
 void ReadChartDownload(Layout& layout) {
   std::unordered_set<std::string_view> runs;
   for (Column& column : layout.columns) {
-    if (column.name.ends_with("__MIN") || column.name.ends_with("__MAX")) column.is_value = false;
+    if (column.name.ends_with("__MIN") || column.name.ends_with("__MAX")) column.use = {ColumnRole::kBookkeeping, 0};
     const std::size_t dash = column.name.rfind(" - ");
-    if (column.is_value && dash != std::string::npos) runs.insert(std::string_view(column.name).substr(0, dash));
+    if (column.is_value() && dash != std::string::npos) runs.insert(std::string_view(column.name).substr(0, dash));
   }
   for (Column& column : layout.columns) {
     const std::size_t dash = column.name.rfind(" - ");
-    if (!column.is_value || dash == std::string::npos) continue;
+    if (!column.is_value() || dash == std::string::npos) continue;
     column.meaning = column.name.substr(dash + 3);
     if (runs.size() > 1) column.labels = {{"run", column.name.substr(0, dash)}};
   }
@@ -262,8 +190,8 @@ void ReadChartDownload(Layout& layout) {
 
 // One metric a file, against samples: what DeepSpeed's monitor writes.
 void ReadPathConventions(Layout& layout, std::string_view path) {
-  if (layout.axis == model::Axis::kStep && FileName(path).starts_with("Train_Samples_"))
-    layout.axis = model::Axis::kSamples;
+  if (layout.axis.axis == model::Axis::kStep && FileName(path).starts_with("Train_Samples_"))
+    layout.axis.axis = model::Axis::kSamples;
 }
 
 // ---- how sure it is
@@ -279,6 +207,11 @@ bool RowsFit(const Sample& sample, std::size_t columns) {
   return std::count_if(sample.rows.begin(), sample.rows.end(), fits) * 2 >= std::ssize(sample.rows);
 }
 
+// Whether the column becomes a series: it does not where rows are counted by it.
+bool IsValue(const Layout& layout, std::size_t column) {
+  return layout.columns[column].is_value() && column != layout.axis.column;
+}
+
 // With nothing that counts, a table of experiments or a dataset looks much the same: then every column must be numbers,
 // and one of them a metric by name.
 int SurenessOf(const Layout& layout, const Sample& sample) {
@@ -288,20 +221,23 @@ int SurenessOf(const Layout& layout, const Sample& sample) {
   for (std::size_t i = 0; i < layout.columns.size(); ++i) {
     const bool number = IsNumeric(sample, i);
     texts = texts || (!number && !sample.rows.empty());
-    numeric += number && layout.columns[i].is_value ? 1 : 0;
-    metrics += layout.columns[i].is_value && i != layout.epoch && IsMetricName(layout.columns[i]) ? 1 : 0;
+    const bool is_value = IsValue(layout, i);
+    numeric += number && is_value ? 1 : 0;
+    const bool measures = is_value && layout.columns[i].use.role != ColumnRole::kEpoch;
+    metrics += measures && IsMetricName(layout.columns[i]) ? 1 : 0;
   }
-  if (sample.rows.empty()) return layout.step != kNoColumn && metrics > 0 ? 40 : 0;
+  const bool counted = !layout.axis.counts_rows();
+  if (sample.rows.empty()) return counted && metrics > 0 ? 40 : 0;
   if (layout.is_long()) return 60;
-  if (layout.step != kNoColumn) return metrics > 0 ? 80 : numeric > 0 ? 40 : 0;
+  if (counted) return metrics > 0 ? 80 : numeric > 0 ? 40 : 0;
   return metrics > 0 && !texts ? 50 : 0;
 }
 
 // ---- with and without a header
 
 void FindLongForm(Layout& layout, const Sample& sample) {
-  const std::size_t name = FindNamed(layout.columns, kNameNames);
-  const std::size_t value = FindNamed(layout.columns, kValueNames);
+  const std::size_t name = FindRole(layout.columns, ColumnRole::kMetricName);
+  const std::size_t value = FindRole(layout.columns, ColumnRole::kMetricValue);
   if (name == kNoColumn || value == kNoColumn || IsNumeric(sample, name)) return;
   layout.name = name;
   layout.value = value;
@@ -310,33 +246,53 @@ void FindLongForm(Layout& layout, const Sample& sample) {
 void InterpretHeader(Layout& layout, const Sample& sample) {
   FindLongForm(layout, sample);
   FindAxis(layout, sample);
-  MarkValues(layout);
+  MarkBookkeeping(layout);
   ReadChartDownload(layout);
 }
 
 std::vector<Column> NamedColumns(std::span<const Cell> cells) {
   std::vector<Column> columns;
-  for (const Cell& cell : cells) columns.push_back({std::string(cell.text), {}, {}, true});
+  for (const Cell& cell : cells) columns.push_back({std::string(cell.text), tabular::UseOfColumn(cell.text), {}, {}});
   return columns;
+}
+
+std::vector<double> ColumnOf(const Sample& sample, std::size_t column) {
+  std::vector<double> values;
+  for (const auto& row : sample.rows) {
+    if (column < row.size() && row[column].is_number) values.push_back(row[column].number);
+  }
+  return values;
+}
+
+// The one column that behaves as a loss does; kNoColumn when there is none, or several.
+std::size_t FindLoss(const Sample& sample, std::size_t first) {
+  std::size_t found = kNoColumn;
+  for (std::size_t i = first; i < sample.rows.front().size(); ++i) {
+    if (!tabular::FallsLikeLoss(ColumnOf(sample, i))) continue;
+    if (found != kNoColumn) return kNoColumn;
+    found = i;
+  }
+  return found;
 }
 
 // Names for columns that have none: the file's own where there is a single column of values.
 void NameColumns(Layout& layout, const Sample& sample, std::string_view path) {
   const std::size_t count = sample.rows.front().size();
-  for (std::size_t i = 0; i < count; ++i) layout.columns.push_back({"column " + std::to_string(i + 1), {}, {}, true});
-  bool rises = count > 1 && Counts(sample, 0, false);
+  for (std::size_t i = 0; i < count; ++i) layout.columns.push_back({"column " + std::to_string(i + 1), {}, {}, {}});
+  bool rises = count > 1 && tabular::CanCount(NumbersOf(sample), 0, false);
   for (std::size_t i = 1; rises && i < sample.rows.size(); ++i)
     rises = sample.rows[i][0].number > sample.rows[i - 1][0].number;
   if (rises) {
-    layout.step = 0;
-    layout.axis = model::Axis::kStep;
-    layout.columns[0].is_value = false;
+    layout.axis.steps = {0};
+    layout.axis.axis = model::Axis::kStep;
+    layout.columns[0].use = {ColumnRole::kStep, 1};
   }
   if (count == (rises ? 2U : 1U)) layout.columns.back().name = std::string(Stem(path));
   layout.sureness = HoldsWord(kFileWords, ToLower(FileName(path))) ? 30 : 0;
-  if (layout.columns.back().is_value && IsMetricName(layout.columns.back())) return;
+  if (layout.columns.back().is_value() && IsMetricName(layout.columns.back())) return;
   // Of anything else that counts on evenly, only what has a loss is a table of metrics.
-  const std::size_t loss = rises && CountsEvenly(sample.rows, 0) ? FindLoss(sample.rows, 1) : kNoColumn;
+  const bool even = rises && tabular::CountsEvenly(ColumnOf(sample, 0));
+  const std::size_t loss = even ? FindLoss(sample, 1) : kNoColumn;
   if (loss == kNoColumn) return;
   layout.columns[loss].meaning = "loss";
   layout.guessed_loss = loss;
@@ -409,7 +365,7 @@ std::optional<Layout> SniffLayout(std::string_view head, bool whole, std::string
     InterpretHeader(layout, sample);
     layout.sureness = SurenessOf(layout, sample);
     ReadMonitor(layout, start.comment);
-    ReadTensorboardDownload(layout, path);
+    ReadTensorboardDownload(layout, sample, path);
     ReadPathConventions(layout, path);
   } else {
     if (sample.rows.empty() || !RowsFit(sample, sample.rows.front().size())) return std::nullopt;
@@ -432,7 +388,7 @@ std::optional<Layout> LayoutOfHeader(std::span<const Cell> cells, const Layout& 
   layout.columns = NamedColumns(cells);
   layout.name = layout.value = kNoColumn;
   InterpretHeader(layout, {});
-  if (layout.axis != before.axis || layout.is_long() != before.is_long()) return std::nullopt;
+  if (layout.axis.axis != before.axis.axis || layout.is_long() != before.is_long()) return std::nullopt;
   return layout;
 }
 

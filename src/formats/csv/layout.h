@@ -9,6 +9,7 @@
 
 #include "formats/csv/row.h"
 #include "model/model.h"
+#include "tabular/tabular.h"
 
 namespace vigil::formats::csv {
 
@@ -16,26 +17,25 @@ inline constexpr std::size_t kSniffBytes = std::size_t{64} << 10U;
 inline constexpr std::size_t kNoColumn = static_cast<std::size_t>(-1);
 
 struct Column {
-  std::string name;     // as the file spells it; made up where there is no header
-  std::string meaning;  // a name that the vocabulary knows better than `name`, or empty
+  std::string name;        // as the file spells it; made up where there is no header
+  tabular::ColumnUse use;  // by its name, and by what the table is
+  std::string meaning;     // a name that the vocabulary knows better than `name`, or empty
   model::Labels labels;
-  bool is_value = true;  // whether it becomes a series
+
+  bool is_value() const { return tabular::BecomesSeries(use.role); }
 };
 
 struct Layout {
   char delimiter = ',';
   std::vector<Column> columns;
-  std::size_t step = kNoColumn;   // kNoColumn: rows are counted
-  std::size_t epoch = kNoColumn;  // tells a step that starts again with each epoch from a restart
-  std::size_t time = kNoColumn;
+  tabular::AxisChoice axis;
   std::size_t name = kNoColumn;          // long form: the column with the name of the metric,
   std::size_t value = kNoColumn;         // and the one with its value
   std::size_t guessed_loss = kNoColumn;  // without a header: the column that behaves as one
-  model::Axis axis = model::Axis::kRow;
-  double time_origin = 0;   // unix seconds to which times are relative
-  std::string environment;  // what a monitor file says it watched
-  std::string header;       // its line, to know it when it comes again; empty without one
-  std::size_t body = 0;     // bytes before the first row of values
+  double time_origin = 0;                // unix seconds to which times are relative
+  std::string environment;               // what a monitor file says it watched
+  std::string header;                    // its line, to know it when it comes again; empty without one
+  std::size_t body = 0;                  // bytes before the first row of values
   std::uint32_t body_line = 1;
   int sureness = 0;  // that this is a table of metrics, 0 to 100
 

@@ -17,10 +17,10 @@ bool IsKnownMetric(std::string_view name) {
   return meaning && meaning->signal != "epoch";
 }
 
+// Counts alone are no metrics.
 bool BecomesMetric(std::string_view name) {
   const tabular::ColumnRole role = tabular::UseOfColumn(name).role;
-  return role == tabular::ColumnRole::kMetric || role == tabular::ColumnRole::kLoss ||
-         role == tabular::ColumnRole::kLearningRate || role == tabular::ColumnRole::kMeanLoss;
+  return tabular::BecomesSeries(role) && role != tabular::ColumnRole::kEpoch && role != tabular::ColumnRole::kRunTime;
 }
 
 // Whether the line is an object, or an array of them, and nothing else.

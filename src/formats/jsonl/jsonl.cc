@@ -17,8 +17,7 @@ constexpr std::size_t kLongestLine = std::size_t{16} << 20U;
 
 class JsonLinesReader : public ingest::Reader {
  public:
-  explicit JsonLinesReader(ingest::PartBuilder& builder)
-      : builder_(builder), sink_(builder, columns_), row_(columns_) {}
+  explicit JsonLinesReader(ingest::PartBuilder& builder) : builder_(builder), table_(builder) {}
 
   std::size_t Consume(std::string_view bytes, bool last) override {
     std::size_t begin = 0;
@@ -42,6 +41,7 @@ class JsonLinesReader : public ingest::Reader {
       TakeLine(rest);
       begin = bytes.size();
     }
+    table_.Flush();
     if (last) Finish();
     return begin;
   }
@@ -54,12 +54,12 @@ class JsonLinesReader : public ingest::Reader {
     codec::JsonScanner scanner;
     scanner.Continue(text, false);
     scanner.Next();
-    row_.Begin(line_);
-    if (row_.Read(scanner) != JsonToken::kObjectEnd || scanner.line() != 1) return 0;
+    table_.reader().Begin(line_);
+    if (table_.reader().Read(scanner) != JsonToken::kObjectEnd || scanner.line() != 1) return 0;
     const std::size_t end = scanner.consumed();
     if (end >= text.size() || text[end] != '\n' || end > kLongestLine) return 0;
     ++line_;
-    sink_.Add(row_.cells(), row_.fingerprint());
+    table_.AddRow();
     return end + 1;
   }
 
@@ -85,10 +85,10 @@ class JsonLinesReader : public ingest::Reader {
   bool TakeObject(codec::JsonScanner& scanner) {
     const JsonToken first = scanner.Next();
     if (first != JsonToken::kObjectBegin) return CountBroken(first, scanner);
-    row_.Begin(line_ - 1);
-    const JsonToken end = row_.Read(scanner);
+    table_.reader().Begin(line_ - 1);
+    const JsonToken end = table_.reader().Read(scanner);
     if (end != JsonToken::kObjectEnd) return CountBroken(end, scanner);
-    sink_.Add(row_.cells(), row_.fingerprint());
+    table_.AddRow();
     return true;
   }
 
@@ -101,7 +101,7 @@ class JsonLinesReader : public ingest::Reader {
   }
 
   void Finish() {
-    sink_.Finish();
+    table_.Finish();
     if (broken_lines_ != 0) {
       builder_.ReportDamage(broken_lines_ == 1 ? first_broken_
                                                : fmt::format("{} (and {} more broken lines)", first_broken_,
@@ -121,9 +121,7 @@ class JsonLinesReader : public ingest::Reader {
   }
 
   ingest::PartBuilder& builder_;
-  tabular::Columns columns_;
-  tabular::RowSink sink_;
-  tabular::RowReader row_;
+  tabular::JsonTable table_;
   std::uint32_t line_ = 0;
   bool skipping_ = false;  // inside a line that is too long
   std::uint64_t broken_lines_ = 0;

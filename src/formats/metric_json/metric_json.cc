@@ -2,12 +2,16 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "catalogue/catalogue.h"
 #include "codec/codec.h"
 #include "formats/json/looks.h"
+#include "tabular/tabular.h"
 
 namespace vigil::formats {
 namespace {
@@ -66,7 +70,7 @@ class MetricWalk {
 
 class MetricJsonReader : public ingest::Reader {
  public:
-  explicit MetricJsonReader(ingest::PartBuilder& builder) : builder_(builder) {}
+  explicit MetricJsonReader(ingest::PartBuilder& builder) : builder_(builder), thinning_(builder) {}
 
   ingest::Growth growth() const override { return ingest::Growth::kWrittenAnew; }
   std::size_t Consume(std::string_view bytes, bool last) override {
@@ -75,14 +79,52 @@ class MetricJsonReader : public ingest::Reader {
     const JsonToken token = walk_.Advance(
         scanner_, [&](const std::string& name, std::int64_t step, double value) { Take(name, step, value); });
     taken_ += scanner_.consumed();
+    thinning_.MakeRoom();
     over_ = token != JsonToken::kNeedMore;
     if (token == JsonToken::kBroken) {
       builder_.ReportDamage(fmt::format("line {} (byte {}): {}", scanner_.line(), taken_, scanner_.problem()));
     }
+    if (over_) Conclude();
     return over_ ? bytes.size() : scanner_.consumed();
   }
 
  private:
+  // Lists of one length beside a list of steps are the columns of one table.
+  void Conclude() {
+    const model::Series* steps = nullptr;
+    for (const model::Series& series : builder_.part().series) {
+      const int priority = tabular::StepPriority(series.raw);
+      if (priority == 0 || series.axis != model::Axis::kRow || !Rises(series)) continue;
+      if (steps == nullptr || priority > tabular::StepPriority(steps->raw)) steps = &series;
+    }
+    if (steps != nullptr) CountBy(std::vector<double>(steps->values));
+    if (thinning_.stride() > 1) builder_.AddNote(tabular::ThinnedNote(thinning_.stride()));
+  }
+
+  static bool Rises(const model::Series& series) {
+    double before = -1;
+    return std::all_of(series.values.begin(), series.values.end(), [&](double value) {
+      return tabular::IsWholeStep(value) && value > std::exchange(before, value);
+    });
+  }
+
+  void CountBy(const std::vector<double>& steps) {
+    for (model::Series& series : builder_.part().series) {
+      if (series.axis != model::Axis::kRow || series.size() != steps.size()) continue;
+      series.axis = model::Axis::kStep;
+      std::transform(steps.begin(), steps.end(), series.steps.begin(),
+                     [](double s) { return static_cast<std::int64_t>(s); });
+      if (tabular::StepPriority(series.raw) != 0) ClearPoints(series);
+    }
+  }
+
+  static void ClearPoints(model::Series& series) {
+    series.steps.clear();
+    series.values.clear();
+    series.lines.clear();
+    series.segment_starts.clear();
+  }
+
   void Take(const std::string& name, std::int64_t step, double value) {
     if (name != open_name_ || !is_open_) {
       if (builder_.part().series.size() >= kMostSeries) return;
@@ -94,11 +136,13 @@ class MetricJsonReader : public ingest::Reader {
     // Steps before the metric begins are filled with NaN (the second half of a resumed run, say).
     if (series.empty() && std::isnan(value)) return;
     if (step == model::kNoStep) series.axis = model::Axis::kRow;
-    builder_.Add(open_, step == model::kNoStep ? static_cast<std::int64_t>(series.size()) + 1 : step, value,
-                 model::kNoValue, scanner_.line());
+    const bool by_rows = step == model::kNoStep;
+    thinning_.Add(open_, by_rows ? static_cast<std::int64_t>(thinning_.Seen(open_)) : step, value, model::kNoValue,
+                  scanner_.line());
   }
 
   ingest::PartBuilder& builder_;
+  tabular::Thinning thinning_;
   codec::JsonScanner scanner_;
   MetricWalk walk_;
   bool over_ = false;

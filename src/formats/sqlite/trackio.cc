@@ -14,9 +14,9 @@ namespace {
 
 using codec::JsonToken;
 
-// A run and the names of its columns, met so far.
+// A run, its metrics and those of its machine.
 struct TrackedRun {
-  explicit TrackedRun(ingest::PartBuilder& part) : builder(part), reader(columns) {}
+  explicit TrackedRun(ingest::PartBuilder& part) : builder(part), metrics(part), system_reader(system_columns) {}
   TrackedRun(const TrackedRun&) = delete;
   TrackedRun& operator=(const TrackedRun&) = delete;
   TrackedRun(TrackedRun&&) = delete;
@@ -24,8 +24,9 @@ struct TrackedRun {
   ~TrackedRun() = default;
 
   ingest::PartBuilder& builder;
-  tabular::Columns columns;
-  tabular::RowReader reader;
+  tabular::JsonTable metrics;
+  tabular::Columns system_columns;
+  tabular::RowReader system_reader;
   std::uint64_t broken_rows = 0;
 };
 
@@ -39,6 +40,7 @@ class Project {
     ReadConfigs();
     ReadAlerts();
     for (auto& [id, run] : runs_) {
+      run->metrics.Finish();
       if (run->broken_rows != 0)
         run->builder.ReportDamage(fmt::format("{} rows of metrics are no JSON", FormatCount(run->broken_rows)));
     }
@@ -54,11 +56,11 @@ class Project {
     return runs_.emplace(key, std::move(run)).first->second.get();
   }
 
-  static bool ReadCells(TrackedRun& run, std::string_view json) {
+  static bool ReadCells(TrackedRun& run, tabular::RowReader& reader, std::string_view json) {
     codec::JsonScanner scanner(json);
     if (scanner.Next() == JsonToken::kObjectBegin) {
-      run.reader.Begin();
-      if (run.reader.Read(scanner) == JsonToken::kObjectEnd) return true;
+      reader.Begin();
+      if (reader.Read(scanner) == JsonToken::kObjectEnd) return true;
     }
     ++run.broken_rows;
     return false;
@@ -68,12 +70,11 @@ class Project {
     Rows rows = database_.Select("metrics", {"?run_id", "run_name", "step", "timestamp", "metrics"});
     while (rows.Next()) {
       TrackedRun* const run = Find(rows.Text(0), rows.Text(1));
-      if (run == nullptr || !ReadCells(*run, rows.Text(4))) continue;
-      const double time = ingest::ParseUnixTime(rows.Text(3));
-      for (const tabular::Cell& cell : run->reader.cells()) {
-        if (cell.is_null) continue;
-        run->builder.Add(run->builder.OpenSeries(run->columns.name(cell.column)), rows.Integer(2), cell.value, time);
-      }
+      if (run == nullptr || !ReadCells(*run, run->metrics.reader(), rows.Text(4))) continue;
+      // The tracker counts log calls, or what the user gave it; a step inside the row is the trainer's own.
+      run->metrics.reader().AddNumber("_step", static_cast<double>(rows.Integer(2)));
+      run->metrics.reader().AddNumber("_timestamp", ingest::ParseUnixTime(rows.Text(3)));
+      run->metrics.AddRow();
     }
     ReportProblem(rows, "metrics", builder_);
   }
@@ -84,10 +85,10 @@ class Project {
     while (rows.Next()) {
       const double time = ingest::ParseUnixTime(rows.Text(2));
       TrackedRun* const run = Find(rows.Text(0), rows.Text(1));
-      if (run == nullptr || time != time || !ReadCells(*run, rows.Text(3))) continue;
-      for (const tabular::Cell& cell : run->reader.cells()) {
+      if (run == nullptr || time != time || !ReadCells(*run, run->system_reader, rows.Text(3))) continue;
+      for (const tabular::Cell& cell : run->system_reader.cells()) {
         if (cell.is_null) continue;
-        const auto series = run->builder.OpenSeries("system/" + run->columns.name(cell.column));
+        const auto series = run->builder.OpenSeries("system/" + run->system_columns.name(cell.column));
         run->builder.series(series).axis = model::Axis::kTime;
         run->builder.Add(series, static_cast<std::int64_t>(time), cell.value, time);
       }

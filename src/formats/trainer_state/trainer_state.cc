@@ -21,6 +21,8 @@ constexpr std::size_t kLongestFact = 512;
 constexpr std::array<std::string_view, 6> kHistories = {"log_history",   "history",       "logs",
                                                         "training_logs", "train_history", "training_history"};
 
+constexpr std::string_view kOwnHistory = kHistories[0];
+
 bool IsHistory(std::string_view key) {
   return std::find(kHistories.begin(), kHistories.end(), key) != kHistories.end();
 }
@@ -45,10 +47,7 @@ bool IsFact(std::string_view key) {
 
 class TrainerStateReader : public ingest::Reader {
  public:
-  explicit TrainerStateReader(ingest::PartBuilder& builder)
-      : builder_(builder), sink_(builder, columns_), row_(columns_) {
-    builder_.part().framework = "hf-trainer";
-  }
+  explicit TrainerStateReader(ingest::PartBuilder& builder) : builder_(builder), table_(builder) {}
 
   ingest::Growth growth() const override { return ingest::Growth::kWrittenAnew; }
   std::size_t Consume(std::string_view bytes, bool last) override {
@@ -56,6 +55,7 @@ class TrainerStateReader : public ingest::Reader {
     scanner_.Continue(bytes, last);
     while (Advance()) {
     }
+    table_.Flush();
     taken_ += scanner_.consumed();
     if (last) Finish();
     return phase_ == Phase::kOver ? bytes.size() : scanner_.consumed();
@@ -103,6 +103,8 @@ class TrainerStateReader : public ingest::Reader {
     if (token != JsonToken::kKey) return true;  // the end of the object
     key_ = std::string(scanner_.text().substr(0, tabular::Columns::kLongestKey));
     phase_ = IsHistory(key_) ? Phase::kHistoryValue : Phase::kFactValue;
+    // Rows alone say nothing about who wrote them; a document with this member is HF's own.
+    if (key_ == kOwnHistory) builder_.part().framework = "hf-trainer";
     return true;
   }
 
@@ -133,7 +135,7 @@ class TrainerStateReader : public ingest::Reader {
     }
     if (token == JsonToken::kObjectBegin) {
       phase_ = Phase::kRow;
-      row_.Begin();
+      table_.reader().Begin();
     } else if (token == JsonToken::kArrayBegin) {
       Skip(Phase::kEntries);
     } else if (token == JsonToken::kArrayEnd) {
@@ -143,10 +145,10 @@ class TrainerStateReader : public ingest::Reader {
   }
 
   bool AdvanceRow() {
-    const JsonToken token = row_.Read(scanner_);
+    const JsonToken token = table_.reader().Read(scanner_);
     if (token == JsonToken::kNeedMore) return false;
     if (token != JsonToken::kObjectEnd) return End(token);
-    sink_.Add(row_.cells());
+    table_.AddRow();
     phase_ = Phase::kEntries;
     return true;
   }
@@ -170,7 +172,7 @@ class TrainerStateReader : public ingest::Reader {
   void Finish() {
     if (phase_ == Phase::kOver) return;
     phase_ = Phase::kOver;
-    sink_.Finish();
+    table_.Finish();
     StateCheckpoint();
   }
 
@@ -188,9 +190,7 @@ class TrainerStateReader : public ingest::Reader {
   }
 
   ingest::PartBuilder& builder_;
-  tabular::Columns columns_;
-  tabular::RowSink sink_;
-  tabular::RowReader row_;
+  tabular::JsonTable table_;
   codec::JsonScanner scanner_;
   std::uint64_t taken_ = 0;
   Phase phase_ = Phase::kStart;
@@ -215,7 +215,7 @@ int RecogniseTrainerState(const ingest::Probe& probe) {
     const std::string_view list = FromFirstCharacter(value.substr(1));
     if (!list.starts_with('[')) continue;
     // An empty or very long first entry is still HF's own file.
-    best = std::max(best, key == "log_history" ? 100 : SureOfRowsInArray(list.substr(1)));
+    best = std::max(best, key == kOwnHistory ? 100 : SureOfRowsInArray(list.substr(1)));
   }
   return best;
 }

@@ -1,9 +1,9 @@
 #include "formats/wandb/axes.h"
 
 #include <algorithm>
-#include <array>
 
 #include "codec/codec.h"
+#include "tabular/tabular.h"
 
 namespace vigil::formats::wandb {
 namespace {
@@ -15,12 +15,8 @@ using codec::WireType;
 constexpr std::size_t kMostRules = 10'000;
 constexpr double kHighestStep = 9e15;
 
-bool IsTrainersStep(std::string_view key) {
-  constexpr std::array<std::string_view, 8> kKeys = {
-      "train/global_step", "trainer/global_step", "global_step",         "step", "iter",
-      "iteration",         "train/step",          "training/global_step"};
-  return std::find(kKeys.begin(), kKeys.end(), key) != kKeys.end();
-}
+// `_step` is the client's own count of log calls, which the row states anyway.
+int PriorityOf(std::string_view key) { return key.starts_with('_') ? 0 : tabular::StepPriority(key); }
 
 bool IsStepNumber(double value) { return value >= 0 && value < kHighestStep; }
 
@@ -52,12 +48,13 @@ void Axes::Declare(std::string_view metric_record) {
 
 bool Axes::IsStep(std::string_view key) const {
   const auto is_key = [&](const Axis& axis) { return axis.key == key; };
-  return IsTrainersStep(key) || std::any_of(axes_.begin(), axes_.end(), is_key);
+  return PriorityOf(key) != 0 || std::any_of(axes_.begin(), axes_.end(), is_key);
 }
 
 void Axes::BeginRow(std::int64_t row_step) {
   row_step_ = row_step;
   own_step_.reset();
+  own_priority_ = 0;
 }
 
 void Axes::TakeRowStep(double value) {
@@ -67,9 +64,26 @@ void Axes::TakeRowStep(double value) {
 void Axes::TakeStep(std::string_view key, double value) {
   if (!IsStepNumber(value)) return;
   const auto step = static_cast<std::int64_t>(value);
-  if (IsTrainersStep(key)) own_step_ = step;
+  if (const int priority = PriorityOf(key); priority > own_priority_) {
+    own_step_ = step;
+    own_priority_ = priority;
+  }
   for (Axis& axis : axes_) {
     if (axis.key == key) axis.last = step;
+  }
+}
+
+model::Axis Axes::KindOf(std::size_t axis) const {
+  if (axis >= axes_.size() || !axes_[axis].last) return model::Axis::kStep;
+  switch (tabular::UseOfColumn(axes_[axis].key).role) {
+    case tabular::ColumnRole::kEpoch:
+      return model::Axis::kEpoch;
+    case tabular::ColumnRole::kTokens:
+      return model::Axis::kTokens;
+    case tabular::ColumnRole::kSamples:
+      return model::Axis::kSamples;
+    default:
+      return model::Axis::kStep;
   }
 }
 

@@ -9,6 +9,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "model/model.h"
+
 namespace vigil::formats::wandb {
 
 class Axes {
@@ -32,6 +34,9 @@ class Axes {
     return own_step_.value_or(row_step_);
   }
 
+  // What is counted on that axis, by the name it was declared under.
+  model::Axis KindOf(std::size_t axis) const;
+
   static constexpr std::size_t kNone = static_cast<std::size_t>(-1);
 
  private:
@@ -50,7 +55,8 @@ class Axes {
   std::vector<Rule> rules_;
   std::unordered_map<std::string, std::size_t> exact_;
   std::int64_t row_step_ = 0;
-  std::optional<std::int64_t> own_step_;  // of this row, under a name that trainers use
+  std::optional<std::int64_t> own_step_;  // of this row, under the best of the names that trainers use
+  int own_priority_ = 0;
 };
 
 }  // namespace vigil::formats::wandb

@@ -8,9 +8,9 @@
 #include "formats/wandb/axes.h"
 #include "formats/wandb/items.h"
 #include "formats/wandb/wandb.h"
-#include "textlog/textlog.h"
 #include "hyperparams/hyperparams.h"
 #include "tabular/tabular.h"
+#include "textlog/textlog.h"
 
 namespace vigil::formats {
 namespace {
@@ -132,7 +132,11 @@ class WandbReader : public ingest::Reader {
         histograms_.Take(item_);
       }
     }
-    for (const Pending& pending : row_) builder_.Add(pending.series, axes_.StepOn(pending.axis), pending.value, time);
+    for (const Pending& pending : row_) {
+      model::Series& series = builder_.series(pending.series);
+      if (series.empty()) series.axis = axes_.KindOf(pending.axis);
+      builder_.Add(pending.series, axes_.StepOn(pending.axis), pending.value, time);
+    }
     histograms_.Finish([&](const std::string& name, const tabular::Distribution& distribution) {
       const std::int64_t step = axes_.StepOn(axes_.AxisFor(name));
       const tabular::DistributionSeries series = tabular::OpenDistribution(name, builder_);

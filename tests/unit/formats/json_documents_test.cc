@@ -33,7 +33,7 @@ TEST(MetricJson, ReadsListsAndStepsByName) {
   EXPECT_EQ(Recognised(R"({"loss": [3, 2, 1], "val_loss": [3.5, 2.5, 2.25]})"), "metric-json");
   const model::Run lists = Read("metric-json", R"({"loss": [3, 2, NaN], "val_loss": [3.5, 2.5, [9], 2.25]})");
   EXPECT_EQ(SeriesOf(lists, "loss").axis, model::Axis::kRow);
-  EXPECT_THAT(SeriesOf(lists, "loss").steps, ElementsAre(1, 2, 3));
+  EXPECT_THAT(SeriesOf(lists, "loss").steps, ElementsAre(0, 1, 2));
   EXPECT_THAT(SeriesOf(lists, "eval_loss").values, ElementsAre(3.5, 2.5, 2.25));
   const model::Run steps = Read("metric-json", R"({"loss": {"10": 3, "20": 2, "note": 7}})");
   EXPECT_THAT(SeriesOf(steps, "loss").steps, ElementsAre(10, 20));

@@ -83,7 +83,7 @@ TEST(JsonLines, WithoutAnyStepAreCountedByWholeEpochsOrByRows) {
   EXPECT_THAT(SeriesOf(epochs, "loss").steps, ElementsAre(1, 2));
   EXPECT_EQ(SeriesOf(epochs, "loss").axis, model::Axis::kEpoch);
   const model::Run rows = Read("jsonl", "{\"epoch\": 0.5, \"loss\": 3}\n{\"epoch\": 1.0, \"loss\": 2}\n");
-  EXPECT_THAT(SeriesOf(rows, "loss").steps, ElementsAre(1, 2));
+  EXPECT_THAT(SeriesOf(rows, "loss").steps, ElementsAre(0, 1));
   EXPECT_EQ(SeriesOf(rows, "loss").axis, model::Axis::kRow);
   EXPECT_THAT(SeriesOf(rows, "epoch").values, ElementsAre(0.5, 1.0));
 }

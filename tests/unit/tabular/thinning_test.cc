@@ -29,7 +29,7 @@ TEST(Thinning, KeepsAnEvenShareAndWhatStandsOut) {
   constexpr int kPoints = 200'000;
   for (int step = 0; step < kPoints; ++step) {
     const double value = step == 155'555 ? 50 : step >= kPoints - 99 ? std::nan("") : 2.5;
-    if (thinning.stride() == 1 || thinning.Keeps(id, value)) builder.Add(id, step, value);
+    thinning.Add(id, step, value);
     if (step % 100 == 0) thinning.MakeRoom();
   }
   const model::Series& series = builder.series(id);
@@ -41,6 +41,42 @@ TEST(Thinning, KeepsAnEvenShareAndWhatStandsOut) {
   std::int64_t widest = 0;
   for (std::size_t i = 1; i < series.size(); ++i) widest = std::max(widest, series.steps[i] - series.steps[i - 1]);
   EXPECT_LE(widest, 2 * static_cast<std::int64_t>(thinning.stride()));
+}
+
+TEST(Thinning, KeepsTheFirstTheLastAndBothExtremes) {
+  ingest::PartBuilder builder("a.csv", "csv");
+  Thinning thinning(builder, 1000);
+  const auto id = builder.OpenSeries("loss");
+  constexpr int kPoints = 150'001;
+  for (int step = 1; step <= kPoints; ++step) {
+    // A little above and below the others: neither is another level.
+    const double value = step == 77'777 ? 2.75 : step == 99'999 ? 2.25 : 2.5;
+    thinning.Add(id, step, value);
+    if (step % 100 == 0) thinning.MakeRoom();
+    ASSERT_EQ(builder.series(id).steps.back(), step) << "whoever looks now sees the latest point";
+  }
+  const model::Series& series = builder.series(id);
+  EXPECT_LE(series.size(), 1200U);
+  EXPECT_EQ(series.steps.front(), 1);
+  EXPECT_EQ(series.steps.back(), kPoints);
+  EXPECT_THAT(series.steps, Contains(77'777)) << "the largest";
+  EXPECT_THAT(series.steps, Contains(99'999)) << "the smallest";
+  EXPECT_EQ(series.segment_starts.size(), 1U);
+}
+
+TEST(Thinning, KeepsTheLastPointBeforeARestart) {
+  ingest::PartBuilder builder("a.csv", "csv");
+  Thinning thinning(builder, 1000);
+  const auto id = builder.OpenSeries("loss");
+  for (int step = 0; step < 20'001; ++step) {
+    thinning.Add(id, step, 2.5);
+    if (step % 100 == 0) thinning.MakeRoom();
+  }
+  for (int step = 19'990; step < 30'000; ++step) thinning.Add(id, step, 2.5);
+  const model::Series& series = builder.series(id);
+  ASSERT_EQ(series.segment_starts.size(), 2U);
+  EXPECT_EQ(series.steps[series.segment_starts[1]], 19'990);
+  EXPECT_EQ(series.steps[series.segment_starts[1] - 1], 20'000);
 }
 
 TEST(Thinning, KeepsRestarts) {
@@ -85,6 +121,7 @@ TEST(Thinning, HoldsABoundedAmountOfAnEndlessTable) {
   const model::Series* lr = run.Find("a");
   ASSERT_NE(lr, nullptr);
   EXPECT_THAT(lr->steps, Contains(700'001));
+  EXPECT_EQ(lr->steps.back(), 999'999);
 }
 
 }  // namespace

@@ -1,0 +1,488 @@
+#include "tabular/metric_table.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace vigil::tabular {
+namespace {
+
+// Rows that may come before the first one with a step: a header, a configuration.
+constexpr std::size_t kRowsToFindAStep = 64;
+constexpr double kMostRanks = 1e6;
+
+// Unix seconds, from seconds, milliseconds, microseconds or nanoseconds of this century; NaN for anything else.
+double UnixSeconds(double value) {
+  for (const double unit : {1.0, 1e3, 1e6, 1e9}) {
+    const double seconds = value / unit;
+    if (seconds > 9.4e8 && seconds < 4.2e9) return seconds;
+  }
+  return model::kNoValue;
+}
+
+// Rows of an evaluation measure what the others do, on other data; counts are the same in both.
+bool DiffersInEvaluation(const ColumnSpec& spec) {
+  const ColumnRole role = spec.use.role;
+  if (role != ColumnRole::kMetric && role != ColumnRole::kLoss && role != ColumnRole::kMeanLoss) return false;
+  const std::string_view name = spec.name;
+  return !StartsWithIgnoringCase(name, "val") && !StartsWithIgnoringCase(name, "eval") &&
+         !StartsWithIgnoringCase(name, "test");
+}
+
+// `_step` counts calls of a tracker's log function.
+bool CountsCalls(const ColumnSpec& spec) { return spec.name.starts_with('_'); }
+
+}  // namespace
+
+ColumnId MetricTable::AddColumn(ColumnSpec spec) {
+  columns_.push_back({std::move(spec), false, false, 0, {}, kNoColumn, 0});
+  return static_cast<ColumnId>(columns_.size() - 1);
+}
+
+void MetricTable::UseAxis(const AxisChoice& choice) {
+  axis_ = choice;
+  axis_known_ = true;
+  plan_.clear();
+  for (ColumnId i = 0; i < columns_.size(); ++i) {
+    if (columns_[i].spec.use.role != ColumnRole::kStep) continue;
+    const bool counts = std::find(choice.steps.begin(), choice.steps.end(), i) != choice.steps.end();
+    if (!counts) columns_[i].spec.use.role = ColumnRole::kBookkeeping;
+  }
+}
+
+void MetricTable::BeginSegment() {
+  FlushBatch();
+  plan_.clear();
+  ++segment_;
+}
+
+void MetricTable::RetireColumns() {
+  FlushBatch();
+  plan_.clear();
+  used_.clear();
+  columns_.clear();
+  of_ranks_.clear();
+}
+
+void MetricTable::Add(const Row& row) {
+  if (row.cells.empty() || (!plan_.empty() && TakeIntoBatch(row))) return;
+  FlushBatch();
+  if (!axis_known_ && HoldBack(row)) return;
+  Place(row);
+}
+
+// ---- what the row says
+
+MetricTable::Roles MetricTable::FindRoles(std::span<const Cell> cells) const {
+  Roles roles;
+  for (const Cell& cell : cells) {
+    const Column& column = columns_[cell.column];
+    const ColumnRole role = column.spec.use.role;
+    if (cell.is_null) {
+      roles.lacks_learning_rate |= role == ColumnRole::kLearningRate && column.fill.numbers != 0;
+    } else if (role != ColumnRole::kMetric) {
+      TakeRole(cell, column, roles);
+    }
+    if (axis_known_ && cell.column == axis_.column && !cell.is_null) roles.step = cell.value;
+  }
+  return roles;
+}
+
+void MetricTable::TakeStep(const Cell& cell, const Column& column, Roles& roles) const {
+  if (!IsWholeStep(cell.value) || (any_step_ && CountsCalls(column.spec))) return;
+  const bool better =
+      roles.step_column == kNoColumn || column.spec.use.priority > columns_[roles.step_column].spec.use.priority;
+  if (!better) return;
+  roles.step = cell.value;
+  roles.step_column = cell.column;
+}
+
+void MetricTable::TakeRole(const Cell& cell, const Column& column, Roles& roles) const {
+  switch (column.spec.use.role) {
+    case ColumnRole::kStep:
+      return TakeStep(cell, column, roles);
+    case ColumnRole::kLoss:
+      roles.has_loss = true;
+      break;
+    case ColumnRole::kRunTime:
+      roles.has_run_time = true;
+      break;
+    case ColumnRole::kMeanLoss:
+      roles.has_mean_loss = true;
+      break;
+    case ColumnRole::kEpoch:
+      if (std::isnan(roles.epoch)) roles.epoch = cell.value;
+      break;
+    case ColumnRole::kPlannedSteps:
+      if (IsWholeStep(cell.value) && cell.value > 0) roles.planned_steps = cell.value;
+      break;
+    case ColumnRole::kTime:
+      if (std::isnan(roles.time)) roles.time = UnixSeconds(time_origin_ + cell.value);
+      break;
+    case ColumnRole::kRank:
+      if (IsWholeStep(cell.value) && cell.value < kMostRanks) roles.rank = cell.value;
+      break;
+    default:
+      break;
+  }
+}
+
+// ---- rows before the axis is known
+
+// True when the row waits until it is known what rows are counted by.
+bool MetricTable::HoldBack(const Row& row) {
+  if (FindRoles(row.cells).step_column != kNoColumn) {
+    AxisChoice choice;
+    choice.axis = model::Axis::kStep;
+    // Later rows may have steps under other names: what counts is decided row by row.
+    axis_ = choice;
+    axis_known_ = true;
+    StateHeader();
+    return false;
+  }
+  HeldRow& held = held_back_.emplace_back(HeldRow{{row.cells.begin(), row.cells.end()}, row});
+  held.row.cells = {};
+  if (held_back_.size() >= kRowsToFindAStep) PlaceHeldBack();
+  return true;
+}
+
+// The rows before the first one with a step: one is a header with hyperparameters, more are not understood.
+void MetricTable::StateHeader() {
+  if (held_back_.size() == 1 && !FindRoles(held_back_.front().cells).has_loss) {
+    StateFacts(held_back_.front().cells);
+  } else {
+    rows_without_step_ += held_back_.size();
+  }
+  held_back_.clear();
+}
+
+// No row has a step.
+void MetricTable::PlaceHeldBack() {
+  std::vector<ColumnUse> uses;
+  for (const Column& column : columns_) uses.push_back(column.spec.use);
+  std::vector<SampleRow> sample;
+  bool is_long = false;
+  for (const HeldRow& held : held_back_) {
+    SampleRow& row = sample.emplace_back(columns_.size());
+    is_long = is_long || held.row.is_long;
+    for (const Cell& cell : held.cells) {
+      if (!cell.is_null) row[cell.column] = cell.value;
+    }
+  }
+  UseAxis(ChooseAxis(uses, sample, is_long));
+  const auto rows = std::move(held_back_);
+  held_back_.clear();
+  for (const HeldRow& held : rows) {
+    Row row = held.row;
+    row.cells = held.cells;
+    Place(row);
+  }
+}
+
+// ---- placing
+
+void MetricTable::Place(Row row) {
+  if (row.is_evaluation) row.cells = AsEvaluation(row.cells);
+  const Roles roles = FindRoles(row.cells);
+  had_loss_ = had_loss_ || roles.has_loss;
+  if (IsLaterEvaluation(roles)) return;
+  if (roles.IsSummary()) return StateEnd(row.cells, roles);
+  const auto step = StepOf(roles);
+  if (!step) {
+    ++rows_without_step_;
+    return;
+  }
+  PlaceCells(row, roles, *step);
+  if (row.fingerprint) PlaceFingerprint(*row.fingerprint, roles);
+  last_step_ = step->step;
+  if (!step->borrowed) LearnPlan(row, roles);
+}
+
+std::span<const Cell> MetricTable::AsEvaluation(std::span<const Cell> cells) {
+  evaluation_cells_.assign(cells.begin(), cells.end());
+  for (Cell& cell : evaluation_cells_) {
+    if (!DiffersInEvaluation(columns_[cell.column].spec)) continue;
+    if (columns_[cell.column].evaluation == kNoColumn) {
+      const ColumnId made = AddColumn("val/" + columns_[cell.column].spec.name);
+      columns_[cell.column].evaluation = made;
+    }
+    cell.column = columns_[cell.column].evaluation;
+  }
+  return evaluation_cells_;
+}
+
+// LLaMA-Factory evaluates again after the training, with steps that count evaluation batches.
+bool MetricTable::IsLaterEvaluation(const Roles& roles) {
+  if (std::isnan(roles.planned_steps)) return false;
+  const bool changed = !std::isnan(planned_steps_) && planned_steps_ != roles.planned_steps;
+  if (changed && !roles.has_loss && had_loss_) return true;
+  planned_steps_ = roles.planned_steps;
+  return false;
+}
+
+std::optional<RowStep> MetricTable::StepOf(const Roles& roles) {
+  if (axis_.counts_rows() && axis_.axis == model::Axis::kRow) return RowStep{steps_.NextRow(), false};
+  const bool own = roles.step_column != kNoColumn;
+  if (own) any_step_ = any_step_ || !CountsCalls(columns_[roles.step_column].spec);
+  const bool whole_run = own && CountsWholeRun(columns_[roles.step_column].spec.name);
+  return steps_.Next(roles.step, axis_.axis == model::Axis::kEpoch ? model::kNoValue : roles.epoch, whole_run);
+}
+
+// Whether the cell is of a series rather than of what places the row.
+bool MetricTable::HoldsValues(const Cell& cell, const Column& column) const {
+  const ColumnRole role = column.spec.use.role;
+  if (column.is_closed || cell.column == axis_.column) return false;
+  if (role == ColumnRole::kTime) return !cell.is_null && std::isnan(UnixSeconds(time_origin_ + cell.value));
+  return BecomesSeries(role);
+}
+
+// Counts the numbers of the row, and returns the row that is longest ago of those in which its columns had their latest
+// number before.
+std::uint64_t MetricTable::CountNumbers(std::span<const Cell> cells) {
+  std::uint64_t oldest = ++rows_;
+  for (const Cell& cell : cells) {
+    Column& column = columns_[cell.column];
+    if (cell.is_null || !HoldsValues(cell, column)) continue;
+    oldest = std::min(oldest, column.fill.latest_row);
+    ++column.fill.numbers;
+    column.fill.latest_row = rows_;
+  }
+  return oldest;
+}
+
+// A null stands for a number that the logger could not write (orjson writes NaN so, pandas an empty cell). It does not
+// where columns are often empty, nor in a row of another kind: one that has numbers which the row of this column's
+// latest number did not have, or that lacks the learning rate, which is never NaN.
+void MetricTable::PlaceCells(const Row& row, const Roles& roles, RowStep step) {
+  const bool restarts = step.step < last_step_ && !row.is_long;
+  if (restarts) {
+    for (Column& column : columns_) column.fill = {};
+  }
+  const bool goes_on = row.is_long || (!step.borrowed && step.step > last_step_);
+  const std::uint64_t oldest = CountNumbers(row.cells);
+  for (const Cell& cell : row.cells) {
+    Column& column = columns_[cell.column];
+    if (!HoldsValues(cell, column)) continue;
+    if (cell.is_null) {
+      if (!goes_on) continue;
+      const bool hides = !roles.lacks_learning_rate && column.fill.IsFull() && column.fill.latest_row <= oldest;
+      if (!hides || !column.is_open) {
+        ++column.fill.gaps;
+        continue;
+      }
+    }
+    Put(cell, row, roles, step);
+  }
+}
+
+void MetricTable::Put(const Cell& cell, const Row& row, const Roles& roles, RowStep step) {
+  const SeriesId id = SeriesOf(cell.column, roles);
+  if (columns_[cell.column].is_closed) return;
+  const double value = cell.is_null ? model::kNoValue : cell.value;
+  if (row.last_may_be_cut && &cell == &row.cells.back() && IsDoubtful(value, id)) return;
+  model::Series& series = builder_.series(id);
+  // Rows of several metrics share a row number in the long form: each metric counts its own.
+  if (row.is_long && axis_.axis == model::Axis::kRow) step.step = static_cast<std::int64_t>(thinning_.Seen(id));
+  const bool starts = segment_ != 0 && OpensSegment(id, step.step);
+  if (!series.empty() && !starts) {
+    const double before = series.values.back();
+    const bool differs = value != before && !(std::isnan(value) && std::isnan(before));
+    if (series.steps.back() == step.step) {
+      // Every row states the epoch, and a row without a step of its own says nothing new.
+      const bool counts = differs && !step.borrowed && columns_[cell.column].spec.use.role != ColumnRole::kEpoch;
+      repeats_ += counts ? 1 : 0;
+      return;
+    }
+    if (cell.is_null && series.steps.back() > step.step) return;
+  }
+  thinning_.Add(id, step.step, value, roles.time, cell.line);
+}
+
+// Whether a number that the file ends with may have lost an exponent or its digits behind the point: what it would then
+// say is wrong by orders of magnitude.
+bool MetricTable::IsDoubtful(double value, SeriesId id) const {
+  if (value == 0) return true;
+  const std::vector<double>& values = builder_.series(id).values;
+  const std::size_t from = values.size() > 64 ? values.size() - 64 : 0;
+  return std::any_of(values.begin() + static_cast<std::ptrdiff_t>(from), values.end(),
+                     [](double before) { return before != 0 && std::abs(before) < 1e-3; });
+}
+
+// The header stood there again since the last value of this series: a restart, even if the step goes on.
+bool MetricTable::OpensSegment(SeriesId id, std::int64_t step) {
+  if (segments_.size() <= id) segments_.resize(id + std::size_t{1});
+  if (segments_[id] == segment_) return false;
+  segments_[id] = segment_;
+  model::Series& series = builder_.series(id);
+  if (!series.empty() && step > series.steps.back())
+    series.segment_starts.push_back(static_cast<std::uint32_t>(series.size()));
+  return true;
+}
+
+MetricTable::SeriesId MetricTable::SeriesOf(ColumnId id, const Roles& roles) {
+  Column& column = columns_[id];
+  const std::string& name = column.spec.meaning.empty() ? column.spec.name : column.spec.meaning;
+  if (std::isnan(roles.rank)) {
+    if (column.is_open) return column.series;
+    column.series = builder_.OpenSeries(name, column.spec.labels);
+    // Two columns may come to mean the same; the first one has it.
+    column.is_closed = !used_.insert(column.series).second;
+    column.is_open = !column.is_closed;
+    if (column.is_closed) return column.series;
+    builder_.series(column.series).raw = column.spec.name;
+    builder_.series(column.series).axis = axis_.axis;
+    return column.series;
+  }
+  const auto rank = static_cast<std::int32_t>(roles.rank);
+  const std::uint64_t key = (std::uint64_t{id} << 32U) | static_cast<std::uint32_t>(rank);
+  if (const auto at = of_ranks_.find(key); at != of_ranks_.end()) return at->second;
+  builder_.part().ranks = std::max(builder_.part().ranks, rank + 1);
+  model::Labels labels = column.spec.labels;
+  labels.emplace_back("rank", std::to_string(rank));
+  const SeriesId series = builder_.OpenSeries(name, labels);
+  builder_.series(series).axis = axis_.axis;
+  of_ranks_.emplace(key, series);
+  return series;
+}
+
+// Data are those of an optimizer step; rows and epochs have no data of their own.
+void MetricTable::PlaceFingerprint(std::uint64_t fingerprint, const Roles& roles) {
+  if (axis_.axis != model::Axis::kStep || !IsWholeStep(roles.step)) return;
+  const std::int32_t rank = std::isnan(roles.rank) ? -1 : static_cast<std::int32_t>(roles.rank);
+  builder_.part().batches.Append(static_cast<std::int64_t>(roles.step), fingerprint, rank);
+}
+
+// The last row of HF Trainer is written when the training is through.
+void MetricTable::StateEnd(std::span<const Cell> cells, const Roles& roles) {
+  StateFacts(cells);
+  model::Event event;
+  event.kind = model::EventKind::kExit;
+  event.name = "finished";
+  event.text = "the trainer's summary of the whole run";
+  event.step = IsWholeStep(roles.step) ? static_cast<std::int64_t>(roles.step) : last_step_;
+  event.place.line = cells.front().line;
+  builder_.AddEvent(std::move(event));
+}
+
+void MetricTable::StateFacts(std::span<const Cell> cells) {
+  for (const Cell& cell : cells) {
+    const ColumnRole role = columns_[cell.column].spec.use.role;
+    if (cell.is_null || role == ColumnRole::kStep || role == ColumnRole::kEpoch || role == ColumnRole::kTime) continue;
+    builder_.AddFact(columns_[cell.column].spec.name, FormatExact(cell.value), cell.line);
+  }
+}
+
+// ---- rows like the one before
+
+// Learns the shape of a row that was placed: the next ones of that shape go the short way.
+void MetricTable::LearnPlan(const Row& row, const Roles& roles) {
+  plan_.clear();
+  const bool plain = thinning_.stride() == 1 && !row.is_long && !row.is_evaluation && !row.last_may_be_cut &&
+                     !row.fingerprint && std::isnan(roles.rank);
+  if (!plain) return;
+  ++plans_;
+  std::vector<SeriesId> series;
+  for (const Cell& cell : row.cells) {
+    if (PlanCell(cell, roles, series)) continue;
+    plan_.clear();
+    return;
+  }
+  if (series.empty()) plan_.clear();
+  batch_.Begin(std::move(series));
+}
+
+// False when rows with such a cell need care.
+bool MetricTable::PlanCell(const Cell& cell, const Roles& roles, std::vector<SeriesId>& series) {
+  using Kind = Planned::Kind;
+  Column& column = columns_[cell.column];
+  const ColumnRole role = column.spec.use.role;
+  Planned& planned = plan_.emplace_back(Planned{cell.column, Kind::kIgnored, cell.is_null, kNoSlot});
+  if (column.planned_in == plans_) return false;  // a key that stands twice in one row
+  column.planned_in = plans_;
+  if (cell.is_null) return !column.is_open;
+  const bool is_value = HoldsValues(cell, column);
+  if (cell.column == axis_.column || cell.column == roles.step_column)
+    planned.kind = Kind::kStep;
+  else if (role == ColumnRole::kPlannedSteps)
+    planned.kind = Kind::kPlannedSteps;
+  else if (role == ColumnRole::kTime)
+    planned.kind = is_value ? Kind::kPlainTime : Kind::kTime;
+  else if (role == ColumnRole::kEpoch)
+    planned.kind = Kind::kEpoch;
+  else if (is_value)
+    planned.kind = Kind::kValue;
+  if (!is_value) return true;
+  if (!column.is_open) return false;
+  planned.slot = static_cast<std::uint32_t>(series.size());
+  series.push_back(column.series);
+  return true;
+}
+
+// A row of the shape of the one before, with a number in the same cells, behind it. False, and nothing taken, for any
+// other.
+bool MetricTable::TakeIntoBatch(const Row& row) {
+  using Kind = Planned::Kind;
+  if (row.cells.size() != plan_.size() || row.is_evaluation || row.fingerprint || row.last_may_be_cut || row.is_long)
+    return false;
+  if (batch_.full()) batch_.Flush(builder_);
+  double stated = model::kNoValue;
+  double epoch = model::kNoValue;
+  double time = model::kNoValue;
+  for (std::size_t i = 0; i < plan_.size(); ++i) {
+    const Cell& cell = row.cells[i];
+    const Planned& planned = plan_[i];
+    if (cell.column != planned.column || cell.is_null != planned.is_null) return false;
+    if (planned.slot != kNoSlot) batch_.Set(planned.slot, cell.value, cell.line);
+    if (planned.kind == Kind::kValue || planned.kind == Kind::kIgnored) continue;
+    if (planned.kind == Kind::kStep) stated = cell.value;
+    if (planned.kind == Kind::kEpoch && std::isnan(epoch)) epoch = cell.value;
+    if (planned.kind == Kind::kPlannedSteps && cell.value != planned_steps_) return false;
+    if (planned.kind == Kind::kTime || planned.kind == Kind::kPlainTime) {
+      const double seconds = UnixSeconds(time_origin_ + cell.value);
+      if (std::isnan(seconds) != (planned.kind == Kind::kPlainTime)) return false;
+      if (std::isnan(time)) time = seconds;
+    }
+  }
+  const bool by_rows = axis_.axis == model::Axis::kRow;
+  if (!by_rows && !steps_.GoesOn(stated, epoch)) return false;
+  last_step_ = by_rows ? steps_.NextRow() : steps_.TakeNext(stated, epoch);
+  batch_.Close(last_step_, time);
+  ++plain_rows_;
+  return true;
+}
+
+// Appends what waits, and counts its numbers.
+void MetricTable::FlushBatch() {
+  batch_.Flush(builder_);
+  if (plain_rows_ == 0) return;
+  rows_ += plain_rows_;
+  for (const Planned& planned : plan_) {
+    if (planned.slot == kNoSlot) continue;
+    Fill& fill = columns_[planned.column].fill;
+    fill.numbers += plain_rows_;
+    fill.latest_row = rows_;
+  }
+  plain_rows_ = 0;
+}
+
+void MetricTable::Flush() {
+  FlushBatch();
+  thinning_.MakeRoom();
+  if (thinning_.stride() != 1) plan_.clear();
+}
+
+void MetricTable::Finish() {
+  Flush();
+  if (!axis_known_ && !held_back_.empty()) PlaceHeldBack();
+  if (!std::isnan(planned_steps_)) builder_.part().planned_steps = static_cast<std::int64_t>(planned_steps_);
+  if (rows_without_step_ != 0)
+    builder_.AddNote(fmt::format("{} rows before the first step are left out", FormatCount(rows_without_step_)));
+  if (repeats_ != 0)
+    builder_.AddNote(fmt::format("{} values repeat the step before them; the first is kept", FormatCount(repeats_)));
+  if (thinning_.stride() > 1) builder_.AddNote(ThinnedNote(thinning_.stride()));
+  rows_without_step_ = 0;
+  repeats_ = 0;
+}
+
+}  // namespace vigil::tabular
