@@ -11,11 +11,9 @@
 
 #include "ingest/ingest.h"
 #include "tabular/tabular.h"
+#include "textlog/row_place.h"
 
 namespace vigil::textlog {
-
-// Which kind of line a number came from. The same name in two kinds of lines is mostly two things.
-enum class Origin : std::uint8_t { kLine, kBar, kDictRow, kDictWithStep, kSummary, kTable, kUnplaced, kPlain };
 
 class SeriesTable {
  public:
