@@ -1,10 +1,9 @@
 #include "tabular/json_rows.h"
 
-#include <algorithm>
-#include <array>
 #include <charconv>
 
 #include "base/base.h"
+#include "tabular/column_roles.h"
 
 namespace vigil::tabular {
 namespace {
@@ -18,13 +17,6 @@ constexpr std::size_t kLongestQuotedNumber = 40;
 bool MayBeNumber(std::string_view text) {
   return text.size() <= kLongestQuotedNumber &&
          text.find_first_not_of("0123456789+-.,eE nNaAiIfFtTyY") == std::string_view::npos;
-}
-
-// Names under which trainers log a hash of a step's data.
-bool NamesFingerprints(std::string_view name) {
-  constexpr std::array<std::string_view, 6> kNames = {"batch",     "batch_hash", "batch_fingerprint",
-                                                      "data_hash", "batch_id",   "data_fingerprint"};
-  return std::find(kNames.begin(), kNames.end(), name) != kNames.end();
 }
 
 // Eight hexadecimal digits or more; of a longer hash the first 64 bits.
@@ -45,10 +37,16 @@ bool IsWrapper(std::string_view key) { return key == "data" || key == "metrics";
 
 Columns::LongPart LongPartOf(std::string_view key) {
   using Part = Columns::LongPart;
-  constexpr std::array<std::string_view, 5> kNames = {"name", "metric", "tag", "metric_name", "key"};
-  if (key == "value") return Part::kValue;
-  if (key == "variant") return Part::kVariant;
-  return std::find(kNames.begin(), kNames.end(), key) == kNames.end() ? Part::kNone : Part::kName;
+  switch (UseOfColumn(key).role) {
+    case ColumnRole::kMetricValue:
+      return Part::kValue;
+    case ColumnRole::kMetricVariant:
+      return Part::kVariant;
+    case ColumnRole::kMetricName:
+      return Part::kName;
+    default:
+      return Part::kNone;
+  }
 }
 
 std::string IndexKey(Columns::Id parent, std::string_view key) {
@@ -105,7 +103,7 @@ Columns::Id Columns::Add(Id parent, std::string_view key, std::string index) {
     if (!node.name.empty()) node.name += '/';
     node.name += Printable(codec::UnescapeJson(key));
   }
-  node.holds_fingerprints = NamesFingerprints(node.name);
+  node.holds_fingerprints = UseOfColumn(node.name).role == ColumnRole::kFingerprint;
   if (parent == kRoot) node.long_part = LongPartOf(key);
   const auto id = static_cast<Id>(nodes_.size());
   nodes_.push_back(std::move(node));

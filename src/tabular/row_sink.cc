@@ -3,10 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-
-#include "catalogue/catalogue.h"
 
 namespace vigil::tabular {
 namespace {
@@ -20,53 +17,6 @@ constexpr std::uint64_t kNumbersPerGap = 4;
 constexpr double kLargestStep = 9e15;  // whole numbers up to here are exact in a double
 constexpr double kMostRanks = 1e6;
 
-struct NamedUse {
-  std::string_view name;
-  ColumnUse use;
-};
-
-// Step columns that count optimizer steps come before W&B's `_step`, which counts log calls.
-constexpr std::array<NamedUse, 38> kUses = {{
-    {"train/global_step", {ColumnRole::kStep, 9}},
-    {"trainer/global_step", {ColumnRole::kStep, 9}},
-    {"global_step", {ColumnRole::kStep, 8}},
-    {"current_steps", {ColumnRole::kStep, 8}},
-    {"training/global_step", {ColumnRole::kStep, 7}},
-    {"step", {ColumnRole::kStep, 6}},
-    {"steps", {ColumnRole::kStep, 5}},
-    {"train_step", {ColumnRole::kStep, 5}},
-    {"train/step", {ColumnRole::kStep, 5}},
-    {"training_step", {ColumnRole::kStep, 5}},
-    {"iteration", {ColumnRole::kStep, 4}},
-    {"iter", {ColumnRole::kStep, 4}},
-    {"num_updates", {ColumnRole::kStep, 4}},
-    {"_step", {ColumnRole::kStep, 1}},
-    {"total_steps", {ColumnRole::kPlannedSteps, 0}},
-    {"max_steps", {ColumnRole::kPlannedSteps, 0}},
-    {"train_runtime", {ColumnRole::kRunTime, 0}},
-    {"train_loss", {ColumnRole::kMeanLoss, 0}},
-    {"epoch", {ColumnRole::kEpoch, 0}},
-    {"train/epoch", {ColumnRole::kEpoch, 0}},
-    {"_timestamp", {ColumnRole::kTime, 0}},
-    {"timestamp", {ColumnRole::kTime, 0}},
-    {"wall_time", {ColumnRole::kTime, 0}},
-    {"time", {ColumnRole::kTime, 0}},
-    {"ts", {ColumnRole::kTime, 0}},
-    {"rank", {ColumnRole::kRank, 0}},
-    {"global_rank", {ColumnRole::kRank, 0}},
-    {"local_rank", {ColumnRole::kAside, 0}},
-    {"_runtime", {ColumnRole::kAside, 0}},
-    {"_wandb/runtime", {ColumnRole::kAside, 0}},
-    {"percentage", {ColumnRole::kAside, 0}},
-    {"elapsed_time", {ColumnRole::kAside, 0}},
-    {"remaining_time", {ColumnRole::kAside, 0}},
-    {"pid", {ColumnRole::kAside, 0}},
-    {"tid", {ColumnRole::kAside, 0}},
-    {"seed", {ColumnRole::kAside, 0}},
-    {"seq_id", {ColumnRole::kAside, 0}},
-    {"world_size", {ColumnRole::kAside, 0}},
-}};
-
 bool IsWhole(double value) { return value >= 0 && value < kLargestStep && value == std::floor(value); }
 
 // Unix seconds, from seconds, milliseconds, microseconds or nanoseconds of this century; NaN for anything else.
@@ -78,19 +28,7 @@ double UnixSeconds(double value) {
   return model::kNoValue;
 }
 
-bool BecomesSeries(ColumnRole role) { return role <= ColumnRole::kMeanLoss; }
-
 }  // namespace
-
-ColumnUse UseOfColumn(std::string_view name) {
-  const auto at = std::find_if(kUses.begin(), kUses.end(), [&](const NamedUse& known) { return known.name == name; });
-  if (at != kUses.end()) return at->use;
-  const auto meaning = catalogue::Interpret(name);
-  if (!meaning) return {};
-  if (meaning->signal == "loss") return {ColumnRole::kLoss, 0};
-  if (meaning->signal == "lr") return {ColumnRole::kLearningRate, 0};
-  return {};
-}
 
 void RowSink::Add(const std::vector<Cell>& cells, std::optional<std::uint64_t> fingerprint) {
   if (cells.empty()) return;
@@ -161,7 +99,14 @@ void RowSink::TakeRole(const Cell& cell, const Column& column, Roles& roles) con
       break;
     case ColumnRole::kMetric:
     case ColumnRole::kLearningRate:
-    case ColumnRole::kAside:
+    case ColumnRole::kTokens:
+    case ColumnRole::kSamples:
+    case ColumnRole::kSplit:
+    case ColumnRole::kMetricName:
+    case ColumnRole::kMetricVariant:
+    case ColumnRole::kMetricValue:
+    case ColumnRole::kFingerprint:
+    case ColumnRole::kBookkeeping:
       break;
   }
 }

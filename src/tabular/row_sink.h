@@ -8,29 +8,10 @@
 #include <vector>
 
 #include "ingest/ingest.h"
+#include "tabular/column_roles.h"
 #include "tabular/json_rows.h"
 
 namespace vigil::tabular {
-
-// What a column is for, by its name. The roles up to kMeanLoss become series.
-enum class ColumnRole : std::uint8_t {
-  kMetric,
-  kLoss,
-  kLearningRate,
-  kEpoch,
-  kRunTime,   // train_runtime and train_loss stand together in the last row of HF Trainer: the time and the mean loss
-  kMeanLoss,  // of the whole run
-  kStep,
-  kPlannedSteps,
-  kTime,
-  kRank,
-  kAside,
-};
-struct ColumnUse {
-  ColumnRole role = ColumnRole::kMetric;
-  int priority = 0;  // of several step columns in a row, the highest counts
-};
-ColumnUse UseOfColumn(std::string_view name);
 
 // Takes rows in the order of the file. Steps come from the row's step column; when no row has one, from whole epochs,
 // else from the number of the row.

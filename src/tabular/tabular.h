@@ -2,7 +2,9 @@
 // memory, distributions, and losses that are logged in parts.
 #pragma once
 
+#include "tabular/column_roles.h"
 #include "tabular/distribution.h"
+#include "tabular/guess.h"
 #include "tabular/json_rows.h"
 #include "tabular/loss_parts.h"
 #include "tabular/number.h"
