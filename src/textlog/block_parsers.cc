@@ -87,7 +87,9 @@ class BlockLineParser final : public LineParser {
     if (evaluation || name.starts_with("Train ")) name = Trim(name.substr(evaluation ? 5 : 6));
     const auto value = ReadScaled(spelled);
     if (!value || name.empty()) return;
-    const RowPlace place = {state_.block_step, line.rank, line.number, Origin::kLine, evaluation, state_.steps.axis()};
+    RowPlace place = state_.steps.Latest(line.rank, line.number);
+    place.step = state_.block_step;
+    place.evaluation = evaluation;
     state_.sink.FindAndAdd({{name, *value}}, place);
   }
 

@@ -3,26 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include "base/base.h"
 #include "textlog/dict_line.h"
 #include "textlog/make_parsers.h"
+#include "textlog/row_roles.h"
 
 namespace vigil::textlog {
 namespace {
-
-std::int64_t ExplicitStep(const NamedNumbers& numbers) {
-  constexpr std::array<std::string_view, 9> kNames = {
-      "step",          "global_step",          "iteration",   "iter",      "train/global_step",
-      "current_steps", "training/global_step", "num_updates", "train_step"};
-  for (const std::string_view name : kNames) {
-    const double step = NumberOr(numbers, name, -1);
-    if (step >= 0 && step <= kLargestStep) return static_cast<std::int64_t>(step);
-  }
-  return -1;
-}
 
 // {'train_runtime': ..., 'train_samples_per_second': ..., 'train_loss': ...}: the summary at the end.
 bool IsSummary(const NamedNumbers& numbers) {
@@ -78,8 +67,7 @@ class DictParser final : public LineParser {
 
   void TakeSummary(const LogLine& line) {
     const double steps = NumberOr(numbers_, "train_runtime", 0) * NumberOr(numbers_, "train_steps_per_second", 0);
-    state_.dicts.EndSession(NumberOr(numbers_, "epoch", -1),
-                            steps > 0 && steps < kLargestStep ? std::llround(steps) : 0);
+    state_.dicts.EndSession(roles_.Find(numbers_).epoch, steps > 0 && steps < kLargestStep ? std::llround(steps) : 0);
     // Every rank may print it.
     if (!is_finished_)
       state_.events.AddNotice(model::EventKind::kExit, "finished", line.text, state_.Here(line, line.rank));
@@ -87,18 +75,18 @@ class DictParser final : public LineParser {
   }
 
   // The step is that of the dictionary, of the text before it, or found out at the end of the log.
-  std::int64_t StepOf(std::string_view before) {
-    const std::int64_t step = ExplicitStep(numbers_);
+  std::int64_t StepOf(std::int64_t step, std::string_view before) {
     if (step >= 0 || IsBlank(before) || !ParseMetricLine(before, false, before_)) return step;
     return before_.step;
   }
 
   bool TakeRow(std::string_view before, const LogLine& line) {
-    const double epoch = NumberOr(numbers_, "epoch", -1);
-    const std::int64_t step = StepOf(before);
+    const auto [named_step, epoch] = roles_.Find(numbers_);
+    const std::int64_t step = StepOf(named_step, before);
     // A dictionary of settings knows a learning rate too; a row of metrics says where in the training it stands.
     const bool has_loss_and_more = FindNumber(numbers_, "loss") != nullptr && numbers_.size() > 1;
     if (step < 0 && epoch < 0 && !has_loss_and_more) return false;
+    roles_.KeepMetrics(numbers_);
     RowPlace place = {step, line.rank, line.number, step < 0 ? Origin::kDictRow : Origin::kDictWithStep};
     if (!state_.sink.Find(numbers_, place)) return false;
     if (step < 0) place.step = state_.dicts.Add(KindOfRow(numbers_), epoch, line.after_wipe);
@@ -113,6 +101,7 @@ class DictParser final : public LineParser {
   LogState& state_;
   NamedNumbers numbers_;
   NestedDict nested_;
+  RowRoles roles_;
   MetricLine before_;         // the text before the dictionary
   bool is_finished_ = false;  // the summary at the end was the last row
 };

@@ -30,6 +30,7 @@ void LogReader::FinishRows() {
   SeriesTable& table = state_.sink.table();
   table.Settle();
   parsers_.Finish();
+  tabular::SumLossParts(builder_.part());
   if (table.stride() > 1) builder_.AddNote(tabular::ThinnedNote(table.stride()));
 }
 

@@ -38,7 +38,8 @@ class MetricLineParser final : public LineParser {
     if (!state_.Parse(line)) return Outcome::kNotMine;
     MetricLine& parsed = state_.parsed;
     if (parsed.guessed) return Outcome::kNotMine;  // until such lines come again and again
-    const Origin origin = parsed.is_summary ? Origin::kSummary : Origin::kLine;
+    const Origin by_place = parsed.step < 0 ? Origin::kEpochLine : Origin::kLine;
+    const Origin origin = parsed.is_summary ? Origin::kSummary : by_place;
     RowPlace place = {0, line.rank, line.number, origin, parsed.evaluation};
     NameStepTime(parsed);
     if (!state_.sink.Find(parsed.numbers, place)) return Outcome::kNotMine;

@@ -5,7 +5,6 @@
 #include <span>
 
 #include "base/base.h"
-#include "tabular/tabular.h"
 #include "textlog/digits.h"
 
 namespace vigil::textlog {
@@ -83,9 +82,7 @@ void MetricSink::Add(const NamedNumbers& numbers, const RowPlace& place) {
     }
     AddValue(index, numbers[i].value, place);
   }
-  if (has_loss) return;
-  if (!place.evaluation) AddMissingLoss(numbers, place);
-  AddSumOfLosses(numbers, place);
+  if (!has_loss && !place.evaluation) AddMissingLoss(numbers, place);
 }
 
 bool MetricSink::FoundLoss() const {
@@ -97,24 +94,6 @@ bool MetricSink::FoundLoss() const {
 bool MetricSink::IsWholeNumber(std::string_view text, std::uint32_t index) const {
   const SeriesTable::Entry& entry = table_.entry(index);
   return HasAllDigits(text, entry.is_open ? std::span(builder_.series(entry.series).values) : std::span<double>());
-}
-
-// Detectors of objects print the parts of their loss and not the whole ("box_loss", "cls_loss", "dfl_loss"). Parts that
-// pull against each other (of GANs) have no sum that means anything.
-void MetricSink::AddSumOfLosses(const NamedNumbers& numbers, const RowPlace& place) {
-  double sum = 0;
-  std::string name;
-  std::size_t parts = 0;
-  for (std::size_t i = 0; i < numbers.size(); ++i) {
-    if (found_[i] == 0 || numbers[i].missing || !numbers[i].name.ends_with("_loss")) continue;
-    if (table_.entry(found_[i]).known || tabular::IsOfAdversary(numbers[i].name)) return;
-    if (parts++ != 0) name += '+';
-    name += numbers[i].name;
-    sum += numbers[i].value;
-  }
-  if (parts < 2) return;
-  const std::uint32_t index = table_.FindSum(name, place.rank, place.origin, place.evaluation);
-  if (index != 0) AddValue(index, sum, place);
 }
 
 void MetricSink::MarkRunningMeans() {

@@ -44,7 +44,6 @@ class MetricSink {
   std::string_view NameOf(std::string_view name, bool evaluation);
   std::uint32_t PlaceOf(std::size_t i, const NamedNumber& number, const RowPlace& place);
   bool IsWholeNumber(std::string_view text, std::uint32_t index) const;
-  void AddSumOfLosses(const NamedNumbers& numbers, const RowPlace& place);
   void AddMissingLoss(const NamedNumbers& numbers, const RowPlace& place);
   void AddNull(std::uint32_t index, const RowPlace& place);
   bool HasBadGradient(const NamedNumbers& numbers) const;

@@ -1,5 +1,7 @@
 // Rows of other forms: tables, numbers behind progress bars, lines known by their repetition, nothing but numbers.
+#include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "base/base.h"
 #include "tabular/tabular.h"
@@ -67,11 +69,18 @@ class ProgressBarParser final : public LineParser {
     }
     count_ = bar.count;
     total_ = bar.total;
-    const double stated = NumberOr(numbers_, "global_step", -1);
-    place.step = stated >= 0 && stated < kLargestStep ? static_cast<std::int64_t>(stated) : start_ + bar.count;
+    place.step = StatedStep(start_ + bar.count);
     state_.steps.Observe(place);
     state_.sink.Add(numbers_, place);
     return true;
+  }
+
+  // A bar may count batches or begin again with each epoch; a name that counts the whole run beats it.
+  std::int64_t StatedStep(std::int64_t otherwise) const {
+    const auto stated = std::find_if(numbers_.begin(), numbers_.end(), [](const NamedNumber& number) {
+      return number.value >= 0 && number.value < kLargestStep && tabular::CountsWholeRun(number.name);
+    });
+    return stated == numbers_.end() ? otherwise : static_cast<std::int64_t>(stated->value);
   }
 
   LogState& state_;
@@ -93,7 +102,7 @@ class RepeatedLineParser final : public LineParser {
   LogState& state_;
 };
 
-// Lines of nothing but numbers, or with a count in front of names that nobody knows.
+// Lines of nothing but numbers, or with a count in front of names that the vocabulary does not know.
 class PlainRowParser final : public LineParser {
  public:
   explicit PlainRowParser(LogState& state) : state_(state) {}
@@ -113,7 +122,7 @@ class PlainRowParser final : public LineParser {
   void Finish() override {
     if (!numbers_.is_believed()) return;
     for (model::Series& series : state_.builder.part().series) {
-      if (series.raw != kColumnNames[0] || series.empty() || !GoesLikeALoss(series)) continue;
+      if (series.raw != kColumnNames[0] || series.empty() || !GoesLikeLoss(series.values)) continue;
       series.signal = "loss";
       state_.builder.AddNote(
           "the lines hold nothing but numbers: the second is taken for the loss, by the way it goes");
@@ -125,6 +134,12 @@ class PlainRowParser final : public LineParser {
   // What numbers without names are called.
   static constexpr std::array<std::string_view, PlainNumbers::kMostValues> kColumnNames = {
       "column 2", "column 3", "column 4", "column 5", "column 6", "column 7", "column 8", "column 9"};
+
+  // A loss that ends in NaN need not have fallen before.
+  static bool GoesLikeLoss(const std::vector<double>& values) {
+    const bool is_positive = std::none_of(values.begin(), values.end(), [](double value) { return value < 0; });
+    return tabular::FallsLikeLoss(values) || (is_positive && !std::isfinite(values.back()));
+  }
 
   bool HasMetricWord(const LogLine& line) const {
     return state_.use_hints ? (line.hints & kHintMetric) != 0 : HasWord(line.text, kHintMetric);

@@ -7,8 +7,19 @@
 
 namespace vigil::textlog {
 
-// Which kind of line a number came from. The same name in two kinds of lines is mostly two things.
-enum class Origin : std::uint8_t { kLine, kBar, kDictRow, kDictWithStep, kSummary, kTable, kUnplaced, kPlain };
+// Which kind of line a number came from. The same name in two kinds of lines is mostly two things,
+// and a series stands on one axis: lines that name an epoch and no step are a kind of their own.
+enum class Origin : std::uint8_t {
+  kLine,
+  kEpochLine,
+  kBar,
+  kDictRow,
+  kDictWithStep,
+  kSummary,
+  kTable,
+  kUnplaced,
+  kPlain
+};
 
 struct RowPlace {
   std::int64_t step = 0;

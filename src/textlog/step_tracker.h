@@ -51,7 +51,8 @@ class StepTracker {
   bool has_latest() const { return latest_ >= 0 && latest_ < kUnresolved; }
   // A place at the latest step.
   RowPlace Latest(std::int32_t rank, std::uint32_t line) const {
-    return {latest_, rank, line, Origin::kLine, false, axis_};
+    const Origin origin = axis_ == model::Axis::kEpoch ? Origin::kEpochLine : Origin::kLine;
+    return {latest_, rank, line, origin, false, axis_};
   }
   // Planned steps, 0 when unknown.
   std::int64_t total() const { return total_; }
