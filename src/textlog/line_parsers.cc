@@ -111,17 +111,19 @@ bool LineParsers::WantsEveryLine() const {
 }
 
 // Whether a row is open is asked when its turn comes: an earlier parser may have closed it with this very line.
-bool LineParsers::IsAsked(std::size_t i, const LogLine& line) const {
+bool LineParsers::IsWantedByOpenRow(std::size_t i) const {
   const LineParserRow& row = kTable[i];
-  if (row.asked == Asked::kAlways || (line.hints & row.hints) != 0) return true;
   if (row.asked == Asked::kByHint) return row.spans_lines && parsers_[i]->is_open();
   return IsRowOpen();
 }
 
 const LineParserRow* LineParsers::Parse(LogLine& line) {
+  // Only a parser that takes the line opens anything: while none is open, the hints alone decide.
+  const bool is_any_open = WantsEveryLine();
   std::optional<bool> has_word;  // searched for once, and only in lines that come that far
   for (std::size_t i = 0; i < kTable.size(); ++i) {
-    if (!IsAsked(i, line)) continue;
+    const bool is_hinted = (line.hints & kTable[i].hints) != 0 || kTable[i].asked == Asked::kAlways;
+    if (!is_hinted && (!is_any_open || !IsWantedByOpenRow(i))) continue;
     if (kTable[i].asked == Asked::kByWord) {
       if (!has_word) has_word = HasWord(line.text, kHintMetric);
       if (!*has_word) continue;

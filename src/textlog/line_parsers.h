@@ -60,7 +60,7 @@ class LineParsers {
   LineParser& Get(std::string_view name);
 
  private:
-  bool IsAsked(std::size_t i, const LogLine& line) const;
+  bool IsWantedByOpenRow(std::size_t i) const;
   bool IsRowOpen() const;
 
   LogState& state_;
