@@ -56,7 +56,7 @@ bool OpensDump(std::string_view text) {
   return named && text.find('=') == std::string_view::npos;
 }
 
-// A line of a document over several lines, and not somebody else's: those of metrics are whole objects.
+// A line of a document over several lines, and not one of another program: those of metrics are whole objects.
 bool IsLineOfJson(std::string_view trimmed, int depth) {
   if (trimmed.empty()) return false;
   if (trimmed.starts_with("{\"") && trimmed.ends_with('}') && depth <= 1) return false;
@@ -149,7 +149,7 @@ bool ArgumentReader::ConsumeCall(std::string_view trimmed, std::uint32_t line) {
   }
   const std::size_t equals = trimmed.find('=');
   const std::string_view key = trimmed.substr(0, equals);
-  // Anything else than "key=value," inside belongs to somebody else: another rank, or the dump was cut.
+  // Anything else than "key=value," inside is another line: of another rank, or the dump was cut.
   if (equals == std::string_view::npos || !IsName(key)) return false;
   State(key, Unquoted(trimmed.substr(equals + 1)), line);
   return true;

@@ -29,7 +29,7 @@ bool SpeaksOf(std::string_view before) {
                      [&](std::string_view word) { return ContainsIgnoringCase(before, word); });
 }
 
-// What is started, and told how: a script or a module, and an option or an assignment.
+// What is started, and with what: a script or a module, and an option or an assignment.
 bool StartsSomething(std::string_view rest) {
   const bool program = rest.find(".py") != std::string_view::npos || rest.find(" -m ") != std::string_view::npos ||
                        rest.find(" train ") != std::string_view::npos;

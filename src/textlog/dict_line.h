@@ -13,10 +13,10 @@ namespace vigil::textlog {
 // no dictionary with quoted keys.
 std::size_t ParseDict(std::string_view text, std::size_t open, NamedNumbers& numbers);
 
-// JSON with objects inside that tells a step: what they hold is named by their keys, "train/loss".
+// JSON with objects inside that names a step: what they hold is named by their keys, "train/loss".
 class NestedDict {
  public:
-  // As ParseDict; npos also when nothing is nested, or no step is told. The names live as long as this.
+  // As ParseDict; npos also when nothing is nested, or no step is named. The names live as long as this.
   std::size_t Parse(std::string_view text, std::size_t open, NamedNumbers& numbers);
 
  private:

@@ -8,7 +8,7 @@ namespace {
 
 // The step interval and first step of rows that were logged at regular steps.
 struct Schedule {
-  std::int64_t interval = 0;  // 0: cannot be told
+  std::int64_t interval = 0;  // 0: unknown
   std::int64_t skipped = 0;   // intervals before the first row (a resumed run)
   bool first_step = false;    // step 1 was logged before the regular ones
 };
@@ -105,7 +105,7 @@ void TrainingBar::ObserveTrainingRow() {
 }
 
 void DictRows::Add(RowKind kind, double epoch, bool cleared, const TrainingBar& bar) {
-  // Without bars, an epoch that falls back tells the restart.
+  // Without bars, an epoch that falls back is a restart.
   const bool fell_back = kind == RowKind::kTraining && epoch >= 0 && epoch < last_epoch_ - 1e-9;
   if ((fell_back && bar.count() < 0) || (is_over_ && kind == RowKind::kTraining)) ++finished_;
   if (kind == RowKind::kTraining) {
@@ -265,7 +265,7 @@ void DictRows::ResolveSession(std::size_t begin, std::size_t end, const RowConte
 }
 
 // The step of a row behind which the log was cut, or another training began, before the bar was drawn again: the
-// display before it lags, so the row's epoch, or the interval of the rows before it, tells. `steps` are theirs.
+// display before it lags, so the row's epoch, or the interval of the rows before it, decides. `steps` are theirs.
 std::int64_t DictRows::WithoutABarBehind(std::size_t row, std::size_t begin, const Steps& steps) const {
   const Row& lost = rows_[row];
   if (!lost.cleared || lost.kind != RowKind::kTraining || lost.bar_after >= lost.bar_before) return -1;

@@ -92,77 +92,76 @@ void EventLog::RemoveDropped() {
   for (Watch& watch : watches_) watch.event = places[watch.event];
 }
 
-model::Event& EventLog::Add(model::EventKind kind, std::string_view name, std::string_view text,
-                            const Position& position) {
+model::Event& EventLog::Add(model::EventKind kind, std::string_view name, std::string_view text, const Place& place) {
   model::Event event;
   event.kind = kind;
   event.name = std::string(name);
   event.text = Quote(text);
-  event.step = position.step;
-  event.rank = position.rank;
-  event.place.line = position.line;
+  event.step = place.step;
+  event.axis = place.axis;
+  event.rank = place.rank;
+  event.place.line = place.line;
   builder_.AddEvent(std::move(event));
   return builder_.part().events.back();
 }
 
-void EventLog::WatchFrom(const Position& position, bool ends_process) {
+void EventLog::WatchFrom(const Place& place, bool ends_process) {
   Watch watch;
   watch.event = builder_.part().events.size() - 1;
-  watch.position = position;
+  watch.place = place;
   watch.ends_process = ends_process;
-  watch.highest_bar = position.step;
+  watch.highest_bar = place.step;
   watches_.push_back(watch);
 }
 
 void EventLog::AddSignature(std::string_view id, std::string_view text, const Exception* exception,
-                            const Position& position) {
+                            const Place& place) {
   MakeRoomFor(id);
-  model::Event& event = Add(model::EventKind::kSignature, id, text, position);
+  model::Event& event = Add(model::EventKind::kSignature, id, text, place);
   if (exception != nullptr) event.detail = exception->frame;
-  WatchFrom(position, exception != nullptr && exception->ends_process);
+  WatchFrom(place, exception != nullptr && exception->ends_process);
 }
 
-void EventLog::AddException(const Exception& exception, const Position& position) {
+void EventLog::AddException(const Exception& exception, const Place& place) {
   const std::string text = exception.message.empty() ? exception.type : exception.type + ": " + exception.message;
-  if (const auto first = last_exception_.find(position.rank); exception.is_chained && first != last_exception_.end()) {
-    std::string& told = builder_.part().events[first->second].text;
-    if (told.size() < 2 * kLongestText) told += fmt::format(" (then {})", Quote(text));
+  if (const auto first = last_exception_.find(place.rank); exception.is_chained && first != last_exception_.end()) {
+    std::string& root = builder_.part().events[first->second].text;
+    if (root.size() < 2 * kLongestText) root += fmt::format(" (then {})", Quote(text));
     return;
   }
   MakeRoomFor(exception.type);
-  Add(model::EventKind::kException, exception.type, text, position).detail = exception.frame;
-  last_exception_[position.rank] = builder_.part().events.size() - 1;
-  WatchFrom(position, exception.ends_process);
+  Add(model::EventKind::kException, exception.type, text, place).detail = exception.frame;
+  last_exception_[place.rank] = builder_.part().events.size() - 1;
+  WatchFrom(place, exception.ends_process);
 }
 
-void EventLog::AddFailure(const ProcessFailure& failure, const Position& position) {
+void EventLog::AddFailure(const ProcessFailure& failure, const Place& place) {
   MakeRoomFor("exit");
   const std::string_view signal = SignalName(-failure.exit_code);
   const std::string text = fmt::format("{}{} ended with exit code {}{}{}{}",
                                        failure.rank < 0 ? "a process" : fmt::format("rank {}", failure.rank),
                                        failure.host.empty() ? "" : " on " + failure.host, failure.exit_code,
                                        signal.empty() ? "" : " (", signal, signal.empty() ? "" : ")");
-  model::Event& event = Add(model::EventKind::kExit, std::to_string(failure.exit_code), text, position);
+  model::Event& event = Add(model::EventKind::kExit, std::to_string(failure.exit_code), text, place);
   event.rank = failure.rank;
 }
 
-void EventLog::AddNotice(model::EventKind kind, std::string_view name, std::string_view text,
-                         const Position& position) {
+void EventLog::AddNotice(model::EventKind kind, std::string_view name, std::string_view text, const Place& place) {
   MakeRoomFor(fmt::format("{} {}", static_cast<int>(kind), name));
-  Add(kind, name, text, position);
+  Add(kind, name, text, place);
 }
 
 void EventLog::ObserveStep(std::int64_t step, std::uint64_t offset) {
   if (watches_.empty()) return;
   std::erase_if(watches_, [&](Watch& watch) {
-    if (step == watch.position.step) return false;
+    if (step == watch.place.step) return false;
     // A step that goes back is another start. What stopped the one before is overcome when this one gets past it.
-    if (step < watch.position.step) {
+    if (step < watch.place.step) {
       ++watch.steps_below;
       return false;
     }
     if (watch.steps_below > 0 && ++watch.steps_beyond < kOfAnotherStart) return false;
-    if (watch.ends_process && watch.steps_below < kOfAnotherStart && offset - watch.position.offset <= kBufferedBytes)
+    if (watch.ends_process && watch.steps_below < kOfAnotherStart && offset - watch.place.offset <= kBufferedBytes)
       return false;
     builder_.part().events[watch.event].run_went_on = true;
     return true;
@@ -180,10 +179,14 @@ void EventLog::ObserveBar(std::int64_t count) {
   });
 }
 
-void EventLog::Finish(std::int64_t last_step) {
+void EventLog::Finish(std::int64_t last_step, model::Axis axis) {
   for (const Watch& watch : watches_) {
     model::Event& event = builder_.part().events[watch.event];
-    if (watch.ends_process && watch.steps_below == 0) event.step = std::max(event.step, last_step);
+    if (!watch.ends_process || watch.steps_below != 0 || last_step <= event.step) continue;
+    // Steps of two axes cannot be compared, but nothing was known when the event came before the first row.
+    if (event.step != model::kNoStep && event.axis != axis) continue;
+    event.step = last_step;
+    event.axis = axis;
   }
   RemoveDropped();
   if (left_out_ == 0) return;

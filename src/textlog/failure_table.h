@@ -28,7 +28,7 @@ class FailureTableReader {
   ProcessFailure failure_;
 };
 
-// "srun: error: node12: task 13: Exited with exit code 137": a task that a signal ended, as Slurm tells it. None for
+// "srun: error: node12: task 13: Exited with exit code 137": a task that a signal ended, as Slurm reports it. None for
 // tasks that were asked to end (SIGTERM), or failed by themselves.
 std::optional<ProcessFailure> FailureOfSrun(std::string_view text, std::uint32_t line);
 

@@ -68,7 +68,7 @@ double GibibytesOf(std::string_view unit) {
   return at == kUnits.end() ? 0 : at->gibibytes;
 }
 
-// "INFO:tensorflow:" before a message: level and name as Python's logging writes them unless told otherwise.
+// "INFO:tensorflow:" before a message: level and name as Python's logging writes them by default.
 std::size_t LoggerLength(std::string_view text) {
   constexpr std::array<std::string_view, 4> kLevels = {"INFO:", "WARNING:", "DEBUG:", "ERROR:"};
   for (const std::string_view level : kLevels) {
@@ -102,7 +102,7 @@ std::string_view NameIn(std::string_view text) {
   if (const std::size_t wide = text.rfind("  "); wide != std::string_view::npos) text = text.substr(wide + 2);
   while (!text.empty() && ClassOf(text.front()) != kLetter) text.remove_prefix(1);
   if (text.find('=') != std::string_view::npos || text.find(": ") != std::string_view::npos) text = LastWord(text);
-  // "train.py] [120] loss=2.3": what stands before a closing bracket belongs to somebody else.
+  // "train.py] [120] loss=2.3": what stands before a closing bracket is no name of the number.
   if (const std::size_t bracket = text.rfind(']'); bracket != std::string_view::npos) {
     text = text.substr(bracket + 1);
     while (!text.empty() && ClassOf(text.front()) != kLetter) text.remove_prefix(1);

@@ -97,7 +97,7 @@ struct Literal {
 };
 
 // The words above and what the signatures need beside them: a line that carries a signature holds one of these. Which
-// signature it is, a second search in that line alone tells.
+// signature it is, a second search in that line alone finds.
 std::vector<Literal> CollectLiterals() {
   std::vector<Literal> literals;
   literals.reserve(std::size(kWords) + std::size(kSharedWords));

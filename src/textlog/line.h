@@ -11,11 +11,11 @@ struct CleanLine {
   std::string_view text;
   std::int32_t rank = -1;   // from the prefix, -1 when it names none
   std::string_view prefix;  // of launchers, as it stood before the text
-  bool verbatim = false;    // prefix and text are the line, byte for byte, and the prefix alone tells the rank
+  bool verbatim = false;    // prefix and text are the line, byte for byte, and the prefix alone names the rank
 };
 
 // Removes terminal escapes and launcher prefixes: "[rank3]:", "[default1]:", "(TaskRunner pid=12)", "3: " of srun -l,
-// "[1,3]<stdout>:" of mpirun. A rank in brackets further on ("[Rank 3]") is told too, but stays.
+// "[1,3]<stdout>:" of mpirun. A rank in brackets further on ("[Rank 3]") counts too, but stays.
 // The result refers to the segment or to the cleaner, until the next call.
 class LineCleaner {
  public:

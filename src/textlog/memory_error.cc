@@ -43,7 +43,7 @@ std::optional<double> Before(std::string_view text, std::string_view words) {
   return Gibibytes(before.substr(number == std::string_view::npos ? 0 : number + 1));
 }
 
-// What the message tells, in GiB.
+// What the message states, in GiB.
 struct Account {
   double asked = 0;
   double capacity = 0;

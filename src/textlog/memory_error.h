@@ -1,4 +1,4 @@
-// What a message of PyTorch's allocator says about why the device's memory ran out: its numbers tell who holds it, and
+// What a message of PyTorch's allocator says about why the device's memory ran out: its numbers show who holds it, and
 // the frames around it what the training was doing. Each kind has a remedy of its own.
 #pragma once
 

@@ -25,7 +25,7 @@ bool IsAdvice(std::string_view before) {
   return HoldsOneOf(before, kOpenings);
 }
 
-// "..., falling back to eager": told, and overcome in the same breath.
+// "..., falling back to eager": reported, and overcome in the same breath.
 bool IsOvercome(std::string_view after) {
   constexpr std::array<std::string_view, 9> kWords = {"falling back", "fall back to", "fallback to",
                                                       "retrying",     "will retry",   "continuing wit",
@@ -80,7 +80,7 @@ bool IsSample(std::string_view text, std::string_view before) {
 
 bool IsNameCharacter(char c) { return IsLetter(c) || IsDigit(c) || c == '_' || c == '.'; }
 
-// The name of an exception that the message begins with or within; such lines are echoes when a logger tells them at a
+// The name of an exception that the message begins with or within; such lines are echoes when a logger writes them at a
 // low level, since what ends a program is printed by the interpreter.
 bool NamesException(std::string_view text, std::size_t begin) {
   std::size_t from = begin;

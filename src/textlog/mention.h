@@ -1,5 +1,5 @@
 // Lines that speak of an error which did not happen: advice, texts that a model wrote, counts of zero, and what a
-// library tells when it goes another way.
+// library prints when it goes another way.
 #pragma once
 
 #include <cstddef>

@@ -5,18 +5,13 @@
 #include <cmath>
 
 #include "base/base.h"
+#include "tabular/tabular.h"
 #include "textlog/fields.h"
 #include "textlog/line.h"
 
 namespace vigil::textlog {
 namespace {
 
-// The last word before a number that makes it the step. One and two letters count only before ':' or '='.
-constexpr std::array<std::string_view, 15> kStepWords = {
-    "step", "iter",          "iteration",      "global_step", "current_steps", "it",    "train_step", "opt_step",
-    "s",    "training_step", "optimizer_step", "update",      "batch",         "steps", "num_updates"};
-// Words that count through all epochs, wherever in the line they stand.
-constexpr std::array<std::string_view, 2> kGlobalStepWords = {"num_updates", "global_step"};
 constexpr std::array<std::string_view, 10> kEvaluationWords = {
     "val", "valid", "validate", "validation", "validating", "eval", "evaluate", "evaluation", "test", "testing"};
 
@@ -36,11 +31,14 @@ bool IsAbbreviated(std::string_view word, std::string_view abbreviation) {
   return word.ends_with('.') && EqualsIgnoringCase(word.substr(0, word.size() - 1), abbreviation);
 }
 
+constexpr std::size_t kLongestStepName = 24;  // spares longer words the search
+
 bool IsStepName(const Field& field) {
   const std::string_view word = LastWord(WithoutTail(field.name));
   if (IsAbbreviated(word, "up")) return true;
+  // One and two letters count only before ':' or '=': "it: 5". "b=2" is a name like any other.
   if (word.size() <= 2 && field.before != ':' && field.before != '=') return false;
-  return word.size() <= 14 && IsOneOf(word, kStepWords);
+  return word.size() <= kLongestStepName && word != "b" && tabular::StepWordPriority(word) != 0;
 }
 
 // "Epoch", "Epoch(train)"; "Train: 3 [  50/1251 (  4%)]" counts epochs too.
@@ -61,7 +59,7 @@ bool IsWordOfItsOwn(std::string_view text, std::size_t begin, std::size_t end) {
   return !joined_before && !joined_behind;
 }
 
-// Whether one of the last words before the step says that an evaluation is told: "INFO - validate step: 100",
+// Whether one of the last words before the step is of an evaluation: "INFO - validate step: 100",
 // "| valid | epoch 001 |", "[eval] iter 5". `before` is the line up to the step or epoch.
 bool SpeaksOfEvaluation(std::string_view before) {
   constexpr int kWordsToSee = 4;
@@ -98,16 +96,17 @@ NamedNumber NumberOf(const Field& field) {
 
 // A bare count, "it", "s" and "update" count things other than steps too: only a loss beside them makes the line one.
 bool IsSureOfStep(const Field& field) {
+  constexpr std::array<std::string_view, 5> kCommonWords = {"update", "updates", "batch", "batches", "steps"};
   const std::string_view word = LastWord(field.name);
-  return word.size() > 2 && !EqualsIgnoringCase(word, "update") && !EqualsIgnoringCase(word, "batch") &&
-         !EqualsIgnoringCase(word, "steps");
+  // "timesteps" and the like are those of an environment, of which one update takes many.
+  return word.size() > 2 && !IsOneOf(word, kCommonWords) &&
+         tabular::StepWordPriority(word) >= tabular::StepPriority("update");
 }
 
 // A step that counts through all epochs is better than a count within one, and than a count of batches.
 bool IsBetterStep(const Field& field, const MetricLine& line, bool sure) {
-  if (line.step < 0 || field.trailing || !IsCount(field.value)) return false;
-  if (IsOneOf(LastWord(field.name), kGlobalStepWords)) return !line.step_is_global;
-  return !sure && !line.step_is_global && EqualsIgnoringCase(LastWord(field.name), "step");
+  if (line.step < 0 || line.step_is_global || field.trailing || !IsCount(field.value)) return false;
+  return tabular::CountsWholeRun(LastWord(field.name)) || (!sure && EqualsIgnoringCase(LastWord(field.name), "step"));
 }
 
 // A count without a name: the first number of the line, or one alone in brackets behind what loggers write
@@ -123,7 +122,7 @@ bool SpeaksOfLoss(std::string_view text) {
 }
 
 void TakeStep(const Field& field, MetricLine& line) {
-  line.step_is_global = IsOneOf(LastWord(field.name), kGlobalStepWords);
+  line.step_is_global = tabular::CountsWholeRun(LastWord(field.name));
   line.is_summary = line.step < 0 && line.step_is_global && line.epoch >= 0 && !line.numbers.empty();
   // What stands before the step is mostly the logger's own: file names, process ids.
   if (line.step < 0 && !line.is_summary) {
@@ -157,17 +156,16 @@ std::string_view WordsBefore(std::string_view name, std::string_view counted) {
 }
 
 // What letters right before digits count in terse logs: "E0 B20", "ep1 it100".
-enum class Glued : std::uint8_t { kNothing, kEpoch, kStep };
-Glued KindOfGlued(std::string_view letters) {
+enum class Counted : std::uint8_t { kNothing, kEpoch, kStep };
+Counted KindOfLetters(std::string_view letters) {
   constexpr std::array<std::string_view, 3> kEpochs = {"e", "ep", "epoch"};
-  constexpr std::array<std::string_view, 6> kSteps = {"b", "it", "iter", "s", "step", "batch"};
-  if (IsOneOf(letters, kEpochs)) return Glued::kEpoch;
-  return IsOneOf(letters, kSteps) ? Glued::kStep : Glued::kNothing;
+  if (IsOneOf(letters, kEpochs)) return Counted::kEpoch;
+  return tabular::StepWordPriority(letters) != 0 ? Counted::kStep : Counted::kNothing;
 }
 
 // Words of letters and then digits in front of the first number that has a name. "E1114 10:00:00" is how a logger says
-// that it tells an error, and on what day.
-void TakeGluedPlace(std::string_view text, MetricLine& line) {
+// that it logs an error, and on what day.
+void TakePlaceInLetters(std::string_view text, MetricLine& line) {
   constexpr std::size_t kDayDigits = 4;
   if (line.numbers.empty() || line.lead >= 0) return;
   const std::size_t end = std::min<std::size_t>(line.numbers.front().at, text.size());
@@ -186,10 +184,10 @@ void TakeGluedPlace(std::string_view text, MetricLine& line) {
     const bool apart = begin == 0 || std::string_view(" [(|,\t-").find(text[begin - 1]) != std::string_view::npos;
     const bool ends = at < end && std::string_view(" ])|,:\t-").find(text[at]) != std::string_view::npos;
     if (!apart || !ends || count < 0 || (begin == 0 && letters.size() == 1 && digits == kDayDigits)) continue;
-    const Glued kind = KindOfGlued(letters);
-    if (kind == Glued::kEpoch && line.epoch < 0) line.epoch = static_cast<double>(count);
-    if (kind == Glued::kStep && line.step < 0) line.step = count;
-    line.guessed = line.guessed || kind != Glued::kNothing;
+    const Counted kind = KindOfLetters(letters);
+    if (kind == Counted::kEpoch && line.epoch < 0) line.epoch = static_cast<double>(count);
+    if (kind == Counted::kStep && line.step < 0) line.step = count;
+    line.guessed = line.guessed || kind != Counted::kNothing;
   }
 }
 
@@ -360,7 +358,7 @@ bool LineParser::Parse(bool cut) {
     }
     Take(field);
   }
-  if (line_.step < 0 && line_.epoch < 0 && SpeaksOfLoss(text_)) TakeGluedPlace(text_, line_);
+  if (line_.step < 0 && line_.epoch < 0 && SpeaksOfLoss(text_)) TakePlaceInLetters(text_, line_);
   if (abbreviated_ && !ContainsIgnoringCase(text_, " up. ")) return false;
   if ((line_.step < 0 && line_.epoch < 0) || (!sure_ && !SpeaksOfLoss(text_))) return false;
   line_.evaluation = SpeaksOfEvaluation(text_.substr(0, place_));

@@ -96,22 +96,4 @@ const std::vector<PlainNumbers::Row>& PlainNumbers::Take(std::string_view text, 
   return rows_;
 }
 
-bool GoesLikeALoss(const model::Series& series) {
-  constexpr double kFall = 0.95;  // of the first quarter's mean
-  std::vector<double> finite;
-  for (const double value : series.values) {
-    if (value < 0) return false;
-    if (std::isfinite(value)) finite.push_back(value);
-  }
-  const std::size_t quarter = finite.size() / 4;
-  if (quarter == 0) return false;
-  double first = 0;
-  double last = 0;
-  for (std::size_t i = 0; i < quarter; ++i) {
-    first += finite[i];
-    last += finite[finite.size() - 1 - i];
-  }
-  return last < kFall * first || !std::isfinite(series.values.back());
-}
-
 }  // namespace vigil::textlog

@@ -8,8 +8,6 @@
 #include <string_view>
 #include <vector>
 
-#include "model/model.h"
-
 namespace vigil::textlog {
 
 class PlainNumbers {
@@ -36,8 +34,5 @@ class PlainNumbers {
   std::int64_t last_step_ = -1;
   std::int64_t stride_ = 0;
 };
-
-// Whether a series that nothing names goes as a loss does: above zero, and lower at its end or not finite there.
-bool GoesLikeALoss(const model::Series& series);
 
 }  // namespace vigil::textlog

@@ -12,10 +12,10 @@ struct ProgressBar {
   std::int64_t count = 0;
   std::int64_t total = 0;
   std::string_view postfix;  // "loss=2.31", empty when there is none
-  std::string_view rest;     // what is glued behind the closing bracket
+  std::string_view rest;     // what follows the closing bracket in the same line
 };
 
-// The last bar drawn in `segment`, nullopt when there is none. Only bars that count iterations (it/s, s/it) are told.
+// The last bar drawn in `segment`, nullopt when there is none. Only bars that count iterations (it/s, s/it) count.
 std::optional<ProgressBar> ParseProgressBar(std::string_view segment);
 
 // A bar without description and postfix at the front of `text`, up to the end of its line or segment: the length, and

@@ -10,7 +10,7 @@
 namespace vigil::textlog {
 namespace {
 
-// Sureness, on the scale of Format::recognise. Every text could be a log; what tells is what the reader finds in it.
+// Sureness, on the scale of Format::recognise. Every text could be a log; what counts is what the reader finds in it.
 constexpr int kMetrics = 60;
 constexpr int kEvents = 45;
 constexpr int kNamedAsLog = 30;

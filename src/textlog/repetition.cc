@@ -6,6 +6,7 @@
 
 #include "base/base.h"
 #include "catalogue/catalogue.h"
+#include "tabular/tabular.h"
 #include "textlog/line.h"
 
 namespace vigil::textlog {
@@ -52,12 +53,8 @@ std::string_view WordAt(std::string_view text, std::size_t at) {
   return text.substr(at, end - at);
 }
 
-bool CountsSteps(std::string_view word) {
-  constexpr std::array<std::string_view, 8> kWords = {"updates", "steps", "iterations", "batches",
-                                                      "iters",   "step",  "update",     "iteration"};
-  return std::any_of(kWords.begin(), kWords.end(),
-                     [&](std::string_view known) { return EqualsIgnoringCase(word, known); });
-}
+// "After 100 updates": letters alone ("100 s") are units.
+bool CountsSteps(std::string_view word) { return word.size() > 2 && tabular::StepWordPriority(word) != 0; }
 
 bool IsFiller(std::string_view word) {
   constexpr std::array<std::string_view, 12> kWords = {"is", "was",    "of",    "at",  "to",      "now",

@@ -1,6 +1,6 @@
-// Lines of trainers that nobody named. A loop prints the same words around other numbers for every step; so a line
-// whose names the vocabulary does not know, or that is a sentence, is believed when it came several times with rising
-// steps.
+// Lines of trainers that no rule was written for. A loop prints the same words around other numbers for every step; so
+// a line whose names the vocabulary does not know, or that is a sentence, is believed when it came several times with
+// rising steps.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ struct LearnedRow {
   std::int64_t step = -1;
   std::uint32_t line = 0;
   std::int32_t rank = -1;
-  bool unplaced = false;  // nothing in it tells where the training is: `step` counts the lines of its shape
+  bool unplaced = false;  // nothing in it says where the training is: `step` counts the lines of its shape
   std::vector<Number> numbers;
 };
 

@@ -28,7 +28,7 @@ std::string KeyOf(std::string_view name, std::int32_t rank, Origin origin) {
 }  // namespace
 
 SeriesTable::SeriesTable(ingest::PartBuilder& builder, std::uint64_t most_points)
-    : builder_(builder), entries_(1), most_points_(most_points) {}
+    : builder_(builder), thinning_(builder, most_points), entries_(1), most_points_(most_points) {}
 
 std::uint32_t SeriesTable::Find(std::string_view name, std::int32_t rank, Origin origin, bool keep_unknown) {
   // Rank 0 speaks for the run; the others get a label.
@@ -76,12 +76,6 @@ std::uint32_t SeriesTable::FindSlowly(std::string_view name, std::int32_t rank, 
   return index;
 }
 
-std::uint32_t SeriesTable::FindSum(std::string_view name, std::int32_t rank, Origin origin, bool evaluation) {
-  const std::uint32_t index = FindSlowly(name, rank > 0 ? rank : -1, origin, true);
-  if (index != 0) entries_[index].meaning = evaluation ? "eval_loss" : "loss";
-  return index;
-}
-
 // A line without the loss stands for a loss that was left out, until the line comes that has it.
 void SeriesTable::FillGap(const Entry& entry, double value, std::uint32_t line) {
   model::Series& series = builder_.series(entry.series);
@@ -99,37 +93,22 @@ void SeriesTable::Add(std::uint32_t index, std::int64_t step, double value, std:
     model::Labels labels;
     labels.emplace_back(kOriginLabel, std::to_string(static_cast<int>(entry.origin)));
     if (entry.rank > 0) labels.emplace_back("rank", std::to_string(entry.rank));
-    entry.series = builder_.OpenSeries(entry.meaning.empty() ? entry.name : entry.meaning, labels);
-    if (!entry.meaning.empty()) builder_.series(entry.series).raw = entry.name;
+    entry.series = builder_.OpenSeries(entry.name, labels);
     if (entry.is_guess) builder_.series(entry.series).signal = "loss";
     builder_.series(entry.series).axis = axis;
     entry.is_open = true;
   }
   entry.last_step = step;
   entry.last_start = start_;
-  if (!Keeps(entry, value)) return;
-  entry.last_value = value;
+  if (thinning_.stride() != 1 && !thinning_.Keeps(entry.series, value)) return;
   builder_.series(entry.series).Append(step, value, model::kNoValue, line);
-  if (++points_ < most_points_) return;
-  Thin(true);
-  // A series that jumps all the time is nothing but spikes.
-  if (points_ > most_points_ / 4 * 3) Thin(false);
+  if (++points_ > most_points_) MakeRoom();
 }
 
-bool SeriesTable::Keeps(Entry& entry, double value) const {
-  const std::uint64_t number = entry.seen++;
-  return stride_ == 1 || number % stride_ == 0 || tabular::LeavesLevel(value, entry.last_value);
-}
-
-void SeriesTable::Thin(bool with_spikes) {
+void SeriesTable::MakeRoom() {
+  thinning_.MakeRoom();
   points_ = 0;
-  stride_ *= 2;
-  for (const Entry& entry : entries_) {
-    if (!entry.is_open) continue;
-    model::Series& series = builder_.series(entry.series);
-    tabular::KeepEverySecond(series, with_spikes);
-    points_ += series.size();
-  }
+  for (const model::Series& series : builder_.part().series) points_ += series.size();
 }
 
 void SeriesTable::NoteLeftOut() {

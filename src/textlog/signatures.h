@@ -39,7 +39,7 @@ class SignatureMatcher {
   // The match of the first pattern (in the order of the catalogue) among the candidates, which are in that order.
   SignatureMatch Match(std::string_view text, const std::vector<PatternId>& candidates) const;
 
-  // The same for all patterns and a text that nobody searched: slower, for single messages.
+  // The same for all patterns and a text that was not searched: slower, for single messages.
   SignatureMatch Match(std::string_view text) const;
 
   SignatureMatcher();

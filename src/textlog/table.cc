@@ -7,6 +7,7 @@
 
 #include "base/base.h"
 #include "catalogue/catalogue.h"
+#include "tabular/tabular.h"
 #include "textlog/line.h"
 
 namespace vigil::textlog {
@@ -15,7 +16,7 @@ namespace {
 constexpr std::size_t kLongestTableLine = 600;
 constexpr std::size_t kMostCells = 64;
 constexpr std::size_t kLongestName = 40;
-constexpr std::size_t kMostStrangers = 60;  // lines of somebody else between two rows
+constexpr std::size_t kMostOtherLines = 60;  // lines of other kinds between two rows
 constexpr std::size_t kLongestBox = 128;
 constexpr std::string_view kThinSide = "\xE2\x94\x82";   // U+2502
 constexpr std::string_view kThickSide = "\xE2\x94\x83";  // U+2503
@@ -31,22 +32,24 @@ std::string_view WithoutAside(std::string_view name) {
   return Trim(name.ends_with(')') ? name.substr(0, name.find('(')) : name);
 }
 
-bool IsStepColumn(std::string_view name) {
-  constexpr std::array<std::string_view, 9> kNames = {"step",  "steps", "iter",        "iteration", "iterations",
-                                                      "batch", "#",     "global_step", "update"};
-  return IsOneOf(WithoutAside(name), kNames);
+// 0 when the column is no step. In a drawn table "#" and "batch" count, too.
+int StepPriorityOf(std::string_view name) {
+  name = WithoutAside(name);
+  if (const int priority = tabular::StepPriority(name); priority != 0) return priority;
+  return name == "#" || EqualsIgnoringCase(name, "batch") ? tabular::StepWordPriority(name) : 0;
 }
 
+bool IsStepColumn(std::string_view name) { return StepPriorityOf(name) != 0; }
+
 bool IsEpochColumn(std::string_view name) {
-  constexpr std::array<std::string_view, 3> kNames = {"epoch", "epochs", "ep"};
-  return IsOneOf(name, kNames);
+  return EqualsIgnoringCase(name, "ep") || tabular::UseOfColumn(name).role == tabular::ColumnRole::kEpoch;
 }
 
 bool IsRule(std::string_view text) {
   return text.size() >= 3 && text.find_first_not_of("-=+ |\t_") == std::string_view::npos;
 }
 
-// The bar behind a row is no cell: " 640: 100%|####| 8/8 [00:03<00:00]". `done` tells whether it was full.
+// The bar behind a row is no cell: " 640: 100%|####| 8/8 [00:03<00:00]". `done`: whether it was full.
 std::string_view WithoutBar(std::string_view text, bool& done) {
   const std::size_t percent = text.find("%|");
   if (percent == std::string_view::npos) return text;
@@ -143,7 +146,7 @@ bool TableReader::IsHeader() const {
   return std::any_of(cells_.begin(), cells_.end(), is_place) && std::any_of(cells_.begin(), cells_.end(), is_metric);
 }
 
-// The same of names that nobody knows: where the first column tells the place, the next line decides.
+// The same of names that the vocabulary does not know: where the first column is the place, the next line decides.
 bool TableReader::MayBeHeader() const {
   return columns_.empty() && cells_.size() >= 3 && std::all_of(cells_.begin(), cells_.end(), IsName) &&
          (IsStepColumn(cells_[0]) || IsEpochColumn(cells_[0]));
@@ -156,9 +159,12 @@ TableReader::Place TableReader::TakeHeader(std::string_view text, TableRow& row)
   is_doubtful_ = !IsHeader();
   for (const std::string_view cell : cells_) offsets_.push_back(static_cast<std::size_t>(cell.data() - text.data()));
   scores_.clear();
-  strangers_ = 0;
+  other_lines_ = 0;
   for (const std::string_view cell : cells_) columns_.push_back(CleanName(cell));
-  const auto step = std::find_if(columns_.begin(), columns_.end(), [](const auto& name) { return IsStepColumn(name); });
+  auto step = std::max_element(columns_.begin(), columns_.end(), [](const auto& left, const auto& right) {
+    return StepPriorityOf(left) < StepPriorityOf(right);
+  });
+  if (!IsStepColumn(*step)) step = columns_.end();
   const auto epoch =
       std::find_if(columns_.begin(), columns_.end(), [](const auto& name) { return IsEpochColumn(name); });
   place_column_ = static_cast<std::size_t>((step == columns_.end() ? epoch : step) - columns_.begin());
@@ -204,7 +210,7 @@ TableReader::Place TableReader::TakeValues(std::string_view text, TableRow& row)
     }
   }
   if (taken.numbers.empty()) return Place::kOutside;
-  strangers_ = 0;
+  other_lines_ = 0;
   // A bar that is not full yet shows a mean over the part that was seen.
   if (!done) return Place::kInside;
   last_ = taken;
@@ -227,7 +233,7 @@ TableReader::Place TableReader::TakeScores(TableRow& row) {
       number.value = *value;
       row.numbers.push_back(number);
     }
-    told_ = std::exchange(scores_, {});  // the row's names refer to them
+    latest_scores_ = std::exchange(scores_, {});  // the row's names refer to them
     return row.numbers.empty() ? Place::kInside : Place::kRow;
   }
   const bool placed = last_.step >= 0 || last_.epoch >= 0;
@@ -259,14 +265,13 @@ TableReader::Place TableReader::TakeBoxLine(TableRow& row) {
 TableReader::Place TableReader::CloseBox(TableRow& row) {
   in_box_ = false;
   section_.clear();
-  constexpr std::array<std::string_view, 5> kPlaces = {"time/total_timesteps", "total_timesteps", "global_step", "step",
-                                                       "time/iterations"};
   row = TableRow();
-  for (const std::string_view place : kPlaces) {
-    const auto at = std::find_if(box_.begin(), box_.end(), [&](const Named& one) { return one.name == place; });
-    if (at == box_.end() || at->value < 0 || at->value > 9e15) continue;
-    row.step = static_cast<std::int64_t>(at->value);
-    break;
+  int priority = 0;
+  for (const Named& one : box_) {
+    const int better = tabular::StepPriority(one.name);
+    if (better <= priority || one.value < 0 || one.value > 9e15) continue;
+    row.step = static_cast<std::int64_t>(one.value);
+    priority = better;
   }
   for (const Named& one : box_) {
     NamedNumber number;
@@ -289,7 +294,7 @@ TableReader::Place TableReader::Consume(std::string_view text, TableRow& row) {
   if (has_sides_ && (in_box_ || OpensBox())) return TakeBoxLine(row);
   if (IsHeader() || MayBeHeader()) return TakeHeader(text, row);
   if (columns_.empty()) return Place::kOutside;
-  if (++strangers_ > kMostStrangers) {
+  if (++other_lines_ > kMostOtherLines) {
     columns_.clear();
     return Place::kOutside;
   }

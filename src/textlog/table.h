@@ -24,7 +24,7 @@ class TableReader {
  public:
   enum class Place : std::uint8_t { kOutside, kInside, kRow };
 
-  // Takes a line. kRow: `row` holds what it says. Lines that belong to nobody's table are left alone.
+  // Takes a line. kRow: `row` holds what it says. Lines of no table are left alone.
   Place Consume(std::string_view text, TableRow& row);
   // Below a row of names, or inside a box: every line is wanted.
   bool is_open() const { return !columns_.empty() || in_box_; }
@@ -49,11 +49,11 @@ class TableReader {
   std::vector<std::string> columns_;
   std::vector<std::size_t> offsets_;  // where the names of the columns begin in their line
   std::size_t place_column_ = 0;      // of step or epoch
-  bool is_doubtful_ = false;          // nobody knows a name of the header: the next line must be a row
+  bool is_doubtful_ = false;          // the vocabulary knows no name of the header: the next line must be a row
   std::vector<std::string> scores_;
-  std::vector<std::string> told_;  // the names of the scores told last
+  std::vector<std::string> latest_scores_;  // the names of the scores in the latest row
   TableRow last_;
-  std::size_t strangers_ = 0;  // lines since the last row
+  std::size_t other_lines_ = 0;  // lines since the last row
   bool in_box_ = false;
   std::string section_;
   std::vector<Named> box_;

@@ -203,32 +203,32 @@ TracebackReader::Place TracebackReader::ConsumeFrames(Stack& stack, std::string_
   }
   text = text.substr(IndentOf(text));
   const std::string_view type = ExceptionType(text);
-  if (type.empty()) return Place::kOutside;  // a line of somebody else in between
-  Exception told;
-  told.type = std::string(type);
+  if (type.empty()) return Place::kOutside;  // another program's line in between
+  Exception found;
+  found.type = std::string(type);
   const std::string_view message = text.size() > type.size() ? Trim(text.substr(type.size() + 1)) : std::string_view();
-  told.message = Printable(message.substr(0, kLongestMessage));
-  told.frame = Printable(stack.frame);
-  told.ends_process = stack.from_module;
-  told.is_chained = stack.chained;
-  told.line = line;
-  told.stage = stack.stage;
+  found.message = Printable(message.substr(0, kLongestMessage));
+  found.frame = Printable(stack.frame);
+  found.ends_process = stack.from_module;
+  found.is_chained = stack.chained;
+  found.line = line;
+  found.stage = stack.stage;
   stack.chained = false;
-  if (stack.group.is_open && told.message.find(" sub-exception") != std::string::npos) {
+  if (stack.group.is_open && found.message.find(" sub-exception") != std::string::npos) {
     stack.group.ends_process = stack.group.ends_process || stack.from_module;
     stack.state = State::kInGroup;
     return Place::kFrame;
   }
-  FinishException(stack, told);
-  exception = std::move(told);
+  FinishException(stack, found);
+  exception = std::move(found);
   return Place::kException;
 }
 
 void TracebackReader::FinishException(Stack& stack, Exception& exception) {
   if (!stack.group.is_open) return Close(stack);
   exception.ends_process = stack.group.ends_process;
-  exception.is_chained = exception.is_chained || stack.group.has_told;
-  stack.group.has_told = true;
+  exception.is_chained = exception.is_chained || stack.group.has_given;
+  stack.group.has_given = true;
   stack.state = State::kInGroup;
   stack.frame.clear();
 }

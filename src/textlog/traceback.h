@@ -19,12 +19,12 @@ struct Exception {
   std::string message;        // first line of it
   std::string frame;          // innermost frame: "train.py:12 in forward"
   bool ends_process = false;  // uncaught: the stack begins at the module, as only the interpreter itself prints it
-  bool is_chained = false;    // raised while or because another one, told before, was handled
+  bool is_chained = false;    // raised while or because another one before it was handled
   std::uint32_t line = 0;     // of the exception's own text
   Stage stage = Stage::kTraining;
 };
 
-// Takes the lines of all ranks, and tells an exception when its own line has come. O(1) per line.
+// Takes the lines of all ranks, and gives an exception when its own line has come. O(1) per line.
 class TracebackReader {
  public:
   // Where a line stands with respect to tracebacks. kFrame: a frame or a line of source code in one; nothing in it is
@@ -42,7 +42,7 @@ class TracebackReader {
   struct Group {
     bool is_open = false;
     bool ends_process = false;
-    bool has_told = false;     // one of its exceptions was told
+    bool has_given = false;    // one of its exceptions was given
     bool may_be_over = false;  // its last line was drawn, but another branch may follow
   };
   struct Stack {

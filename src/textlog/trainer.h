@@ -12,7 +12,7 @@ class TrainerMarks {
  public:
   // Whole lines of the log, which begin `offset` bytes into it. Only the beginning of a log is looked at.
   void Observe(std::string_view lines, std::uint64_t offset);
-  // The framework's name as remedies know it, empty when nothing tells. `part` is what the log gave.
+  // The framework's name as remedies know it, empty when no mark was found. `part` is what the log gave.
   std::string_view Name(const model::Run& part) const;
 
  private:

@@ -1,6 +1,6 @@
 // Other people's logs, where they are at hand: what is read from each must be what the table in tests/corpus_logs.tsv
-// says. VIGIL_CORPUS names their folder (otherwise ../shared/corpus beside the project); VIGIL_REWRITE=1 writes the
-// table anew.
+// says. VIGIL_CORPUS names their folder (otherwise ../shared/corpus beside the project); VIGIL_REWRITE=1 rewrites the
+// table.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -29,7 +29,7 @@ std::string CorpusFolder() {
 }
 
 // The series that tells how the training went.
-const model::Series* TellingSeries(const model::Run& run) {
+const model::Series* MainSeries(const model::Run& run) {
   for (const std::string_view signal : {"loss", "reward", "policy_loss", "eval_loss"}) {
     const model::Series* const series = run.Find(signal);
     if (series != nullptr) return series;
@@ -37,12 +37,12 @@ const model::Series* TellingSeries(const model::Run& run) {
   return nullptr;
 }
 
-// path, name of the series, points, first and last step, first and last value, number of series, number of errors told.
+// path, name of the series, points, first and last step, first and last value, number of series, number of errors.
 std::string RowOf(const std::string& path, const model::Run& run) {
   const auto errors = std::count_if(run.events.begin(), run.events.end(), [](const model::Event& event) {
     return event.kind == model::EventKind::kSignature || event.kind == model::EventKind::kException;
   });
-  const model::Series* const series = TellingSeries(run);
+  const model::Series* const series = MainSeries(run);
   if (series == nullptr) return fmt::format("{}\t-\t0\t-\t-\t-\t-\t{}\t{}", path, run.series.size(), errors);
   return fmt::format("{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}", path, series->raw, series->size(), series->steps.front(),
                      series->steps.back(), FormatNumber(series->values.front()), FormatNumber(series->values.back()),

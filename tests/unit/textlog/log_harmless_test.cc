@@ -208,7 +208,7 @@ TEST(Signatures, AreNoneInAHealthyRunFullOfHarmlessLines) {
   }
 }
 
-// A message that was only mentioned before is told where it happens.
+// A message that was only mentioned before counts where it happens.
 TEST(Signatures, AreToldWhereTheSameWordsAreMeant) {
   constexpr std::string_view kMeant[] = {
       "RuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB. If reserved memory is large try setting "

@@ -1,4 +1,4 @@
-// Logs in the shapes that trainers write, read without being told whose they are.
+// Logs in the shapes that trainers write, read without knowing whose they are.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

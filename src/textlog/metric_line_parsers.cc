@@ -1,0 +1,168 @@
+// Lines of plain training loops, and what stands alone around them: a header of an epoch, a score, a report of memory.
+#include <algorithm>
+
+#include "base/base.h"
+#include "textlog/hints.h"
+#include "textlog/make_parsers.h"
+
+namespace vigil::textlog {
+namespace {
+
+// "5120/10000 [=====>....] - ETA: 10s - loss: 0.65" and the same with the bar of Keras 3.
+bool IsKerasBar(const MetricLine& line, std::string_view text) {
+  if (!line.step_opens_line) return false;
+  return text.find(" [=") != std::string_view::npos || text.find("\xE2\x94\x81") != std::string_view::npos;
+}
+
+// Numbers that name no step of their own, at the latest one.
+void AddAtLatestStep(LogState& state, const NamedNumbers& numbers, const LogLine& line) {
+  state.sink.FindAndAdd(numbers, state.steps.Latest(line.rank, line.number));
+}
+
+class KnownShapeParser final : public LineParser {
+ public:
+  explicit KnownShapeParser(LogState& state) : state_(state) {}
+  Outcome Parse(LogLine& line) override {
+    return !line.cut && state_.shapes.Take(line, line.number) ? Outcome::kRow : Outcome::kNotMine;
+  }
+
+ private:
+  LogState& state_;
+};
+
+class MetricLineParser final : public LineParser {
+ public:
+  explicit MetricLineParser(LogState& state) : state_(state) {}
+
+  Outcome Parse(LogLine& line) override {
+    if (!state_.Parse(line)) return Outcome::kNotMine;
+    MetricLine& parsed = state_.parsed;
+    if (parsed.guessed) return Outcome::kNotMine;  // until such lines come again and again
+    const Origin by_place = parsed.step < 0 ? Origin::kEpochLine : Origin::kLine;
+    const Origin origin = parsed.is_summary ? Origin::kSummary : by_place;
+    RowPlace place = {0, line.rank, line.number, origin, parsed.evaluation};
+    NameStepTime(parsed);
+    if (!state_.sink.Find(parsed.numbers, place)) return Outcome::kNotMine;
+    state_.steps.Place(parsed, place);
+    state_.sink.BringToUnits(parsed.numbers);
+    state_.sink.Add(parsed.numbers, place);
+    if (IsKerasBar(parsed, line.text)) state_.sink.MarkRunningMeans();
+    state_.steps.Observe(place);
+    // Lines without their loss are looked at closely each time: it may have been left out because it was NaN.
+    const bool has_loss = parsed.evaluation || state_.sink.FoundLoss();
+    if (has_loss && !line.cut && !parsed.irregular) state_.shapes.Remember(line, parsed, state_.sink.found());
+    return Outcome::kRow;
+  }
+
+ private:
+  // A time in milliseconds is that of one step; one in seconds mostly that since the start.
+  static void NameStepTime(MetricLine& line) {
+    for (NamedNumber& number : line.numbers) {
+      if (number.seconds == 1e-3 && EqualsIgnoringCase(number.name, "time")) number.name = "time (ms)";
+    }
+  }
+
+  LogState& state_;
+};
+
+// "Epoch 3/10" alone in a line: the lines below count within it.
+class EpochHeaderParser final : public LineParser {
+ public:
+  explicit EpochHeaderParser(LogState& state) : state_(state) {}
+  Outcome Parse(LogLine& line) override {
+    const MetricLine& parsed = state_.parsed;
+    if (!state_.Parse(line) || parsed.guessed || parsed.step >= 0 || !parsed.numbers.empty()) return Outcome::kNotMine;
+    state_.steps.epochs().ObserveHeader(parsed.epoch);
+    return Outcome::kNoted;
+  }
+
+ private:
+  LogState& state_;
+};
+
+// "[Rank 0] (after 2 iterations) memory (MB) | max allocated: 2345.6 | ...", which Megatron prints once.
+class MemoryReportParser final : public LineParser {
+ public:
+  explicit MemoryReportParser(LogState& state) : state_(state) {}
+  Outcome Parse(LogLine& line) override {
+    constexpr std::string_view kWords = " memory (MB) |";
+    const std::size_t at = line.text.find(kWords);
+    if (line.cut || at == std::string_view::npos || !state_.steps.has_latest()) return Outcome::kNotMine;
+    ParseNamedNumbers(line.text.substr(at + kWords.size()), numbers_);
+    AddAtLatestStep(state_, numbers_, line);
+    return Outcome::kRow;
+  }
+
+ private:
+  LogState& state_;
+  NamedNumbers numbers_;
+};
+
+// "val loss 3.1" alone in a line, between lines that name their steps: it belongs to the latest one.
+class LoneScoreParser final : public LineParser {
+ public:
+  explicit LoneScoreParser(LogState& state) : state_(state) {}
+  Outcome Parse(LogLine& line) override {
+    constexpr std::string_view kWords = "val loss";
+    if (line.cut || !state_.steps.has_latest() || state_.sink.table().empty()) return Outcome::kNotMine;
+    const std::string_view text = Trim(line.text);
+    if (!text.starts_with(kWords)) return Outcome::kNotMine;
+    const auto value = ParseNumber(text.substr(std::min(text.size(), text.find_first_not_of(" :=", kWords.size()))));
+    if (!value) return Outcome::kNotMine;
+    AddAtLatestStep(state_, {{kWords, *value}}, line);
+    return Outcome::kRow;
+  }
+
+ private:
+  LogState& state_;
+};
+
+// "    forward-backward ......: (123.4, 130.1)": Megatron's timers in milliseconds, of the fastest and slowest rank.
+class TimerParser final : public LineParser {
+ public:
+  explicit TimerParser(LogState& state) : state_(state) {}
+
+  Outcome Parse(LogLine& line) override {
+    if (line.cut || !state_.steps.has_latest()) return Outcome::kNotMine;
+    const std::size_t dots = line.text.find(" .....");
+    const std::size_t colon = dots == std::string_view::npos ? dots : line.text.find_first_not_of('.', dots + 1);
+    if (colon == std::string_view::npos || line.text[colon] != ':') return Outcome::kNotMine;
+    const std::string_view name = Trim(line.text.substr(0, dots));
+    if (name.empty() || name.find(' ') != std::string_view::npos) return Outcome::kNotMine;
+    return Take(name, Trim(line.text.substr(colon + 1)), line) ? Outcome::kTaken : Outcome::kNotMine;
+  }
+
+ private:
+  bool Take(std::string_view name, std::string_view values, const LogLine& line) {
+    const bool pair = values.starts_with('(') && values.ends_with(')');
+    if (pair) values = values.substr(1, values.size() - 2);
+    const std::size_t comma = pair ? values.find(',') : std::string_view::npos;
+    const bool has_fastest = comma != std::string_view::npos;
+    const auto slowest = ParseNumber(has_fastest ? values.substr(comma + 1) : values);
+    const auto fastest = has_fastest ? ParseNumber(values.substr(0, comma)) : std::nullopt;
+    if (!slowest) return false;
+    const std::string prefix = "timers/" + std::string(name);
+    const std::string least = prefix + "/min";
+    NamedNumbers numbers = {{prefix, *slowest}};
+    if (fastest) numbers.push_back({least, *fastest});
+    AddAtLatestStep(state_, numbers, line);
+    return true;
+  }
+
+  LogState& state_;
+};
+
+}  // namespace
+
+std::unique_ptr<LineParser> MakeKnownShapeParser(LogState& state) { return std::make_unique<KnownShapeParser>(state); }
+std::unique_ptr<LineParser> MakeMetricLineParser(LogState& state) { return std::make_unique<MetricLineParser>(state); }
+std::unique_ptr<LineParser> MakeEpochHeaderParser(LogState& state) {
+  return std::make_unique<EpochHeaderParser>(state);
+}
+std::unique_ptr<LineParser> MakeMemoryReportParser(LogState& state) {
+  return std::make_unique<MemoryReportParser>(state);
+}
+std::unique_ptr<LineParser> MakeLoneScoreParser(LogState& state) { return std::make_unique<LoneScoreParser>(state); }
+std::unique_ptr<LineParser> MakeTimerParser(LogState& state) { return std::make_unique<TimerParser>(state); }
+
+}  // namespace vigil::textlog
