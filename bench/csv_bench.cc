@@ -1,7 +1,8 @@
 // Reading of tables of metrics, against copying the bytes, reading the file, and Python's readers of such tables.
 #include <random>
 
-#include "import/import.h"
+#include "formats/formats.h"
+#include "ingest/ingest.h"
 #include "support.h"
 
 namespace vigil::bench {
@@ -32,7 +33,7 @@ int Main() {
              Megabytes(content.size()), static_cast<double>(content.size()) / (kRows * (kColumns + 1)));
   std::size_t points = 0;
   const double seconds = BestSeconds(7, [&] {
-    const auto part = import::ReadFile(file.path());
+    const auto part = formats::ReadFile(file.path());
     points = 0;
     for (const model::Series& series : part->series) points += series.size();
   });

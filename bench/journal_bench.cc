@@ -9,7 +9,8 @@
 #include <random>
 #include <span>
 
-#include "import/import.h"
+#include "formats/formats.h"
+#include "ingest/ingest.h"
 #include "journal/journal.h"
 #include "record/record.h"
 #include "support.h"
@@ -251,7 +252,7 @@ int Main() {
   std::size_t points = 0;
   const double read = BestSeconds(5, [&] {
     points = 0;
-    const auto run = import::ReadFile(file.path());
+    const auto run = formats::ReadFile(file.path());
     for (const model::Series& series : run->series) points += series.size();
   });
   if (points != static_cast<std::size_t>(samples)) {

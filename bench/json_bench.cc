@@ -6,7 +6,8 @@
 #include <random>
 
 #include "codec/codec.h"
-#include "import/import.h"
+#include "formats/formats.h"
+#include "ingest/ingest.h"
 #include "support.h"
 
 namespace vigil::bench {
@@ -148,7 +149,7 @@ double ScannerSeconds(const std::string& text) {
 void Measure(std::string_view title, const std::string& name, const std::string& text) {
   const TemporaryFile file(name, text);
   std::size_t points = 0;
-  const double seconds = BestSeconds(7, [&] { points = Points(import::ReadFile(file.path())); });
+  const double seconds = BestSeconds(7, [&] { points = Points(formats::ReadFile(file.path())); });
   fmt::print("{}: {:.0f} MB, {} points\n", title, Megabytes(text.size()), points);
   PrintRate("vigil, from file to series", text.size(), seconds, points, "point");
   const double rate = static_cast<double>(text.size()) / seconds;

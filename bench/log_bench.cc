@@ -2,9 +2,10 @@
 // and logs in which nothing but error messages is looked for, without and with the words that those are made of.
 #include <random>
 
-#include "import/import.h"
-#include "import/log/log_reader.h"
+#include "ingest/ingest.h"
 #include "support.h"
+#include "textlog/log_reader.h"
+#include "textlog/textlog.h"
 
 namespace vigil::bench {
 namespace {
@@ -116,8 +117,8 @@ void Measure(std::string_view what, const std::string& text) {
   std::size_t points = 0;
   std::size_t events = 0;
   const double reading = BestSeconds(5, [&] {
-    import::PartBuilder builder("train.log", "log-text");
-    import::log::LogReader reader(builder);
+    ingest::PartBuilder builder("train.log", "log-text");
+    textlog::LogReader reader(builder);
     constexpr std::size_t kPiece = std::size_t{512} << 10U;
     for (std::size_t begin = 0; begin < text.size();) {
       const std::string_view piece = std::string_view(text).substr(begin, kPiece);

@@ -4,9 +4,10 @@
 
 #include <cstdint>
 
-#include "import/import.h"
-#include "import/log/log_reader.h"
+#include "ingest/ingest.h"
 #include "support.h"
+#include "textlog/log_reader.h"
+#include "textlog/textlog.h"
 
 namespace vigil::bench {
 namespace {
@@ -30,8 +31,8 @@ void MakePiece(std::int64_t& step, std::string& text) {
 }
 
 int Main() {
-  import::PartBuilder builder("train.log", "log-text");
-  import::log::LogReader reader(builder);
+  ingest::PartBuilder builder("train.log", "log-text");
+  textlog::LogReader reader(builder);
   std::uint64_t bytes = 0;
   std::int64_t step = 1;
   std::string text;

@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "import/import.h"
+#include "ingest/ingest.h"
 #include "record/record.h"
 #include "support.h"
 

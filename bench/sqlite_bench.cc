@@ -1,7 +1,8 @@
 // Reading of an MLflow database, from file to series, against SQLite itself taking the same rows one by one.
 #include <sqlite3.h>
 
-#include "import/import.h"
+#include "formats/formats.h"
+#include "ingest/ingest.h"
 #include "support.h"
 
 namespace vigil::bench {
@@ -66,7 +67,7 @@ int main() {
   std::size_t points = 0;
   const double ours = BestSeconds(5, [&] {
     points = 0;
-    const auto runs = vigil::import::ReadRuns(file.path());
+    const auto runs = vigil::formats::ReadRuns(file.path());
     if (!runs) std::abort();
     for (const auto& run : *runs) points += run.series.front().size();
   });

@@ -1,7 +1,8 @@
 // Reading of TensorBoard event files with both checksums, against copying the bytes, reading the file, and the loaders
 // of the tensorboard package.
 #include "codec/codec.h"
-#include "import/import.h"
+#include "formats/formats.h"
+#include "ingest/ingest.h"
 #include "support.h"
 
 namespace vigil::bench {
@@ -76,7 +77,7 @@ int Main() {
   fmt::print("event file of scalars: {} records, {:.0f} MB, {:.1f} bytes a record\n", kRecords,
              Megabytes(content.size()), static_cast<double>(content.size()) / kRecords);
   std::size_t points = 0;
-  const double seconds = BestSeconds(7, [&] { points = Points(import::ReadFile(file.path())); });
+  const double seconds = BestSeconds(7, [&] { points = Points(formats::ReadFile(file.path())); });
   if (points != kRecords) {
     fmt::print("  FAILED: read {} of {} values\n", points, kRecords);
     return 1;

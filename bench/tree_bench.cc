@@ -2,7 +2,8 @@
 // the number of runs: the ratio of ten times as many is given.
 #include <filesystem>
 
-#include "import/import.h"
+#include "ingest/ingest.h"
+#include "pipeline/pipeline.h"
 #include "support.h"
 
 namespace vigil::bench {
@@ -30,7 +31,7 @@ double SecondsFor(int runs) {
   const std::filesystem::path root = fmt::format("/tmp/vigil_tree_bench_{}_{}", ::getpid(), runs);
   for (int i = 0; i < runs; ++i) MakeRun(root / fmt::format("group{}", i / 100) / fmt::format("run{}", i), i);
   std::size_t found = 0;
-  const double seconds = BestSeconds(1, [&] { found = import::ImportPaths({root.string()}).runs.size(); });
+  const double seconds = BestSeconds(1, [&] { found = pipeline::ImportPaths({root.string()}).runs.size(); });
   std::filesystem::remove_all(root);
   fmt::print("{:>6} runs of 3 files: {:.2f} s of processor time, {:.0f} us a run, {} runs found\n", runs, seconds,
              seconds / runs * 1e6, found);
@@ -48,7 +49,7 @@ void MeasureEmptyFiles() {
   }
   MakeRun(root / "run", 1);
   std::size_t found = 0;
-  const double seconds = BestSeconds(1, [&] { found = import::ImportPaths({root.string()}).runs.size(); });
+  const double seconds = BestSeconds(1, [&] { found = pipeline::ImportPaths({root.string()}).runs.size(); });
   std::filesystem::remove_all(root);
   fmt::print("{:>6} empty files and one run: {:.2f} s of processor time, {:.1f} us a file, {} run found\n",
              kFolders * kFiles, seconds, seconds / (kFolders * kFiles) * 1e6, found);

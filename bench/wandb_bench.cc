@@ -2,7 +2,8 @@
 // of the history said before in a summary) and as the older one did; against the checksums alone, and Python's reader.
 #include <zlib.h>
 
-#include "import/import.h"
+#include "formats/formats.h"
+#include "ingest/ingest.h"
 #include "support.h"
 
 namespace vigil::bench {
@@ -82,7 +83,7 @@ void Measure(const char* what, const std::string& bytes, int rows) {
   const TemporaryFile file("wandb.wandb", bytes);
   std::size_t points = 0;
   const double seconds = BestSeconds(5, [&] {
-    const auto run = import::ReadFile(file.path());
+    const auto run = formats::ReadFile(file.path());
     points = 0;
     for (const auto& series : run->series) points += series.size();
   });

@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <string>
 
-#include "import/tar/tar.h"
-#include "import/utf16.h"
+#include "ingest/tar/tar.h"
+#include "ingest/utf16.h"
 #include "pieces.h"
 
 namespace {
@@ -18,7 +18,7 @@ std::string Members(std::string_view bytes, std::size_t head, std::size_t piece)
     bytes.remove_prefix(size);
     return size;
   };
-  vigil::import::tar::Walk(source, begin, [&](const vigil::import::tar::Member& member) {
+  vigil::ingest::tar::Walk(source, begin, [&](const vigil::ingest::tar::Member& member) {
     out += member.name;
     out += '\n';
     out += member.bytes;
@@ -28,7 +28,7 @@ std::string Members(std::string_view bytes, std::size_t head, std::size_t piece)
 
 std::string Decoded(std::string_view bytes, std::size_t piece) {
   std::string out;
-  auto stream = vigil::import::Utf16Stream::ForContent(bytes, false);
+  auto stream = vigil::ingest::Utf16Stream::ForContent(bytes, false);
   if (!stream) return out;
   for (; !bytes.empty(); bytes.remove_prefix(std::min(piece, bytes.size())))
     stream->Decode(bytes.substr(0, piece), false, out);

@@ -1,12 +1,12 @@
 // Log text: any bytes, whole and in pieces, with and without the search for hints, give the same points and events.
 #include <cstdlib>
 
-#include "import/log/log_reader.h"
+#include "textlog/log_reader.h"
 
 namespace {
 
-using vigil::import::PartBuilder;
-using vigil::import::log::LogReader;
+using vigil::ingest::PartBuilder;
+using vigil::textlog::LogReader;
 
 struct Counts {
   std::size_t points = 0;

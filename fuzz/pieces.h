@@ -10,7 +10,8 @@
 #include <string>
 #include <string_view>
 
-#include "import/import.h"
+#include "formats/formats.h"
+#include "ingest/ingest.h"
 
 namespace vigil::fuzz {
 
@@ -58,15 +59,15 @@ inline void RequireSame(const model::Run& a, const model::Run& b) {
 }
 
 // Reads `bytes` whole and in pieces of several sizes.
-inline void CheckReader(const import::Format& format, const std::string& path, std::string_view bytes) {
+inline void CheckReader(const ingest::Format& format, const std::string& path, std::string_view bytes) {
   format.recognise({path, bytes.substr(0, std::size_t{64} << 10U), bytes.size()});
-  const auto whole = import::ReadBytes(path, bytes, format);
+  const auto whole = ingest::ReadBytes(path, bytes, format);
   if (whole) {
     for (const model::Series& series : whole->series) RequireShape(series);
   }
   for (const std::size_t piece : {std::size_t{1}, std::size_t{7}, std::size_t{1000}}) {
     if (piece == 1 && bytes.size() > 2000) continue;  // the rest is offered again each time: quadratic
-    const auto pieces = import::ReadBytes(path, bytes, format, piece);
+    const auto pieces = ingest::ReadBytes(path, bytes, format, piece);
     Require(pieces.has_value() == whole.has_value(), "read in both ways or in none");
     if (whole) {
       RequireSame(*whole, *pieces);
@@ -81,7 +82,7 @@ inline void CheckReader(const import::Format& format, const std::string& path, s
 // The same for the format of that id, over the bytes of a fuzz target.
 inline void CheckFormat(std::string_view id, const std::uint8_t* data, std::size_t size) {
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
-  for (const import::Format& format : import::Formats()) {
+  for (const ingest::Format& format : formats::Formats()) {
     if (format.id == id) return CheckReader(format, "fuzz", bytes);
   }
   Require(false, "the format of the target is in the table");

@@ -1,6 +1,6 @@
 // Event files. No fuzzer guesses a checksum: with an odd first byte the rest is cut into payloads (a length byte before
 // each) and framed soundly, so that what is inside the frames is reached; with an even one it is taken as it stands.
-#include "import/tfevents/tfevents.h"
+#include "formats/tfevents/tfevents.h"
 
 #include "codec/codec.h"
 #include "pieces.h"
@@ -32,8 +32,8 @@ std::string Framed(std::string_view chunks) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace vigil::import;
-  constexpr Format kFormat = {"tfevents", "TensorBoard event file", RecogniseTfevents, OpenTfevents};
+  using namespace vigil::formats;
+  constexpr vigil::ingest::Format kFormat = {"tfevents", "TensorBoard event file", RecogniseTfevents, OpenTfevents};
   if (size == 0) return 0;
   const std::string_view rest(reinterpret_cast<const char*>(data) + 1, size - 1);
   vigil::fuzz::CheckReader(kFormat, "events.out.tfevents.1", data[0] % 2 == 1 ? Framed(rest) : std::string(rest));

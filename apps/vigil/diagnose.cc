@@ -5,9 +5,9 @@
 
 #include "command.h"
 #include "exports.h"
-#include "import/import.h"
+#include "ingest/ingest.h"
 #include "model/model.h"
-#include "pipeline.h"
+#include "pipeline/pipeline.h"
 #include "platform/platform.h"
 
 namespace vigil::app {
@@ -46,7 +46,7 @@ void ComplainOfUnread(const std::vector<model::Unread>& unread) {
 }
 
 // Nothing was read: every reason is named, or it is said that there was nothing of ours.
-int ComplainOfNothing(const Outcome& outcome, const DiagnoseOptions& options) {
+int ComplainOfNothing(const pipeline::Outcome& outcome, const DiagnoseOptions& options) {
   if (outcome.report.unread.empty())
     Complain(
         fmt::format("{}: nothing that vigil can read ({} files looked at); logs, trainer_state.json, event files, "
@@ -73,10 +73,10 @@ std::string Rendered(const DiagnoseOptions& options, const model::Report& report
 
 // What would be diagnosed, without doing it.
 int ShowWhat(const DiagnoseOptions& options) {
-  import::Imported imported;
+  pipeline::Imported imported;
   {
     ProgressBar bar(!options.quiet);
-    imported = import::ImportPaths(options.paths, [&](std::size_t done, std::size_t all) { bar.Show(done, all); });
+    imported = pipeline::ImportPaths(options.paths, [&](std::size_t done, std::size_t all) { bar.Show(done, all); });
   }
   const std::string text = options.json
                                ? report::RenderWhatJson(imported.runs, imported.unread, imported.ignored, VIGIL_VERSION)
@@ -90,11 +90,12 @@ int RunDiagnose(const DiagnoseOptions& options) {
   if (options.what) return ShowWhat(options);
   const auto settings = LoadSettings(options.limits);
   if (!settings) return Refuse(settings.error().Text());
-  for (const std::string& problem : DrainJournals(options.paths)) Complain(problem);
-  Outcome outcome;
+  for (const std::string& problem : pipeline::DrainJournals(options.paths)) Complain(problem);
+  pipeline::Outcome outcome;
   {
     ProgressBar bar(!options.quiet);
-    outcome = DiagnosePaths(options.paths, *settings, [&](std::size_t done, std::size_t all) { bar.Show(done, all); });
+    outcome = pipeline::DiagnosePaths(options.paths, *settings,
+                                      [&](std::size_t done, std::size_t all) { bar.Show(done, all); });
   }
   ComplainOfUnread(outcome.report.unread);
   const bool nothing = outcome.report.runs.empty();

@@ -5,7 +5,7 @@
 #include <functional>
 #include <set>
 
-#include "import/import.h"
+#include "ingest/ingest.h"
 #include "platform/platform.h"
 #include "report/report.h"
 
@@ -40,7 +40,7 @@ Status WriteEvents(const model::Report& report, const std::function<void(const s
   std::set<std::string> taken;
   const double now = static_cast<double>(platform::UnixNs()) * 1e-9;
   for (const model::RunReport& run : report.runs) {
-    if (!run.run.sources.empty() && run.run.sources.front().path == import::kStandardInput)
+    if (!run.run.sources.empty() && run.run.sources.front().path == ingest::kStandardInput)
       return Fail(ErrorCode::kInvalid,
                   "--tensorboard: what was piped in has no folder to write into; name the file instead");
     const std::string begin = EventFolder(run.run) + "events.out.tfevents.0000000001.";

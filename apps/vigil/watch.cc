@@ -6,8 +6,8 @@
 #include "alarms.h"
 #include "command.h"
 #include "detect/detect.h"
-#include "import/import.h"
-#include "pipeline.h"
+#include "ingest/ingest.h"
+#include "pipeline/pipeline.h"
 #include "platform/platform.h"
 
 namespace vigil::app {
@@ -77,7 +77,7 @@ CLI::Validator SecondsBetween(double least, double most) {
 
 model::Report Judge(std::vector<model::Run> runs, const catalogue::Settings& settings, bool ended) {
   model::Report report;
-  for (model::Run& run : runs) report.runs.push_back(DiagnoseRun(std::move(run), settings, ended));
+  for (model::Run& run : runs) report.runs.push_back(pipeline::DiagnoseRun(std::move(run), settings, ended));
   return report;
 }
 
@@ -90,7 +90,7 @@ class Watch {
         canvas_(!options.json && platform::IsTerminal(kStdout)) {}
 
   int Run() {
-    for (const std::string& problem : DrainJournals(options_.paths)) Complain(problem);
+    for (const std::string& problem : pipeline::DrainJournals(options_.paths)) Complain(problem);
     double last_news = platform::SteadySeconds();
     bool heard = true;
     while (heard && !platform::WasInterrupted()) {
@@ -115,7 +115,7 @@ class Watch {
   void Drain(double now_s) {
     if (now_s - drained_s_ < kDrainIntervalSeconds) return;
     drained_s_ = now_s;
-    DrainJournals(options_.paths);
+    pipeline::DrainJournals(options_.paths);
   }
 
   // A run that tells nothing is judged by that.
@@ -147,7 +147,7 @@ class Watch {
   report::TextOptions Text() const { return TextOptionsFor(options_.layout); }
 
   int End() {
-    DrainJournals(options_.paths);
+    pipeline::DrainJournals(options_.paths);
     follower_.Poll();
     follower_.Conclude();
     const model::Report report = Judge(follower_.Runs(), settings_, true);
@@ -164,7 +164,7 @@ class Watch {
 
   const WatchOptions& options_;
   catalogue::Settings settings_;
-  import::Follower follower_;
+  pipeline::Follower follower_;
   AlarmBook book_;
   model::Report last_;  // as of the last news
   double drained_s_ = platform::SteadySeconds();

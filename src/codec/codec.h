@@ -10,6 +10,9 @@
 #include <string>
 #include <string_view>
 
+#include "codec/pickle.h"
+#include "codec/torch_archive.h"
+
 namespace vigil::codec {
 
 // ---- CRC-32C (Castagnoli)

@@ -6,7 +6,8 @@
 #include <cstdio>
 #include <string_view>
 
-#include "import/import.h"
+#include "formats/formats.h"
+#include "ingest/ingest.h"
 
 namespace {
 
@@ -35,7 +36,7 @@ int main(int count, char** arguments) {
     fmt::print(stderr, "usage: dump_series [--runs | --facts] FILE\n");
     return 2;
   }
-  const auto runs = vigil::import::ReadRuns(arguments[count - 1]);
+  const auto runs = vigil::formats::ReadRuns(arguments[count - 1]);
   if (!runs) {
     fmt::print(stderr, "{}\n", runs.error().Text());
     return 1;

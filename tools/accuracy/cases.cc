@@ -23,7 +23,7 @@ Status ForEachRow(std::string_view tsv, std::string_view origin, const std::vect
         std::size_t at = 0;
         while (at < cells.size() && Trim(cells[at]) != column) ++at;
         if (at == cells.size())
-          return Fail(ErrorCode::kInvalid, origin, fmt::format("the header has no column '{}'", column));
+          return Fail(ErrorCode::kInvalid, std::string(origin), fmt::format("the header has no column '{}'", column));
         places.push_back(at);
       }
       continue;
@@ -34,7 +34,7 @@ Status ForEachRow(std::string_view tsv, std::string_view origin, const std::vect
       return Fail(ErrorCode::kInvalid, fmt::format("{}:{}: the first column is empty", origin, number));
     take(row);
   }
-  if (places.empty()) return Fail(ErrorCode::kInvalid, origin, "no header line");
+  if (places.empty()) return Fail(ErrorCode::kInvalid, std::string(origin), "no header line");
   return {};
 }
 

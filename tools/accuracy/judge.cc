@@ -5,7 +5,7 @@
 
 #include "catalogue/catalogue.h"
 #include "diagnose/diagnose.h"
-#include "vigil/pipeline.h"
+#include "pipeline/pipeline.h"
 
 namespace vigil::accuracy {
 namespace {
@@ -64,7 +64,7 @@ Outcome Judge(const Case& labelled, const model::Report& report) {
   return outcome;
 }
 
-model::Report Examine(const std::string& path) { return app::DiagnosePaths({path}, catalogue::Settings()).report; }
+model::Report Examine(const std::string& path) { return pipeline::DiagnosePaths({path}, catalogue::Settings()).report; }
 
 void Tally::Add(const Outcome& outcome, Unread unread_counts) {
   ++cases;

@@ -10,7 +10,8 @@
 #include <vigil/vigil.hpp>
 
 #include "base/base.h"
-#include "import/import.h"
+#include "ingest/ingest.h"
+#include "pipeline/pipeline.h"
 #include "support/shell.h"
 
 namespace {
@@ -164,7 +165,7 @@ TEST_F(CApi, TheGuardDecidesAndRecordsIt) {
   EXPECT_EQ(vigil_guard_close(guard), VIGIL_OK);
   EXPECT_EQ(vigil_guard_close(guard), VIGIL_CLOSED);
   EXPECT_EQ(vigil_run_close(run, 0), VIGIL_OK);
-  const auto imported = vigil::import::ImportPaths({folder_});
+  const auto imported = vigil::pipeline::ImportPaths({folder_});
   ASSERT_EQ(imported.runs.size(), 1U);
   ASSERT_FALSE(imported.runs[0].events.empty());
   EXPECT_EQ(imported.runs[0].events[0].name, "guard/skip");
@@ -181,7 +182,7 @@ TEST_F(CApi, ABadStepThatIsAppliedIsRecordedAsObserved) {
   EXPECT_EQ(Judge(guard, 2, std::nan("")).action, VIGIL_ACTION_GO);
   EXPECT_EQ(vigil_guard_close(guard), VIGIL_OK);
   EXPECT_EQ(vigil_run_close(run, 0), VIGIL_OK);
-  const auto imported = vigil::import::ImportPaths({folder_});
+  const auto imported = vigil::pipeline::ImportPaths({folder_});
   ASSERT_EQ(imported.runs.size(), 1U);
   ASSERT_FALSE(imported.runs[0].events.empty());
   EXPECT_EQ(imported.runs[0].events[0].name, "guard/observe");
@@ -253,7 +254,7 @@ TEST_F(CApi, ZeroIsTheUsual) {
   ASSERT_EQ(vigil_series_open(run, "loss", nullptr, &series), VIGIL_OK);
   for (std::int64_t step = 0; step < 5000; ++step) EXPECT_EQ(vigil_series_add(series, step, 1), VIGIL_OK);
   ASSERT_EQ(vigil_run_close(run, 0), VIGIL_OK);
-  const auto imported = vigil::import::ImportPaths({folder_});
+  const auto imported = vigil::pipeline::ImportPaths({folder_});
   ASSERT_EQ(imported.runs.size(), 1U);
   EXPECT_EQ(imported.runs[0].Find("loss")->size(), 5000U) << "a lane of the smallest size would have overwritten some";
 }

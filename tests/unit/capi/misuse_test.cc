@@ -11,8 +11,9 @@
 #include <thread>
 #include <vigil/vigil.hpp>
 
-#include "import/import.h"
+#include "ingest/ingest.h"
 #include "journal/journal.h"
+#include "pipeline/pipeline.h"
 
 namespace {
 
@@ -37,7 +38,7 @@ class Misuse : public testing::Test {
     return series;
   }
   std::size_t Points() const {
-    const auto imported = vigil::import::ImportPaths({folder_});
+    const auto imported = vigil::pipeline::ImportPaths({folder_});
     if (imported.runs.empty() || imported.runs[0].Find("loss") == nullptr) return 0;
     return imported.runs[0].Find("loss")->size();
   }

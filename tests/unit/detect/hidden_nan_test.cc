@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include "detect/detect.h"
-#include "import/import.h"
+#include "formats/formats.h"
+#include "identify/identify.h"
+#include "ingest/ingest.h"
 
 namespace vigil::detect {
 namespace {
@@ -16,11 +18,11 @@ constexpr int kBadFrom = 25;
 
 // The finding loss/non-finite of a log, or one without an id.
 model::Finding NonFiniteIn(const std::string& text) {
-  for (const import::Format& format : import::Formats()) {
+  for (const ingest::Format& format : formats::Formats()) {
     if (format.id != "log-text") continue;
-    auto run = import::ReadBytes("train.log", text, format);
+    auto run = ingest::ReadBytes("train.log", text, format);
     if (!run) return {};
-    import::Classify(*run);
+    identify::Classify(*run);
     for (const model::Finding& finding : Detect(*run, {})) {
       if (finding.id == "loss/non-finite") return finding;
     }

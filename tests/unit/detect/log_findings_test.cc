@@ -8,7 +8,8 @@
 #include <iostream>
 
 #include "detect/detect.h"
-#include "import/import.h"
+#include "formats/formats.h"
+#include "ingest/ingest.h"
 
 namespace vigil::detect {
 namespace {
@@ -21,9 +22,9 @@ using testing::IsEmpty;
 using testing::SizeIs;
 
 model::Run ReadLog(std::string_view text) {
-  for (const import::Format& format : import::Formats()) {
+  for (const ingest::Format& format : formats::Formats()) {
     if (format.id != "log-text") continue;
-    auto run = import::ReadBytes("train.log", text, format);
+    auto run = ingest::ReadBytes("train.log", text, format);
     return run ? *run : model::Run{};
   }
   return {};
@@ -320,7 +321,7 @@ TEST(LogFindings, AgreeWithTheLabelsOfStrangersLogs) {
     const std::string expect(columns[9]);
     const bool wants_message = expect.find("log/") != std::string::npos || expect.find("memory/") != std::string::npos;
     if (!wants_message && expect != "none") continue;
-    const auto run = import::ReadFile((corpus / columns[1]).string());
+    const auto run = formats::ReadFile((corpus / columns[1]).string());
     if (!run) continue;
     ++judged;
     bool hit = false;

@@ -6,7 +6,8 @@
 #include <cmath>
 
 #include "catalogue/catalogue.h"
-#include "import/import.h"
+#include "ingest/ingest.h"
+#include "pipeline/pipeline.h"
 #include "support.h"
 
 namespace vigil::gym {
@@ -224,7 +225,7 @@ TEST(Faults, BeforeAResumeTheProcessesAreKilled) {
     EXPECT_EQ(summary->ending, Ending::kDone);
     EXPECT_THAT(ReadText(folder / "run/train.log"), Not(HasSubstr("killed")));
     for (std::int64_t rank = 0; rank < ranks; ++rank) {
-      const auto imported = import::ImportPaths({folder / fmt::format("run/rank-{}.vigil", rank)});
+      const auto imported = pipeline::ImportPaths({folder / fmt::format("run/rank-{}.vigil", rank)});
       ASSERT_EQ(imported.runs.size(), 1U);
       EXPECT_THAT(imported.runs[0].sources[0].note, HasSubstr("no end: the run was killed"));
       const auto& all = imported.runs[0].series;

@@ -4,7 +4,8 @@
 
 #include <cmath>
 
-#include "import/import.h"
+#include "ingest/ingest.h"
+#include "pipeline/pipeline.h"
 #include "support.h"
 
 namespace vigil::gym {
@@ -66,7 +67,7 @@ TEST(GymGuard, AFlippedBitIsRolledBack) {
   EXPECT_THAT(log, HasSubstr("; back to step 16"));
   EXPECT_THAT(log, HasSubstr("at step 16\n"));
   std::filesystem::remove(folder / "saved/train.log");
-  const auto imported = import::ImportPaths({folder / "saved"});
+  const auto imported = pipeline::ImportPaths({folder / "saved"});
   ASSERT_EQ(imported.runs.size(), 1U);
   const auto& events = imported.runs[0].events;
   EXPECT_TRUE(std::any_of(events.begin(), events.end(), [](const auto& e) { return e.name == "guard/rollback"; }));

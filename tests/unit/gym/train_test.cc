@@ -7,8 +7,9 @@
 #include "gym/checkpoint.h"
 #include "gym/ranks.h"
 #include "gym/safetensors.h"
-#include "import/import.h"
+#include "ingest/ingest.h"
 #include "model/model.h"
+#include "pipeline/pipeline.h"
 #include "platform/platform.h"
 #include "support.h"
 
@@ -80,7 +81,7 @@ TEST(Train, RecordsIntoAJournalOfEachRank) {
   TrainInto(folder / "journal", options);
   EXPECT_EQ(StateOf(folder / "lines", 12), StateOf(folder / "journal", 12));
   std::filesystem::remove(folder / "journal/train.log");
-  const import::Imported imported = import::ImportPaths({folder / "journal"});
+  const pipeline::Imported imported = pipeline::ImportPaths({folder / "journal"});
   ASSERT_EQ(imported.runs.size(), 1U);
   const model::Run& run = imported.runs.front();
   EXPECT_EQ(run.ranks, 2);

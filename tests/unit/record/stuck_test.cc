@@ -9,6 +9,7 @@
 #include <cstring>
 #include <thread>
 
+#include "pipeline/pipeline.h"
 #include "support.h"
 
 namespace {
@@ -67,7 +68,7 @@ TEST(RecorderStuck, ARunOpenedAgainLeavesTheStuckOneItsRing) {
   for (int wait = 0; wait < 500 && std::filesystem::exists(ring); ++wait)
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   EXPECT_FALSE(std::filesystem::exists(ring)) << "what was stuck went on to its end";
-  const import::Imported imported = import::ImportPaths({folder.path()});
+  const pipeline::Imported imported = pipeline::ImportPaths({folder.path()});
   std::size_t points = 0;
   for (const model::Run& run : imported.runs) {
     for (const model::Series& series : run.series) points += series.raw == "loss" ? series.size() : 0;

@@ -9,7 +9,8 @@
 #include <iterator>
 #include <string>
 
-#include "import/import.h"
+#include "ingest/ingest.h"
+#include "pipeline/pipeline.h"
 #include "record/record.h"
 
 namespace vigil::record {
@@ -71,7 +72,7 @@ inline journal::Leftovers DrainIn(const std::string& folder) {
 }
 
 inline model::Run ReadRun(const std::string& folder) {
-  import::Imported imported = import::ImportPaths({folder});
+  pipeline::Imported imported = pipeline::ImportPaths({folder});
   EXPECT_EQ(imported.runs.size(), 1U);
   EXPECT_TRUE(imported.unread.empty());
   return imported.runs.empty() ? model::Run() : std::move(imported.runs[0]);

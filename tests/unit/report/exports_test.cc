@@ -4,7 +4,8 @@
 
 #include <set>
 
-#include "import/import.h"
+#include "formats/formats.h"
+#include "ingest/ingest.h"
 #include "parsed.h"
 #include "report/report.h"
 #include "samples.h"
@@ -130,10 +131,10 @@ TEST(OpenMetrics, NamesEachSeriesOfASignal) {
 TEST(Events, AreReadBackByTheReaderOfEventFiles) {
   const model::RunReport run = samples::DivergedRun();
   const std::string bytes = RenderEvents(run, 1.7e9);
-  const import::Format* const format = import::Recognise({"events.out.tfevents.1.x.vigil", bytes, bytes.size()});
+  const ingest::Format* const format = formats::Recognise({"events.out.tfevents.1.x.vigil", bytes, bytes.size()});
   ASSERT_NE(format, nullptr);
   ASSERT_EQ(format->id, "tfevents");
-  const auto part = import::ReadBytes("events", bytes, *format);
+  const auto part = ingest::ReadBytes("events", bytes, *format);
   ASSERT_TRUE(part) << part.error().Text();
   EXPECT_EQ(part->sources.front().state, model::SourceState::kRead) << part->sources.front().note;
   std::set<std::string> stepped;

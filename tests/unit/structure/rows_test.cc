@@ -6,7 +6,8 @@
 #include "catalogue/catalogue.h"
 #include "detect/detect.h"
 #include "diagnose/diagnose.h"
-#include "import/import.h"
+#include "formats/formats.h"
+#include "ingest/ingest.h"
 #include "tree.h"
 
 namespace vigil::structure {
@@ -45,7 +46,7 @@ TEST(Rows, EveryCheckOfAConfigRuleHasCode) {
 
 // A target names the formats it reads: fuzz/log.cc has "log" in it.
 TEST(Formats, EveryReaderHasAFuzzTargetWithACorpus) {
-  for (const import::Format& format : import::Formats()) {
+  for (const ingest::Format& format : formats::Formats()) {
     bool fuzzed = false;
     for (const auto& target : FilesBelow("fuzz", {".cc"})) {
       const auto corpus = InTree("fuzz/corpus") / target.stem();

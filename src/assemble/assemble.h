@@ -1,0 +1,14 @@
+// assemble: parts of runs, one from each file, become runs.
+#pragma once
+
+#include <vector>
+
+#include "model/model.h"
+
+namespace vigil::assemble {
+
+// Joins parts into runs: checkpoints of one run, event files of one folder, log and state of the same training. What
+// several sources hold is counted once, from the source that holds it best; the other is marked as a duplicate.
+std::vector<model::Run> JoinParts(std::vector<model::Run> parts);
+
+}  // namespace vigil::assemble

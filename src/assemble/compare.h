@@ -1,0 +1,73 @@
+// Whether two parts tell the same training: their curves are laid over each other, step by step.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "model/model.h"
+
+namespace vigil::assemble {
+
+// How values were written: rounded to so many decimals or significant digits, or exactly.
+struct Rounding {
+  double decimal_step = 0;     // 0.01 when all values have two decimals, 0 when they have more than six
+  int significant_digits = 0;  // 4 when no value has more, 0 when they have more than six
+
+  bool operator==(const Rounding&) const = default;
+  // The most by which `value` can be off.
+  double Error(double value) const;
+};
+Rounding RoundingOf(const std::vector<double>& values);
+
+// Two values that are one number, written with fewer digits somewhere.
+bool SameButForRounding(double a, double b, const Rounding& of_a, const Rounding& of_b);
+
+// A series as it stands at the end: of points that a restart overwrote only the latest, by rising step.
+struct Curve {
+  std::string key;  // signal and labels
+  model::Axis axis = model::Axis::kStep;
+  std::vector<std::int64_t> steps;
+  std::vector<double> values;
+  Rounding rounding;
+};
+
+// Signal and labels of a series as one text.
+std::string SignalKey(const model::Series& series);
+
+// The curves of a part by which it can be told from other runs: losses, rewards, norms; never the learning rate, which
+// runs of one recipe share. The most telling first, at most kMostCurves.
+inline constexpr std::size_t kMostCurves = 4;
+std::vector<Curve> TellingCurves(const model::Run& part);
+
+enum class Likeness : std::uint8_t {
+  kUnknown,    // nothing in common to judge by
+  kSame,       // one training
+  kForked,     // the same up to a step, then different: one resumed from an earlier checkpoint
+  kDifferent,  // another training
+};
+struct Comparison {
+  Likeness likeness = Likeness::kUnknown;
+  std::int64_t last_common_step = model::kNoStep;  // of a fork: the last step before they differ
+  std::size_t distinct = 0;                        // different numbers that both have at the same steps
+  bool certain = false;                            // enough of them to rule out chance
+};
+Comparison Compare(const std::vector<Curve>& a, const std::vector<Curve>& b);
+
+// For a part whose steps are only row numbers: the step of each row, found by laying its values over the beginning or
+// the end of a curve with steps. Empty when they do not match.
+struct RowMatch {
+  std::vector<std::int64_t> rows;
+  std::vector<std::int64_t> steps;
+};
+std::optional<RowMatch> MatchRows(const std::vector<Curve>& rows, const std::vector<Curve>& stepped);
+
+// First and last step over the curves; nullopt when there are none with steps.
+struct StepRange {
+  std::int64_t first = 0;
+  std::int64_t last = 0;
+};
+std::optional<StepRange> RangeOf(const std::vector<Curve>& curves);
+
+}  // namespace vigil::assemble

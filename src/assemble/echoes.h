@@ -1,0 +1,11 @@
+// What every rank printed alike, in one log that all of them wrote to, is one series.
+#pragma once
+
+#include "model/model.h"
+
+namespace vigil::assemble {
+
+// Of series that differ in their rank alone and hold the same points only the first is kept.
+void DropEchoes(model::Run& part);
+
+}  // namespace vigil::assemble

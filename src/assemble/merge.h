@@ -1,0 +1,55 @@
+// Putting the parts of one run together. Indices of sources are kept right throughout.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <memory>
+
+#include "assemble/compare.h"
+#include "model/model.h"
+
+namespace vigil::assemble {
+
+// How many digits a format keeps: state files hold whole doubles, event files floats, logs what was printed.
+int PrecisionOf(std::string_view format);
+
+// Puts other parts into a run, one after the other, at the cost of their own series: thousands of files with a metric
+// each make one run. Nobody else changes the run meanwhile.
+class Joiner {
+ public:
+  explicit Joiner(model::Run& into);
+  ~Joiner();
+  Joiner(const Joiner&) = delete;
+  Joiner& operator=(const Joiner&) = delete;
+  Joiner(Joiner&&) = delete;
+  Joiner& operator=(Joiner&&) = delete;
+
+  // `from` goes on where the run ends, or overwrites its end: points above step `after` are appended behind those of
+  // the run, as new segments where steps go back.
+  void Append(model::Run from, std::int64_t after = std::numeric_limits<std::int64_t>::min());
+  // Both tell the same training. A series that both have is kept once: with the restarts of the one that saw them, the
+  // digits of the more precise one, and the points of both. True when `from` added anything; its sources are marked as
+  // duplicates when not.
+  bool Merge(model::Run from);
+
+ private:
+  struct Index;
+  void KeepNewFacts(model::Run& from) const;
+  std::uint32_t MoveRest(model::Run& from);
+  bool UniteSeries(model::Run& from, std::uint32_t offset);
+
+  model::Run& into_;
+  std::unique_ptr<Index> index_;
+};
+
+// The same for a single one.
+void AppendRun(model::Run& into, model::Run from, std::int64_t after = std::numeric_limits<std::int64_t>::min());
+bool MergeRun(model::Run& into, model::Run from);
+
+// Whether the run has a series of that signal and labels with the same values.
+bool HoldsAlready(const model::Run& run, const model::Series& series);
+
+// Gives the points of a part that counts rows the steps of those rows.
+void PlaceRows(model::Run& part, const RowMatch& match);
+
+}  // namespace vigil::assemble

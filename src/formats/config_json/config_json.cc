@@ -1,0 +1,124 @@
+#include "formats/config_json/config_json.h"
+
+#include <algorithm>
+#include <array>
+
+#include "catalogue/catalogue.h"
+#include "codec/codec.h"
+#include "formats/json/looks.h"
+#include "hyperparams/hyperparams.h"
+
+namespace vigil::formats {
+namespace {
+
+constexpr std::size_t kMostBytes = std::size_t{16} << 20U;
+
+// What kind of file the keys show. A model's configuration says little about the training: its dropout or temperature
+// are not the run's.
+struct Kind {
+  bool is_adapter = false;
+  bool is_model = false;
+  bool is_training = false;
+  bool is_launch = false;  // W&B's record of how the program was called
+};
+
+Kind KindOf(const std::vector<hyperparams::Setting>& settings) {
+  Kind kind;
+  bool has_program = false;
+  bool has_arguments = false;
+  for (const hyperparams::Setting& setting : settings) {
+    const std::string_view path = setting.path;
+    kind.is_adapter |= path == "peft_type";
+    kind.is_model |= path == "model_type" || path == "architectures";
+    kind.is_training |= path == "learning_rate" || path == "lr" || path == "max_steps" || path == "num_train_epochs" ||
+                        path == "train_micro_batch_size_per_gpu" || path.starts_with("zero_optimization");
+    has_program |= path == "program" || path == "codePath";
+    has_arguments |= path == "args" && !setting.items.empty();
+  }
+  kind.is_launch = has_program && has_arguments;
+  return kind;
+}
+
+bool IsOfAnyModel(std::string_view path) {
+  return path == "vocab_size" || path == "transformers_version" || path == "architectures";
+}
+
+std::vector<hyperparams::Setting> Wanted(std::vector<hyperparams::Setting> settings) {
+  const Kind kind = KindOf(settings);
+  if (kind.is_training || kind.is_adapter) return settings;
+  if (kind.is_launch) {
+    const auto arguments = std::find_if(settings.begin(), settings.end(),
+                                        [](const hyperparams::Setting& setting) { return setting.path == "args"; });
+    return hyperparams::CommandSettings(arguments->items, arguments->line);
+  }
+  std::erase_if(settings, [](const hyperparams::Setting& setting) { return !IsOfAnyModel(setting.path); });
+  return settings;
+}
+
+class ConfigJsonReader : public ingest::Reader {
+ public:
+  explicit ConfigJsonReader(ingest::PartBuilder& builder) : builder_(builder) {}
+
+  ingest::Growth growth() const override { return ingest::Growth::kWrittenAnew; }
+  bool NeedsWholeFile() const override { return true; }
+
+  std::size_t Consume(std::string_view bytes, bool last) override {
+    if (!last) return 0;
+    std::string problem;
+    hyperparams::StateSettings(Wanted(hyperparams::JsonSettings(bytes, &problem)), builder_);
+    if (!problem.empty()) builder_.ReportDamage(problem);
+    return bytes.size();
+  }
+
+ private:
+  ingest::PartBuilder& builder_;
+};
+
+// One object and nothing behind it: a file of rows would have more.
+bool IsOneObject(std::string_view text) {
+  codec::JsonScanner scanner(text);
+  if (scanner.Next() != codec::JsonToken::kObjectBegin) return false;
+  if (scanner.SkipTo(0) != codec::JsonToken::kObjectEnd) return false;
+  return FromFirstCharacter(text.substr(scanner.consumed())).empty();
+}
+
+// A file that is called what it is.
+bool SaysSettings(std::string_view path) {
+  const std::string name = ToLower(path.substr(path.rfind('/') + 1));
+  constexpr std::array<std::string_view, 5> kWords = {"config", "args", "arguments", "params", "settings"};
+  return std::any_of(kWords.begin(), kWords.end(),
+                     [&](std::string_view word) { return name.find(word) != std::string::npos; });
+}
+
+// What a row of metrics has and settings have not.
+bool HasMetrics(const std::vector<hyperparams::Setting>& settings) {
+  return std::any_of(settings.begin(), settings.end(), [](const hyperparams::Setting& setting) {
+    if (setting.path == "step" || setting.path == "global_step" || setting.path == "_step" || setting.path == "epoch")
+      return true;
+    const auto meaning = catalogue::Interpret(setting.path);
+    return setting.path.find("loss") != std::string::npos || (meaning && meaning->signal != "lr");
+  });
+}
+
+}  // namespace
+
+int RecogniseConfigJson(const ingest::Probe& probe) {
+  const std::string_view text = FromFirstCharacter(probe.head);
+  if (!text.starts_with('{') || probe.size_bytes > kMostBytes) return 0;
+  const std::vector<hyperparams::Setting> settings = hyperparams::JsonSettings(text);
+  const Kind kind = KindOf(settings);
+  if (kind.is_adapter || kind.is_launch) return 60;
+  const std::size_t known = hyperparams::CountKnown(settings);
+  if (kind.is_model && !kind.is_training) return known >= 1 ? 60 : 0;
+  const bool settings_only = !HasMetrics(settings) && IsOneObject(text);
+  // A single row of known numbers looks like metrics, too: few are enough where the name says what they are.
+  const std::size_t enough = settings_only && SaysSettings(probe.path) ? 1 : settings_only ? 2 : 3;
+  if (!kind.is_training || known < enough) return 0;
+  return settings_only ? 92 : 40;
+}
+
+std::unique_ptr<ingest::Reader> OpenConfigJson(ingest::PartBuilder& builder) {
+  return std::make_unique<ConfigJsonReader>(builder);
+}
+
+}  // namespace vigil::formats

@@ -1,0 +1,81 @@
+#include "formats/config_text/config_text.h"
+
+#include <algorithm>
+
+#include "hyperparams/hyperparams.h"
+
+namespace vigil::formats {
+namespace {
+
+using Parse = std::vector<hyperparams::Setting> (*)(std::string_view text, std::string* problem);
+
+// W&B writes every setting as {desc, value}, and its own below _wandb.
+void UnwrapWandb(std::vector<hyperparams::Setting>& settings) {
+  constexpr std::string_view kValue = ".value";
+  const bool wrapped = std::any_of(settings.begin(), settings.end(), [](const hyperparams::Setting& setting) {
+    return setting.path.starts_with("_wandb.value");
+  });
+  if (!wrapped) return;
+  std::erase_if(settings, [](const hyperparams::Setting& setting) { return setting.path.starts_with("_wandb"); });
+  for (hyperparams::Setting& setting : settings) {
+    const std::size_t at = setting.path.find(kValue);
+    if (at != std::string::npos) setting.path.erase(at, kValue.size());
+  }
+}
+
+class ConfigTextReader : public ingest::Reader {
+ public:
+  ConfigTextReader(ingest::PartBuilder& builder, Parse parse) : builder_(builder), parse_(parse) {}
+
+  bool NeedsWholeFile() const override { return true; }
+  ingest::Growth growth() const override { return ingest::Growth::kWrittenAnew; }
+
+  std::size_t Consume(std::string_view bytes, bool last) override {
+    if (!last) return 0;
+    std::string problem;
+    std::vector<hyperparams::Setting> settings = parse_(bytes, &problem);
+    UnwrapWandb(settings);
+    hyperparams::StateSettings(settings, builder_);
+    if (!problem.empty()) builder_.ReportDamage(problem);
+    return bytes.size();
+  }
+
+ private:
+  ingest::PartBuilder& builder_;
+  Parse parse_;
+};
+
+bool EndsWith(std::string_view path, std::string_view ending) {
+  return path.size() > ending.size() && EqualsIgnoringCase(path.substr(path.size() - ending.size()), ending);
+}
+
+// Notations that any text may happen to fit: the name must say it, and two settings of a training stand in it.
+int Sureness(const ingest::Probe& probe, Parse parse) {
+  std::string_view head = probe.head;
+  // A line that the end of the head cuts would be no setting.
+  if (head.size() < probe.size_bytes) head = head.substr(0, head.rfind('\n') + 1);
+  std::vector<hyperparams::Setting> settings = parse(head, nullptr);
+  UnwrapWandb(settings);
+  return hyperparams::CountKnown(settings) >= 2 ? 70 : 0;
+}
+
+}  // namespace
+
+int RecogniseConfigYaml(const ingest::Probe& probe) {
+  const bool named = EndsWith(probe.path, ".yaml") || EndsWith(probe.path, ".yml");
+  return named ? Sureness(probe, hyperparams::YamlSettings) : 0;
+}
+
+std::unique_ptr<ingest::Reader> OpenConfigYaml(ingest::PartBuilder& builder) {
+  return std::make_unique<ConfigTextReader>(builder, hyperparams::YamlSettings);
+}
+
+int RecogniseConfigToml(const ingest::Probe& probe) {
+  return EndsWith(probe.path, ".toml") ? Sureness(probe, hyperparams::TomlSettings) : 0;
+}
+
+std::unique_ptr<ingest::Reader> OpenConfigToml(ingest::PartBuilder& builder) {
+  return std::make_unique<ConfigTextReader>(builder, hyperparams::TomlSettings);
+}
+
+}  // namespace vigil::formats

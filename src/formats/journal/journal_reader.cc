@@ -1,0 +1,274 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <unordered_map>
+#include <utility>
+
+#include "formats/journal/journal.h"
+#include "journal/journal.h"
+#include "textlog/textlog.h"
+
+namespace vigil::formats {
+namespace {
+
+model::EventKind KindOf(journal::EventKind kind) {
+  switch (kind) {
+    case journal::EventKind::kException:
+      return model::EventKind::kException;
+    case journal::EventKind::kCheckpoint:
+      return model::EventKind::kCheckpoint;
+    case journal::EventKind::kResume:
+      return model::EventKind::kResume;
+    case journal::EventKind::kEpoch:
+      return model::EventKind::kEpoch;
+    case journal::EventKind::kExit:
+      return model::EventKind::kExit;
+    case journal::EventKind::kMessage:
+    case journal::EventKind::kDecision:
+    case journal::EventKind::kGap:
+      break;
+  }
+  return model::EventKind::kMessage;
+}
+
+class JournalReader : public ingest::Reader, private journal::Visitor {
+ public:
+  explicit JournalReader(ingest::PartBuilder& builder) : builder_(builder), decoder_(*this) {}
+
+  std::size_t Consume(std::string_view bytes, bool last) override {
+    const std::size_t used = decoder_.Consume(bytes, last);
+    if (last) Conclude();
+    return used;
+  }
+  bool IsOver() const override { return decoder_.refused(); }
+  // Points of several threads may have to be put in order.
+  ingest::Growth growth() const override { return ingest::Growth::kSettlesAtEnd; }
+
+ private:
+  // Points of a series whose definition was lost, until it comes again.
+  struct Nameless {
+    std::vector<std::int64_t> steps;
+    std::vector<double> values;
+    std::vector<double> times;
+    std::vector<std::uint64_t> times_ms;
+  };
+
+  double UnixSeconds(std::uint64_t time_ms) const {
+    if (!has_clock_) return model::kNoValue;
+    return unix_at_zero_s_ + static_cast<double>(time_ms) * 1e-3;
+  }
+
+  void OnBegin(const journal::Begin& begin) override {
+    if (begun_) return;
+    begun_ = true;
+    rank_ = begin.rank;
+    builder_.part().name = begin.name;
+    builder_.part().ranks = std::max(1, begin.world);
+    builder_.AddFact(ingest::kJournalRun, begin.run);
+    builder_.AddFact(ingest::kJournalRank, std::to_string(begin.rank));
+    builder_.AddFact(ingest::kJournalPart, std::to_string(begin.part));
+    if (begin.world > 1) builder_.AddFact("world_size", std::to_string(begin.world));
+    for (const auto& [key, value] : begin.others) builder_.AddFact(key, value);
+  }
+
+  void OnDefinition(const journal::Definition& definition) override {
+    if (series_.contains(definition.id)) return;
+    const ingest::PartBuilder::SeriesId id = builder_.OpenSeries(definition.name, definition.labels);
+    series_.emplace(definition.id, id);
+    model::Series& series = builder_.series(id);
+    if (!definition.unit.empty()) series.unit = definition.unit;
+    series.axis = definition.axis;
+    series.aggregation = definition.aggregation;
+    series.clipping = definition.clipping;
+    if (const auto waiting = nameless_.find(definition.id); waiting != nameless_.end()) {
+      AddAll(id, waiting->second);
+      nameless_.erase(waiting);
+    }
+  }
+
+  void AddAll(ingest::PartBuilder::SeriesId id, const Nameless& points) {
+    for (std::size_t i = 0; i < points.steps.size(); ++i)
+      Add(id, points.steps[i], points.values[i], points.times[i], points.times_ms[i]);
+  }
+
+  void Add(ingest::PartBuilder::SeriesId id, std::int64_t step, double value, double time, std::uint64_t time_ms) {
+    const std::size_t before = builder_.series(id).size();
+    builder_.Add(id, step, value, time);
+    if (builder_.series(id).size() > before) recorded_ms_[id].push_back(time_ms);
+  }
+
+  // Threads write through lanes that are emptied one after the other: where a thread changed its lane, what it recorded
+  // later may stand first. The clock that only goes forward tells.
+  void PutInOrder(ingest::PartBuilder::SeriesId id, const std::vector<std::uint64_t>& recorded_ms) {
+    model::Series& series = builder_.series(id);
+    const auto is_before = [&](std::size_t a, std::size_t b) {
+      return std::pair(recorded_ms[a], series.steps[a]) < std::pair(recorded_ms[b], series.steps[b]);
+    };
+    std::vector<std::size_t> order(series.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    if (recorded_ms.size() != order.size() || std::is_sorted(order.begin(), order.end(), is_before)) return;
+    std::stable_sort(order.begin(), order.end(), is_before);
+    const model::Series mixed = std::exchange(series, WithoutPoints(series));
+    for (const std::size_t at : order)
+      series.Append(mixed.steps[at], mixed.values[at], mixed.times.empty() ? model::kNoValue : mixed.times[at]);
+  }
+
+  static model::Series WithoutPoints(const model::Series& series) {
+    model::Series empty = series;
+    empty.steps.clear();
+    empty.values.clear();
+    empty.times.clear();
+    empty.lines.clear();
+    empty.segment_starts.clear();
+    return empty;
+  }
+
+  void OnSamples(std::uint32_t series, std::span<const std::int64_t> steps, std::span<const std::uint64_t> times_ms,
+                 std::span<const double> values) override {
+    const auto known = series_.find(series);
+    if (known == series_.end()) {
+      Nameless& points = nameless_[series];
+      points.steps.insert(points.steps.end(), steps.begin(), steps.end());
+      points.values.insert(points.values.end(), values.begin(), values.end());
+      for (const std::uint64_t time : times_ms) points.times.push_back(UnixSeconds(time));
+      points.times_ms.insert(points.times_ms.end(), times_ms.begin(), times_ms.end());
+      return;
+    }
+    for (const std::uint64_t time : times_ms) last_sample_ms_ = std::max(last_sample_ms_, time);
+    for (std::size_t i = 0; i < steps.size(); ++i)
+      Add(known->second, steps[i], values[i], UnixSeconds(times_ms[i]), times_ms[i]);
+  }
+
+  void OnEvent(const journal::Event& event) override {
+    model::Event made;
+    made.kind = KindOf(event.kind);
+    made.name = event.name;
+    made.text = event.text.empty() ? event.json : event.text;
+    made.step = event.step < 0 ? model::kNoStep : event.step;
+    made.time = UnixSeconds(event.time_ms);
+    made.rank = rank_;
+    if (event.kind == journal::EventKind::kGap) builder_.AddNote(Printable(event.text));
+    const bool is_failure = event.severity >= model::Severity::kError && event.kind != journal::EventKind::kDecision;
+    if (is_failure || event.kind == journal::EventKind::kException) NoteFailure(made, event.time_ms);
+    builder_.AddEvent(std::move(made));
+  }
+
+  // A message that is known from logs means here what it means there.
+  void NoteFailure(const model::Event& told, std::uint64_t time_ms) {
+    const catalogue::SignatureRow* row = textlog::FindSignature(told.text);
+    if (row == nullptr) return;
+    model::Event known = told;
+    known.kind = model::EventKind::kSignature;
+    known.name = std::string(row->id);
+    failures_.emplace_back(std::move(known), time_ms);
+  }
+
+  void OnSetting(const journal::Setting& setting) override { builder_.AddFact(setting.key, setting.value); }
+
+  void OnBatch(const journal::Batch& batch) override {
+    builder_.part().batches.Append(batch.step, batch.fingerprint, rank_);
+  }
+
+  void OnArtifact(const journal::Artifact& artifact) override {
+    const std::int64_t step = artifact.step < 0 ? model::kNoStep : artifact.step;
+    builder_.part().artifacts.push_back({artifact.kind, artifact.path, step});
+  }
+
+  void OnLoss(const journal::Loss& loss) override { lost_records_ += loss.records; }
+
+  void OnClock(const journal::ClockPair& clock) override {
+    has_clock_ = true;
+    unix_at_zero_s_ = static_cast<double>(clock.unix_ns) * 1e-9 - static_cast<double>(clock.monotonic_ns) * 1e-9;
+  }
+
+  void OnEnd(const journal::End& end) override {
+    ended_ = true;
+    if (end.status == journal::kUnknownEnd) {
+      builder_.AddNote("the process ended without closing its journal");
+      return;
+    }
+    model::Event& event = exit_.emplace();
+    event.kind = model::EventKind::kExit;
+    event.name = end.status == 0 ? "finished" : std::to_string(end.status);
+    event.text = fmt::format("the run ended with status {}", end.status);
+    event.time = UnixSeconds(end.time_ms);
+    event.rank = rank_;
+  }
+
+  void OnDamage(std::uint64_t offset, std::uint64_t resumed, std::uint64_t missing_blocks,
+                std::string_view reason) override {
+    if (damages_++ == 0) first_damage_ = fmt::format("byte {}: {}, read on at byte {}", offset, reason, resumed);
+    missing_blocks_ += missing_blocks;
+  }
+
+  void OnCut(std::uint64_t offset) override { cut_at_ = offset; }
+  void OnRefused(std::string_view reason) override { builder_.ReportDamage(reason); }
+
+  void Conclude() {
+    for (const auto& [series, points] : nameless_)
+      AddAll(builder_.OpenSeries(fmt::format("series-{}", series)), points);
+    nameless_.clear();
+    for (const auto& [id, recorded_ms] : recorded_ms_) PutInOrder(id, recorded_ms);
+    for (auto& [event, time_ms] : failures_) {
+      event.run_went_on = last_sample_ms_ > time_ms;
+      builder_.AddEvent(std::move(event));
+    }
+    failures_.clear();
+    if (exit_) builder_.AddEvent(*std::exchange(exit_, std::nullopt));  // what led to it stands before it
+    if (!ended_ && begun_) AddNoEnd();
+    if (damages_ > 1) first_damage_ += fmt::format(", {} damaged places in all", damages_);
+    if (missing_blocks_ > 0) first_damage_ += fmt::format(", {} blocks missing", missing_blocks_);
+    if (damages_ > 0) builder_.ReportDamage(first_damage_);
+    if (lost_records_ > 0)
+      builder_.AddNote(fmt::format("{} records were lost before they could be written", FormatCount(lost_records_)));
+    if (cut_at_)
+      builder_.AddNote(
+          fmt::format("byte {}: the last block is cut, as in a run that was killed or still runs", *cut_at_));
+    if (!ended_ && !cut_at_ && !decoder_.refused()) builder_.AddNote("no end: the run was killed, or still runs");
+  }
+
+  void AddNoEnd() {
+    model::Event event;
+    event.name = std::string(model::kNoEndEvent);
+    event.text = "the journal has no end";
+    event.rank = rank_;
+    for (const model::Series& series : builder_.part().series) {
+      if (!series.empty()) event.step = std::max(event.step, series.steps.back());
+    }
+    builder_.AddEvent(std::move(event));
+  }
+
+  ingest::PartBuilder& builder_;
+  journal::Decoder decoder_;
+  std::unordered_map<std::uint32_t, ingest::PartBuilder::SeriesId> series_;
+  std::map<std::uint32_t, Nameless> nameless_;
+  std::unordered_map<ingest::PartBuilder::SeriesId, std::vector<std::uint64_t>> recorded_ms_;  // by the monotonic clock
+  std::int32_t rank_ = -1;
+  bool begun_ = false;
+  bool ended_ = false;
+  bool has_clock_ = false;
+  double unix_at_zero_s_ = 0;
+  std::uint64_t lost_records_ = 0;
+  std::uint64_t last_sample_ms_ = 0;
+  std::vector<std::pair<model::Event, std::uint64_t>> failures_;  // with their times by the monotonic clock
+  std::uint64_t damages_ = 0;
+  std::uint64_t missing_blocks_ = 0;
+  std::string first_damage_;
+  std::optional<std::uint64_t> cut_at_;
+  std::optional<model::Event> exit_;
+};
+
+}  // namespace
+
+int RecogniseJournal(const ingest::Probe& probe) {
+  if (probe.head.starts_with(journal::kMagic)) return 100;
+  // A damaged beginning costs no more than itself.
+  return probe.path.ends_with(".vigil") && journal::HoldsBlock(probe.head) ? 90 : 0;
+}
+std::unique_ptr<ingest::Reader> OpenJournal(ingest::PartBuilder& builder) {
+  return std::make_unique<JournalReader>(builder);
+}
+
+}  // namespace vigil::formats

@@ -1,0 +1,170 @@
+#include "formats/jsonl/jsonl.h"
+
+#include <fmt/format.h>
+
+#include <cstring>
+
+#include "codec/codec.h"
+#include "formats/json/looks.h"
+#include "tabular/tabular.h"
+
+namespace vigil::formats {
+namespace {
+
+using codec::JsonToken;
+
+constexpr std::size_t kLongestLine = std::size_t{16} << 20U;
+
+class JsonLinesReader : public ingest::Reader {
+ public:
+  explicit JsonLinesReader(ingest::PartBuilder& builder)
+      : builder_(builder), sink_(builder, columns_), row_(columns_) {}
+
+  std::size_t Consume(std::string_view bytes, bool last) override {
+    std::size_t begin = 0;
+    while (begin < bytes.size()) {
+      if (const std::size_t taken = TakeWholeLine(bytes.substr(begin)); taken != 0) {
+        begin += taken;
+        continue;
+      }
+      const void* const newline = std::memchr(bytes.data() + begin, '\n', bytes.size() - begin);
+      if (newline == nullptr) break;
+      const auto end = static_cast<std::size_t>(static_cast<const char*>(newline) - bytes.data());
+      TakeLine(bytes.substr(begin, end - begin));
+      begin = end + 1;
+    }
+    const std::string_view rest = bytes.substr(begin);
+    if (skipping_ || rest.size() > kLongestLine) {
+      // Nothing of such a line is kept, so that it needs no memory however long it is.
+      skipping_ = !rest.empty() || skipping_;
+      begin = bytes.size();
+    } else if (last && !rest.empty()) {
+      TakeLine(rest);
+      begin = bytes.size();
+    }
+    if (last) Finish();
+    return begin;
+  }
+
+ private:
+  // The line at the front of `text`, when it is one object and nothing else: most are, and need not be searched for
+  // their end first. Returns the bytes it took, 0 when it is not so.
+  std::size_t TakeWholeLine(std::string_view text) {
+    if (skipping_ || !text.starts_with('{')) return 0;
+    codec::JsonScanner scanner;
+    scanner.Continue(text, false);
+    scanner.Next();
+    row_.Begin(line_);
+    if (row_.Read(scanner) != JsonToken::kObjectEnd || scanner.line() != 1) return 0;
+    const std::size_t end = scanner.consumed();
+    if (end >= text.size() || text[end] != '\n' || end > kLongestLine) return 0;
+    ++line_;
+    sink_.Add(row_.cells(), row_.fingerprint());
+    return end + 1;
+  }
+
+  void TakeLine(std::string_view line) {
+    ++line_;
+    if (skipping_ || line.size() > kLongestLine) {
+      skipping_ = false;
+      if (long_lines_++ == 0) first_long_line_ = line_;
+      return;
+    }
+    std::string_view rest = FromFirstCharacter(line);
+    const bool array = rest.starts_with('[');
+    if (array) rest = FromNextObject(rest);
+    // A writer that was cut off and started again leaves two objects in one line.
+    while (!rest.empty()) {
+      codec::JsonScanner scanner(rest);
+      if (!TakeObject(scanner)) return;
+      rest = rest.substr(scanner.consumed());
+      rest = array ? FromNextObject(rest) : FromFirstCharacter(rest);
+    }
+  }
+
+  bool TakeObject(codec::JsonScanner& scanner) {
+    const JsonToken first = scanner.Next();
+    if (first != JsonToken::kObjectBegin) return CountBroken(first, scanner);
+    row_.Begin(line_ - 1);
+    const JsonToken end = row_.Read(scanner);
+    if (end != JsonToken::kObjectEnd) return CountBroken(end, scanner);
+    sink_.Add(row_.cells(), row_.fingerprint());
+    return true;
+  }
+
+  bool CountBroken(JsonToken token, const codec::JsonScanner& scanner) {
+    if (broken_lines_++ == 0) {
+      first_broken_ = fmt::format("line {}, column {}: {}", line_, scanner.consumed() + 1,
+                                  token == JsonToken::kBroken ? scanner.problem() : "expected an object");
+    }
+    return false;
+  }
+
+  void Finish() {
+    sink_.Finish();
+    if (broken_lines_ != 0) {
+      builder_.ReportDamage(broken_lines_ == 1 ? first_broken_
+                                               : fmt::format("{} (and {} more broken lines)", first_broken_,
+                                                             FormatCount(broken_lines_ - 1)));
+    }
+    if (skipping_) {
+      ++line_;
+      if (long_lines_++ == 0) first_long_line_ = line_;
+    }
+    if (long_lines_ != 0) {
+      builder_.AddNote(
+          fmt::format("line {}: longer than {}, skipped{}", first_long_line_, FormatBytes(kLongestLine),
+                      long_lines_ == 1 ? "" : fmt::format(" (and {} more)", FormatCount(long_lines_ - 1))));
+    }
+    broken_lines_ = 0;
+    long_lines_ = 0;
+  }
+
+  ingest::PartBuilder& builder_;
+  tabular::Columns columns_;
+  tabular::RowSink sink_;
+  tabular::RowReader row_;
+  std::uint32_t line_ = 0;
+  bool skipping_ = false;  // inside a line that is too long
+  std::uint64_t broken_lines_ = 0;
+  std::string first_broken_;
+  std::uint64_t long_lines_ = 0;
+  std::uint32_t first_long_line_ = 0;
+};
+
+constexpr int kByName = 10;
+
+bool IsNamedAsLines(std::string_view path) {
+  const std::string lower = ToLower(path);
+  return lower.ends_with(".jsonl") || lower.ends_with(".ndjson");
+}
+
+bool IsBroken(std::string_view line) {
+  codec::JsonScanner scanner(line);
+  JsonToken token = scanner.Next();
+  while (token < JsonToken::kNeedMore) token = scanner.Next();
+  return token == JsonToken::kBroken;
+}
+
+}  // namespace
+
+int RecogniseJsonLines(const ingest::Probe& probe) {
+  const std::string_view text = FromFirstCharacter(probe.head);
+  if (text.starts_with('{')) {
+    const int sureness = SureOfRowsInLines(text);
+    // A first line that is broken is damage: what stands behind it may be rows.
+    const bool damaged = sureness == 0 && IsNamedAsLines(probe.path) && IsBroken(text.substr(0, text.find('\n')));
+    return damaged ? kByName : sureness;
+  }
+  // An array in every line; one over several lines, or alone, is a document.
+  const std::size_t end = text.find('\n');
+  if (!text.starts_with("[{") || end == std::string_view::npos || !text.substr(end + 1).starts_with("[{")) return 0;
+  const int sureness = SureOfRowsInLines(text);
+  return sureness == 0 ? 0 : sureness + 1;
+}
+
+std::unique_ptr<ingest::Reader> OpenJsonLines(ingest::PartBuilder& builder) {
+  return std::make_unique<JsonLinesReader>(builder);
+}
+
+}  // namespace vigil::formats

@@ -1,0 +1,86 @@
+#include "formats/wandb/axes.h"
+
+#include <algorithm>
+#include <array>
+
+#include "codec/codec.h"
+
+namespace vigil::formats::wandb {
+namespace {
+
+using codec::FieldKey;
+using codec::ProtoFields;
+using codec::WireType;
+
+constexpr std::size_t kMostRules = 10'000;
+constexpr double kHighestStep = 9e15;
+
+bool IsTrainersStep(std::string_view key) {
+  constexpr std::array<std::string_view, 8> kKeys = {
+      "train/global_step", "trainer/global_step", "global_step",         "step", "iter",
+      "iteration",         "train/step",          "training/global_step"};
+  return std::find(kKeys.begin(), kKeys.end(), key) != kKeys.end();
+}
+
+bool IsStepNumber(double value) { return value >= 0 && value < kHighestStep; }
+
+}  // namespace
+
+std::size_t Axes::AxisOf(std::string_view key) {
+  for (std::size_t i = 0; i < axes_.size(); ++i) {
+    if (axes_[i].key == key) return i;
+  }
+  axes_.push_back({std::string(key), std::nullopt});
+  return axes_.size() - 1;
+}
+
+void Axes::Declare(std::string_view metric_record) {
+  std::string_view name;
+  std::string_view pattern;
+  std::string_view axis;
+  ProtoFields fields(metric_record);
+  while (fields.Next()) {
+    if (fields.key() == FieldKey(1, WireType::kBytes)) name = fields.bytes();
+    if (fields.key() == FieldKey(2, WireType::kBytes)) pattern = fields.bytes();
+    if (fields.key() == FieldKey(4, WireType::kBytes)) axis = fields.bytes();
+  }
+  // "_step" and "_runtime" are the client's own: the row's number serves for both.
+  if (axis.empty() || axis.starts_with('_') || rules_.size() + exact_.size() >= kMostRules) return;
+  if (!name.empty()) exact_[std::string(name)] = AxisOf(axis);
+  if (pattern.ends_with('*')) rules_.push_back({std::string(pattern.substr(0, pattern.size() - 1)), AxisOf(axis)});
+}
+
+bool Axes::IsStep(std::string_view key) const {
+  const auto is_key = [&](const Axis& axis) { return axis.key == key; };
+  return IsTrainersStep(key) || std::any_of(axes_.begin(), axes_.end(), is_key);
+}
+
+void Axes::BeginRow(std::int64_t row_step) {
+  row_step_ = row_step;
+  own_step_.reset();
+}
+
+void Axes::TakeRowStep(double value) {
+  if (IsStepNumber(value)) row_step_ = static_cast<std::int64_t>(value);
+}
+
+void Axes::TakeStep(std::string_view key, double value) {
+  if (!IsStepNumber(value)) return;
+  const auto step = static_cast<std::int64_t>(value);
+  if (IsTrainersStep(key)) own_step_ = step;
+  for (Axis& axis : axes_) {
+    if (axis.key == key) axis.last = step;
+  }
+}
+
+std::size_t Axes::AxisFor(std::string_view key) const {
+  if (const auto at = exact_.find(std::string(key)); at != exact_.end()) return at->second;
+  // Of several patterns the longest speaks of the metric most closely.
+  const Rule* best = nullptr;
+  for (const Rule& rule : rules_) {
+    if (key.starts_with(rule.prefix) && (best == nullptr || rule.prefix.size() > best->prefix.size())) best = &rule;
+  }
+  return best == nullptr ? kNone : best->axis;
+}
+
+}  // namespace vigil::formats::wandb

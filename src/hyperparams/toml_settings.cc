@@ -1,0 +1,85 @@
+#include <fmt/format.h>
+#include <toml++/toml.h>
+
+#include "hyperparams/hyperparams.h"
+
+namespace vigil::hyperparams {
+namespace {
+
+constexpr std::size_t kDeepest = 8;
+constexpr std::size_t kMostItems = 1000;
+constexpr std::size_t kMostBytes = std::size_t{4} << 20U;
+
+// A plain value as text; empty for tables, lists and dates.
+std::string TextOf(const toml::node& node) {
+  if (const auto* truth = node.as_boolean()) return truth->get() ? "true" : "false";
+  if (const auto* whole = node.as_integer()) return fmt::format("{}", whole->get());
+  if (const auto* number = node.as_floating_point()) return FormatExact(number->get());
+  if (const auto* text = node.as_string()) return Printable(std::string_view(text->get()).substr(0, kLongestSetting));
+  return {};
+}
+
+std::vector<std::string> ItemsOf(const toml::array& list) {
+  std::vector<std::string> items;
+  for (const toml::node& item : list) {
+    if (std::string text = TextOf(item); !text.empty() && items.size() < kMostItems) items.push_back(std::move(text));
+  }
+  return items;
+}
+
+struct Pending {
+  const toml::table* table;
+  std::string path;
+  std::size_t depth;
+};
+
+void TakeTable(const Pending& pending, std::vector<Pending>& more, std::vector<Setting>& settings) {
+  for (const auto& [key, node] : *pending.table) {
+    if (settings.size() >= kMostSettings) return;
+    const std::string name = Printable(std::string_view(key.str()).substr(0, 256));
+    std::string path = pending.path.empty() ? name : pending.path + "." + name;
+    if (const toml::table* below = node.as_table(); below != nullptr) {
+      if (pending.depth < kDeepest) more.push_back({below, std::move(path), pending.depth + 1});
+      continue;
+    }
+    std::vector<std::string> items;
+    if (const toml::array* list = node.as_array(); list != nullptr) items = ItemsOf(*list);
+    std::string value = items.empty() ? TextOf(node) : Join(items, ", ").substr(0, kLongestSetting);
+    if (value.empty()) continue;
+    const auto line = static_cast<std::uint32_t>(node.source().begin.line);
+    settings.push_back({std::move(path), std::move(value), line, std::move(items)});
+  }
+}
+
+}  // namespace
+
+std::vector<Setting> TomlSettings(std::string_view text, std::string* problem) {
+  std::vector<Setting> settings;
+  const auto complain = [&](std::string what) {
+    if (problem != nullptr) *problem = std::move(what);
+  };
+  if (text.size() > kMostBytes) {
+    complain("larger than any configuration");
+    return settings;
+  }
+  if (const auto fault = FaultOfToml(text)) {
+    complain(fmt::format("line {}: {}", fault->line, fault->what));
+    return settings;
+  }
+  try {
+    const toml::table content = toml::parse(text);
+    std::vector<Pending> pending = {{&content, {}, 0}};
+    while (!pending.empty()) {
+      const Pending next = std::move(pending.back());
+      pending.pop_back();
+      TakeTable(next, pending, settings);
+    }
+  } catch (const toml::parse_error& error) {
+    complain(fmt::format("line {}: {}", error.source().begin.line, error.description()));
+  } catch (const std::exception& error) {
+    complain(error.what());
+  }
+  return settings;
+}
+
+}  // namespace vigil::hyperparams

@@ -1,0 +1,243 @@
+// Following files that grow. What was read stays, whatever happens to the file after it, unless the files that are
+// there say it again.
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <unordered_set>
+#include <utility>
+
+#include "ingest/follow/covers.h"
+#include "ingest/follow/followed_file.h"
+#include "ingest/follow/marks.h"
+#include "ingest/ingest.h"
+#include "ingest/paths.h"
+#include "ingest/read.h"
+#include "platform/platform.h"
+
+namespace vigil::ingest {
+namespace {
+
+// Looking for new files costs a walk through the folders. One that takes longer than this gets at most that share of
+// the time.
+constexpr double kShortSearchSeconds = 2e-3;
+constexpr double kSearchShare = 0.02;
+// A process may have a thousand files open; what is read anew does not need to be.
+constexpr std::size_t kMostOpenFiles = 256;
+
+// What is known of one path: what it looked like last, and what it gave.
+struct Place {
+  platform::Entry last;
+  std::optional<platform::Entry> companion;  // the file beside it that is part of it
+  std::string companion_suffix;
+  bool is_document = false;  // each version replaces the one before
+  std::optional<Marks> marks;
+  std::unique_ptr<FollowedFile> file;
+  std::vector<model::Run> whole;  // as it was read last, where it is read anew each time
+
+  bool grows() const { return file != nullptr && file->grows(); }
+  bool holds_something() const { return file != nullptr || !whole.empty(); }
+  std::vector<model::Run> Parts() const { return grows() ? std::vector<model::Run>{file->Snapshot()} : whole; }
+};
+
+// What a file held that is no longer there.
+struct Retired {
+  std::string folder;
+  platform::FileIdentity identity;
+  std::vector<model::Run> parts;
+};
+
+bool HasChanged(const platform::Entry& before, const platform::Entry& now) {
+  return before.size_bytes != now.size_bytes || before.modified_unix_s != now.modified_unix_s ||
+         before.identity != now.identity;
+}
+
+std::optional<platform::Entry> CompanionOf(const std::string& path, const Place& place) {
+  if (place.companion_suffix.empty()) return std::nullopt;
+  auto entry = platform::Stat(path + place.companion_suffix);
+  return entry ? std::optional(std::move(*entry)) : std::nullopt;
+}
+
+bool HasChanged(const std::optional<platform::Entry>& before, const std::optional<platform::Entry>& now) {
+  return before.has_value() != now.has_value() || (now && HasChanged(*before, *now));
+}
+
+// Where a file went that was rotated: beside its old place, or anywhere as the same file.
+bool MayHold(const std::string& path, const Place& place, const Retired& retired) {
+  return place.last.identity == retired.identity || FolderOf(path) == retired.folder;
+}
+
+}  // namespace
+
+class Follower::Files {
+ public:
+  Files(std::vector<std::string> paths, FormatTable formats) : paths_(std::move(paths)), formats_(formats) {}
+
+  bool Poll() {
+    SearchNowAndThen();
+    bool any = false;
+    for (auto& [path, place] : places_) any = Look(path, place) || any;
+    return any;
+  }
+
+  std::vector<model::Run> Parts() const {
+    std::map<std::string, std::vector<model::Run>> live;
+    for (const auto& [path, place] : places_) live.emplace(path, place.Parts());
+    std::vector<model::Run> parts;
+    for (const Retired& retired : retired_) {
+      for (const model::Run& part : retired.parts) {
+        if (!StandsElsewhere(part, retired, live)) parts.push_back(part);
+      }
+    }
+    for (auto& [path, its] : live) std::move(its.begin(), its.end(), std::back_inserter(parts));
+    std::erase_if(parts, [](const model::Run& part) { return !HoldsAnything(part); });
+    return parts;
+  }
+
+  void Conclude() {
+    for (auto& [path, place] : places_) {
+      if (place.grows()) place.whole = place.file->Conclude();
+    }
+  }
+
+  std::size_t file_count() const {
+    return static_cast<std::size_t>(std::count_if(places_.begin(), places_.end(),
+                                                  [](const auto& entry) { return entry.second.holds_something(); }));
+  }
+
+ private:
+  void SearchNowAndThen() {
+    const double before = platform::SteadySeconds();
+    if (before < next_search_) return;
+    for (const std::string& path : paths_) Search(path);
+    const double after = platform::SteadySeconds();
+    next_search_ = after - before < kShortSearchSeconds ? after : after + (after - before) / kSearchShare;
+  }
+
+  void Search(const std::string& path) {
+    const auto entry = platform::Stat(path);
+    if (!entry) return;
+    if (entry->kind != platform::EntryKind::kFolder) return AddPlace(path);
+    std::vector<std::pair<std::string, std::string>> unreadable;
+    for (const platform::Entry& file : platform::ListFiles(path, kMostFiles, unreadable)) {
+      if (file.kind == platform::EntryKind::kFile && WhyIgnored(file.path).empty()) AddPlace(file.path);
+    }
+  }
+
+  // A path may be given twice, and be spelled in several ways.
+  void AddPlace(const std::string& path) {
+    if (known_.insert(PlainPath(path)).second) places_.try_emplace(path);
+  }
+
+  // True when there was anything new.
+  bool Look(const std::string& path, Place& place) {
+    const auto now = platform::Stat(path);
+    if (!now) {
+      Retire(path, place, true);  // removed, or moved to where it is found again
+      place.last = {};
+      return false;
+    }
+    auto companion = CompanionOf(path, place);
+    if (!HasChanged(place.last, *now) && !HasChanged(place.companion, companion)) return false;
+    if (!Update(path, place, *now)) return false;
+    place.last = *now;
+    place.companion = std::move(companion);  // as it was before the reading: what came meanwhile is seen next time
+    // What is nothing of ours is no news: the index that a database keeps in shared memory changes all the time.
+    return place.holds_something();
+  }
+
+  // False when the file is about to be another one: the next look tells.
+  bool Update(const std::string& path, Place& place, const platform::Entry& now) {
+    const bool moved = now.identity != place.last.identity;
+    const bool goes_on = !moved && now.size_bytes >= place.last.size_bytes && place.marks && place.marks->Hold(path);
+    if (!goes_on) Retire(path, place, moved);
+    if (!goes_on || !place.grows() || !place.file->TakeNew()) {
+      if (!Open(path, place, now)) return false;
+    }
+    if (!place.is_document) place.marks = Marks::Of(path, now.size_bytes);
+    return true;
+  }
+
+  // Recognises the file by what it holds now, and reads it from its beginning.
+  bool Open(const std::string& path, Place& place, const platform::Entry& now) {
+    auto opened = OpenAndRecognise(path, formats_);
+    if (opened && opened->file.identity() != now.identity) return false;
+    if (!opened || opened->format == nullptr) return true;
+    PartBuilder builder(path, std::string(opened->format->id));
+    const auto reader = opened->format->open(builder);
+    place.companion_suffix = reader->CompanionSuffix();
+    place.is_document = reader->growth() == Growth::kWrittenAnew;
+    Close(place);
+    // Nobody appends to a compressed file.
+    if (place.is_document || reader->NeedsWholeFile() || opened->file.is_changed()) {
+      // A document that is being written cannot be read: the one before stands until the next is whole.
+      if (auto parts = ReadOpened(std::move(*opened)); parts) place.whole = std::move(*parts);
+      return true;
+    }
+    auto file = std::make_unique<FollowedFile>(std::move(*opened));
+    place.whole.clear();
+    const bool room = open_files_ < kMostOpenFiles;
+    if (!file->grows() || !room) place.whole = file->Conclude();
+    if (room) Keep(place, std::move(file));
+    return true;
+  }
+
+  void Keep(Place& place, std::unique_ptr<FollowedFile> file) {
+    place.file = std::move(file);
+    ++open_files_;
+  }
+
+  void Close(Place& place) {
+    if (place.file != nullptr) --open_files_;
+    place.file = nullptr;
+  }
+
+  // The file begins again: what it held stays. A document holds all that it held before.
+  void Retire(const std::string& path, Place& place, bool moved) {
+    if (place.is_document) return;
+    std::vector<model::Run> parts = LastParts(place, moved);
+    Close(place);
+    place.whole.clear();
+    place.marks.reset();
+    if (!parts.empty()) retired_.push_back({std::string(FolderOf(path)), place.last.identity, std::move(parts)});
+  }
+
+  // What was written between the last look and a rotation is still in the open file; when it was cut instead, what was
+  // read before is all there is.
+  static std::vector<model::Run> LastParts(Place& place, bool moved) {
+    if (place.grows()) {
+      if (moved) place.file->TakeNew();
+      return place.file->Conclude();
+    }
+    if (place.file != nullptr && moved) {
+      if (std::vector<model::Run> again = place.file->ReadAgain(); !again.empty()) return again;
+    }
+    return std::move(place.whole);
+  }
+
+  bool StandsElsewhere(const model::Run& part, const Retired& retired,
+                       const std::map<std::string, std::vector<model::Run>>& live) const {
+    return std::any_of(live.begin(), live.end(), [&](const auto& entry) {
+      return MayHold(entry.first, places_.at(entry.first), retired) &&
+             std::any_of(entry.second.begin(), entry.second.end(),
+                         [&](const model::Run& other) { return Covers(other, part); });
+    });
+  }
+
+  std::vector<std::string> paths_;
+  FormatTable formats_;
+  std::unordered_set<std::string> known_;
+  std::map<std::string, Place> places_;
+  std::vector<Retired> retired_;
+  std::size_t open_files_ = 0;
+  double next_search_ = 0;
+};
+
+Follower::Follower(std::vector<std::string> paths, FormatTable formats)
+    : files_(std::make_unique<Files>(std::move(paths), formats)) {}
+Follower::~Follower() = default;
+bool Follower::Poll() { return files_->Poll(); }
+std::vector<model::Run> Follower::Parts() const { return files_->Parts(); }
+void Follower::Conclude() { files_->Conclude(); }
+std::size_t Follower::file_count() const { return files_->file_count(); }
+
+}  // namespace vigil::ingest

@@ -1,0 +1,60 @@
+// What a source format is to the code that opens, recognises and feeds files.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+
+#include "ingest/part_builder.h"
+
+namespace vigil::ingest {
+
+enum class Growth : std::uint8_t {
+  kByRecords,     // records are appended, and each is told at once
+  kSettlesAtEnd,  // records are appended, but later ones tell more about earlier ones: the end makes the part right
+  kWrittenAnew,   // a document: each version replaces the one before
+};
+
+// Turns the bytes of one source into a part. Bytes come in pieces, so that a growing file can be followed: Consume
+// takes whole records from the front of `bytes` and returns how many bytes it took; the rest is offered again with more
+// behind it. With `last` nothing more will come (for now): whole records are taken, a cut record is reported as damage.
+// Never throws, whatever the bytes; memory beyond the part is bounded.
+class Reader {
+ public:
+  virtual ~Reader() = default;
+  virtual std::size_t Consume(std::string_view bytes, bool last) = 0;
+  // Whether a record may span the whole file (a JSON document): the driver then hands over the file in one piece.
+  virtual bool NeedsWholeFile() const { return false; }
+  // How such a file changes while it is written, for those who follow it.
+  virtual Growth growth() const { return Growth::kByRecords; }
+  // Whether nothing more can be had from this source, whatever follows (damage that cannot be passed).
+  virtual bool IsOver() const { return false; }
+  // A file beside this one that is part of it, by what its name has more ("-wal"); empty when there is none. Where it
+  // exists its bytes come first.
+  virtual std::string_view CompanionSuffix() const { return {}; }
+  virtual void TakeCompanion(std::string_view /*bytes*/) {}
+};
+
+// The beginning of a file, to recognise it by.
+struct Probe {
+  std::string_view path;
+  std::string_view head;  // up to 64 KiB
+  std::uint64_t size_bytes = 0;
+};
+
+// A source format: one row of a table that is given in.
+struct Format {
+  std::string_view id;     // "tfevents"
+  std::string_view title;  // "TensorBoard event file"
+  // How sure the content looks like this format, 0 (not) to 100 (cannot be anything else). By content; the name may
+  // break ties.
+  int (*recognise)(const Probe& probe);
+  std::unique_ptr<Reader> (*open)(PartBuilder& builder);
+};
+// The rows of a table; the table outlives whoever was given it.
+using FormatTable = std::span<const Format>;
+// The format that is surest of the content; of equally sure ones the first. Null when none is.
+const Format* Recognise(FormatTable formats, const Probe& probe);
+
+}  // namespace vigil::ingest

@@ -1,0 +1,76 @@
+// ingest: from paths to the parts of runs that the files there hold. Opens, decompresses, decodes, recognises and feeds
+// files to the reader of their format, finished or while they grow. Knows no format: the table of them is given in.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/base.h"
+#include "ingest/encoding.h"
+#include "ingest/format.h"
+#include "ingest/part_builder.h"
+#include "ingest/paths.h"
+#include "ingest/time.h"
+#include "model/model.h"
+
+namespace vigil::ingest {
+
+// Reads one file with the format its content shows: each run that it holds. A part's source carries path, format, state
+// and note.
+// An Error when nothing could be read from it: unknown format, empty, unreadable.
+Result<std::vector<model::Run>> ReadRuns(const std::string& path, FormatTable formats);
+// The first of them: most files hold one.
+Result<model::Run> ReadFile(const std::string& path, FormatTable formats);
+// The same over bytes in memory; each Consume sees `piece_bytes` more than was left over (0: all at once).
+Result<std::vector<model::Run>> ReadRunsInBytes(const std::string& path, std::string_view bytes, const Format& format,
+                                                std::size_t piece_bytes = 0);
+Result<model::Run> ReadBytes(const std::string& path, std::string_view bytes, const Format& format,
+                             std::size_t piece_bytes = 0);
+
+// Called now and then while reading: files done, files in all. While folders are still walked `total` is 0 and `done`
+// says how many files were found.
+using Progress = std::function<void(std::size_t done, std::size_t total)>;
+
+// The path that stands for standard input.
+inline constexpr std::string_view kStandardInput = "-";
+
+// What was found at some paths.
+struct FoundParts {
+  std::vector<model::Run> parts;
+  std::vector<model::Unread> unread;   // could not be read, with the reason: these matter
+  std::vector<model::Unread> ignored;  // recognised as of no use to vigil (weights, source code): listed on request
+};
+// Everything that can be read at the paths (files, folders, kStandardInput), each file once.
+FoundParts ReadPaths(const std::vector<std::string>& paths, FormatTable formats, const Progress& progress = {});
+
+// Follows files that grow. Records are read once where each is told at once (Growth::kByRecords), other files again
+// when they have changed. A file that is rotated, truncated or rewritten begins a new part; what it held before stays,
+// unless a file that is there says all of it. New files below the paths are taken as they appear.
+class Follower {
+ public:
+  Follower(std::vector<std::string> paths, FormatTable formats);
+  ~Follower();
+  Follower(const Follower&) = delete;
+  Follower& operator=(const Follower&) = delete;
+  Follower(Follower&&) = delete;
+  Follower& operator=(Follower&&) = delete;
+
+  // Takes what is new at the paths; true when there was anything.
+  bool Poll();
+  // The parts as they stand. Empty as long as nothing could be read.
+  std::vector<model::Run> Parts() const;
+  // Nothing more will be written: what stands at the end of a file without an end of its own is taken as it is.
+  void Conclude();
+  std::size_t file_count() const;
+
+ private:
+  class Files;
+  std::unique_ptr<Files> files_;
+};
+
+}  // namespace vigil::ingest

@@ -1,0 +1,156 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "catalogue/catalogue.h"
+#include "ingest/ingest.h"
+#include "platform/platform.h"
+
+namespace vigil::ingest {
+namespace {
+
+std::string KeyOf(std::string_view raw_name, const model::Labels& extra) {
+  std::string key(raw_name);
+  for (const auto& [name, value] : extra) {
+    key += '\x1f';
+    key += name;
+    key += '\x1f';
+    key += value;
+  }
+  return key;
+}
+
+template <class Number>
+void Reserve(std::vector<Number>& column, std::size_t count) {
+  column.reserve(count);
+  platform::PreferLargePages(column.data(), column.capacity() * sizeof(Number));
+}
+
+}  // namespace
+
+PartBuilder::PartBuilder(std::string path, std::string format) {
+  part_.sources.push_back({std::move(path), std::move(format), model::SourceState::kRead, {}, {}});
+}
+
+PartBuilder::SeriesId PartBuilder::OpenSeries(std::string_view raw_name, const model::Labels& extra) {
+  if (extra.empty()) {
+    if (const auto known = ids_.find(raw_name); known != ids_.end()) return known->second;
+  }
+  std::string key = KeyOf(raw_name, extra);
+  if (const auto known = ids_.find(key); known != ids_.end()) return known->second;
+  if (part_.series.size() > kMaxSeries) return kMaxSeries;
+  const auto id = static_cast<SeriesId>(part_.series.size());
+  ids_.emplace(std::move(key), id);
+  model::Series series;
+  series.raw = std::string(raw_name);
+  series.signal = series.raw;
+  series.labels = extra;
+  if (const auto meaning = catalogue::Interpret(raw_name)) {
+    series.signal = std::string(meaning->signal);
+    series.unit = std::string(meaning->unit);
+    series.labels.insert(series.labels.end(), meaning->labels.begin(), meaning->labels.end());
+    if (meaning->scale != 1) scales_.emplace_back(id, meaning->scale);
+  }
+  std::sort(series.labels.begin(), series.labels.end());
+  part_.series.push_back(std::move(series));
+  return id;
+}
+
+void PartBuilder::AddEvent(model::Event event) { part_.events.push_back(std::move(event)); }
+
+void PartBuilder::AddFact(std::string_view raw_key, std::string_view value, std::uint32_t line) {
+  const std::string_view canonical = catalogue::InterpretFact(raw_key);
+  part_.facts.push_back(
+      {std::string(canonical.empty() ? raw_key : canonical), std::string(value), std::string(raw_key), {0, line}});
+}
+
+void PartBuilder::ReportDamage(std::string_view note) {
+  part_.sources.front().state = model::SourceState::kPartial;
+  AddNote(note);
+}
+
+void PartBuilder::AddNote(std::string_view note) {
+  std::string& notes = part_.sources.front().note;
+  if (!notes.empty()) notes += "; ";
+  notes += note;
+}
+
+PartBuilder& PartBuilder::OpenRun(std::string_view id, std::string_view name) {
+  const model::Source& source = part_.sources.front();
+  auto run = std::make_shared<PartBuilder>(source.path, source.format);
+  run->part_.sources.front().run = Printable(id);
+  run->part_.name = Printable(name);
+  return *runs_.emplace_back(std::move(run));
+}
+
+void PartBuilder::CountRowsIfNeverStepped() {
+  const auto at_zero = [](const model::Series& series) {
+    return series.axis == model::Axis::kTime ||
+           std::all_of(series.steps.begin(), series.steps.end(), [](std::int64_t step) { return step == 0; });
+  };
+  if (!std::all_of(part_.series.begin(), part_.series.end(), at_zero)) return;
+  for (model::Series& series : part_.series) {
+    if (series.size() < 2 || series.axis == model::Axis::kTime) continue;
+    series.axis = model::Axis::kRow;
+    std::iota(series.steps.begin(), series.steps.end(), std::int64_t{0});
+    series.segment_starts = {0};
+  }
+}
+
+void PartBuilder::MakeRoom(std::uint64_t done, std::uint64_t total) {
+  // Growing by doubling would move every page once more and fault it in, which costs as much as parsing. Room is
+  // address space until it is used; but a file may claim any size, so there is none for more than this much of it.
+  constexpr std::uint64_t kMostBytes = std::uint64_t{256} << 20U;
+  constexpr std::size_t kFewPoints = 64;  // say little about what follows
+  if (done == 0 || total <= done) return;
+  const double factor = 1.02 * static_cast<double>(std::min(total, kMostBytes)) / static_cast<double>(done);
+  if (factor < 2) return;
+  for (model::Series& series : part_.series) {
+    if (series.size() < kFewPoints) continue;
+    const auto expected = static_cast<std::size_t>(static_cast<double>(series.size()) * factor);
+    Reserve(series.steps, expected);
+    Reserve(series.values, expected);
+    if (!series.times.empty()) Reserve(series.times, expected);
+    if (!series.lines.empty()) Reserve(series.lines, expected);
+  }
+}
+
+model::Run PartBuilder::Finish() {
+  for (const auto& [id, scale] : scales_) {
+    for (double& value : part_.series[id].values) {
+      if (value == value) value *= scale;  // NaN keeps its payload
+    }
+  }
+  if (part_.series.size() > kMaxSeries) {
+    part_.series.resize(kMaxSeries);
+    AddNote(fmt::format("metrics after the first {} left out", FormatCount(kMaxSeries)));
+  }
+  std::erase_if(part_.series, [](const model::Series& series) { return series.empty(); });
+  if (impossible_steps_ != 0)
+    AddNote(fmt::format("{} values at steps below 0 or above 2^53 left out", FormatCount(impossible_steps_)));
+  return std::move(part_);
+}
+
+model::Run PartBuilder::Snapshot() const {
+  PartBuilder copy(*this);
+  return copy.Finish();
+}
+
+std::vector<model::Run> PartBuilder::FinishAll() {
+  std::vector<model::Run> parts;
+  if (runs_.empty()) {
+    parts.push_back(Finish());
+    return parts;
+  }
+  const model::Source& source = part_.sources.front();
+  for (const auto& run : runs_) {
+    run->part_.sources.front().format = source.format;
+    if (source.state == model::SourceState::kPartial) run->part_.sources.front().state = source.state;
+    if (!source.note.empty()) run->AddNote(source.note);
+    parts.push_back(run->Finish());
+  }
+  return parts;
+}
+
+}  // namespace vigil::ingest

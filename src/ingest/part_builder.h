@@ -1,0 +1,88 @@
+// What readers write into.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "model/model.h"
+
+namespace vigil::ingest {
+
+// What a reader writes into: the part of a run that one file tells. Series are opened by raw name; the vocabulary gives
+// them their canonical signal and labels.
+class PartBuilder {
+ public:
+  using SeriesId = std::uint32_t;
+
+  PartBuilder(std::string path, std::string format);
+
+  // The series of that raw name (and extra labels), opened on first use. Cheap enough to call per sample; readers that
+  // see the same order of names again keep the ids. Names beyond the first kMaxSeries share one series, which Finish
+  // drops with a note.
+  SeriesId OpenSeries(std::string_view raw_name, const model::Labels& extra = {});
+  // A step below 0 or above kMaxStep is no step: the value is left out, counted, and noted by Finish.
+  void Add(SeriesId series, std::int64_t step, double value, double time = model::kNoValue, std::uint32_t line = 0) {
+    if (static_cast<std::uint64_t>(step) > kMaxStep) {
+      ++impossible_steps_;
+      return;
+    }
+    part_.series[series].Append(step, value, time, line);
+  }
+  void AddEvent(model::Event event);
+  // Keys are given as the source spells them; the canonical key is filled in.
+  void AddFact(std::string_view raw_key, std::string_view value, std::uint32_t line = 0);
+  // The source is damaged from here on: kept as the note of the source ("byte 4096: ...", "line 12: ...").
+  void ReportDamage(std::string_view note);
+  // A remark that is no damage ("3 lines longer than 1 MiB skipped").
+  void AddNote(std::string_view note);
+
+  // The points so far came from `done` of `total` bytes: makes room for as many as may follow, so that columns grow
+  // once instead of by doubling.
+  void MakeRoom(std::uint64_t done, std::uint64_t total);
+
+  // A run of its own inside this source, for sources that hold several: `id` tells it from the others, `name` is what
+  // people call it. The builder lives as long as this one.
+  PartBuilder& OpenRun(std::string_view id, std::string_view name);
+  // When every point stands at step 0 the writer was never told a step: points are counted instead.
+  void CountRowsIfNeverStepped();
+
+  model::Run& part() { return part_; }
+  model::Series& series(SeriesId id) { return part_.series[id]; }
+  // The part as it is handed on: without series that stayed empty, values in the units of their signals. The builder is
+  // spent.
+  model::Run Finish();
+  // The same as it stands now, while more may come.
+  model::Run Snapshot() const;
+  // The same for every run that the source holds something of: this part when no other was opened, else those. Notes
+  // and damage of the source are each one's.
+  std::vector<model::Run> FinishAll();
+
+  // A series costs some hundred bytes beside its points; no training has more metrics than this.
+  static constexpr std::size_t kMaxSeries = 200'000;
+  // Beyond it differences of steps and JSON numbers are no longer exact.
+  static constexpr std::uint64_t kMaxStep = std::uint64_t{1} << 53U;
+
+ private:
+  struct NameHash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view name) const { return std::hash<std::string_view>()(name); }
+  };
+
+  model::Run part_;
+  std::unordered_map<std::string, SeriesId, NameHash, std::equal_to<>> ids_;
+  std::uint64_t impossible_steps_ = 0;
+  std::vector<std::pair<SeriesId, double>> scales_;  // of series whose name says another unit than the signal's
+  std::vector<std::shared_ptr<PartBuilder>> runs_;   // a copy of the builder (Snapshot) looks at the same ones
+};
+
+// Facts by which a source says which run it is of, which rank of it, and which part of that rank's record.
+inline constexpr std::string_view kJournalRun = "vigil.run";
+inline constexpr std::string_view kJournalRank = "vigil.rank";
+inline constexpr std::string_view kJournalPart = "vigil.part";
+
+}  // namespace vigil::ingest

@@ -1,0 +1,51 @@
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "detect/detect.h"
+#include "diagnose/diagnose.h"
+#include "journal/journal.h"
+#include "pipeline/pipeline.h"
+#include "platform/platform.h"
+#include "report/report.h"
+
+namespace vigil::pipeline {
+namespace {
+
+// Broken rules are circumstances: they stand behind what was observed at the same severity.
+void AppendRules(std::vector<model::Finding>& findings, std::vector<model::Finding> rules) {
+  findings.insert(findings.end(), std::make_move_iterator(rules.begin()), std::make_move_iterator(rules.end()));
+  std::stable_sort(findings.begin(), findings.end(),
+                   [](const model::Finding& a, const model::Finding& b) { return a.severity > b.severity; });
+}
+
+}  // namespace
+
+model::RunReport DiagnoseRun(model::Run run, const catalogue::Settings& settings, bool ended) {
+  model::RunReport report;
+  report.findings = detect::Detect(run, settings, ended);
+  AppendRules(report.findings, diagnose::CheckConfig(run, settings));
+  report.diagnoses = diagnose::Diagnose(run, report.findings, settings);
+  report.coverage = diagnose::Cover(run);
+  report.run = std::move(run);
+  report::SayWhatIsCounted(report);
+  return report;
+}
+
+std::vector<std::string> DrainJournals(const std::vector<std::string>& paths) {
+  journal::DrainOptions options;
+  for (const std::string& path : paths) options.places.push_back(platform::AbsolutePath(path));
+  return journal::DrainLeftovers(options).problems;
+}
+
+Outcome DiagnosePaths(const std::vector<std::string>& paths, const catalogue::Settings& settings,
+                      const ingest::Progress& progress) {
+  Imported imported = ImportPaths(paths, progress);
+  Outcome outcome;
+  outcome.ignored = imported.ignored.size();
+  outcome.report.unread = std::move(imported.unread);
+  for (model::Run& run : imported.runs) outcome.report.runs.push_back(DiagnoseRun(std::move(run), settings));
+  return outcome;
+}
+
+}  // namespace vigil::pipeline

@@ -1,0 +1,238 @@
+#include "textlog/line.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/base.h"
+#include "ingest/ingest.h"
+
+namespace vigil::textlog {
+namespace {
+
+constexpr char kEscape = '\x1b';
+constexpr std::size_t kLongestPrefix = 80;
+constexpr std::size_t kLongestPreface = 160;  // time, level, file, process and rank before a message
+
+// Length of the terminal escape sequence at the front of `text` (which begins with ESC).
+std::size_t EscapeLength(std::string_view text) {
+  const auto ends = [&](std::size_t at) { return at >= text.size() || text[at] == '\n' || text[at] == '\r'; };
+  if (ends(1)) return 1;
+  const bool command = text[1] == ']';  // to the operating system, ended by BEL
+  if (!command && text[1] != '[') return 2;
+  std::size_t at = 2;
+  while (!ends(at) && (command ? text[at] != '\a' : text[at] < '@' || text[at] > '~')) ++at;
+  return ends(at) ? at : at + 1;
+}
+
+void DropOneSpace(std::string_view& text) {
+  if (!text.empty() && text[0] == ' ') text.remove_prefix(1);
+}
+
+// "[rank3]:" and "[default3]:" of torchrun.
+bool DropTorchrunPrefix(CleanLine& line) {
+  for (const std::string_view word : {std::string_view("[rank"), std::string_view("[default")}) {
+    if (!line.text.starts_with(word)) continue;
+    std::size_t digits = 0;
+    const std::int64_t rank = ReadDigits(line.text.substr(word.size()), digits);
+    const std::string_view rest = line.text.substr(word.size() + digits);
+    if (rank < 0 || digits > 6 || !rest.starts_with("]:")) return false;
+    line.rank = static_cast<std::int32_t>(rank);
+    line.text = rest.substr(2);
+    DropOneSpace(line.text);
+    return true;
+  }
+  return false;
+}
+
+// "(TaskRunner pid=87031)" and "(raylet, ip=10.0.0.1)" of Ray.
+bool DropRayPrefix(CleanLine& line) {
+  if (!line.text.starts_with('(')) return false;
+  const std::size_t end = line.text.substr(0, kLongestPrefix).find(')');
+  if (end == std::string_view::npos) return false;
+  const std::string_view inside = line.text.substr(0, end);
+  if (inside.find("pid=") == std::string_view::npos && inside.find("ip=") == std::string_view::npos) return false;
+  line.text = line.text.substr(end + 1);
+  DropOneSpace(line.text);
+  return true;
+}
+
+// "12: " of srun --label.
+bool DropSrunPrefix(CleanLine& line) {
+  std::size_t digits = 0;
+  const std::int64_t task = ReadDigits(line.text, digits);
+  if (task < 0 || digits > 5 || !line.text.substr(digits).starts_with(": ")) return false;
+  // "12: 2.345" and nothing else: a step and its loss.
+  const std::string_view rest = line.text.substr(digits + 2);
+  if (!rest.empty() && ParseNumber(Trim(rest)).has_value()) return false;
+  line.rank = static_cast<std::int32_t>(task);
+  line.text = rest;
+  return true;
+}
+
+// "[1,3]<stdout>:" of mpirun --tag-output: job and rank.
+bool DropMpiPrefix(CleanLine& line) {
+  std::size_t job = 0;
+  if (ReadDigits(line.text.substr(1), job) < 0 || !line.text.substr(1 + job).starts_with(',')) return false;
+  std::size_t digits = 0;
+  const std::int64_t rank = ReadDigits(line.text.substr(2 + job), digits);
+  const std::string_view rest = line.text.substr(2 + job + digits);
+  if (rank < 0 || digits > 6 || !rest.starts_with("]<std")) return false;
+  const std::size_t end = rest.find(">:");
+  if (end > 10) return false;
+  line.rank = static_cast<std::int32_t>(rank);
+  line.text = rest.substr(end + 2);
+  DropOneSpace(line.text);
+  return true;
+}
+
+// The rank behind an opening bracket ("Rank 3]", "RANK:3]", "rank 3)"), -1 when something else stands there.
+std::int32_t RankBehindBracket(std::string_view text) {
+  constexpr std::string_view kWord = "rank";
+  if (!StartsWithIgnoringCase(text, kWord)) return -1;
+  std::string_view rest = text.substr(kWord.size());
+  while (!rest.empty() && (rest[0] == ' ' || rest[0] == ':' || rest[0] == '=')) rest.remove_prefix(1);
+  std::size_t digits = 0;
+  const std::int64_t rank = ReadDigits(rest, digits);
+  const bool closed = digits < rest.size() && (rest[digits] == ']' || rest[digits] == ')');
+  return rank >= 0 && digits <= 6 && closed ? static_cast<std::int32_t>(rank) : -1;
+}
+
+// "[Rank 3]", "[RANK:3]", "[rank3]", "(rank 3)" among the words of a logger; -1 when there is none.
+std::int32_t BracketedRank(std::string_view text) {
+  text = text.substr(0, kLongestPreface);
+  for (const char bracket : {'[', '('}) {
+    for (std::size_t at = text.find(bracket); at != std::string_view::npos; at = text.find(bracket, at + 1)) {
+      const std::int32_t rank = RankBehindBracket(text.substr(at + 1));
+      if (rank >= 0) return rank;
+    }
+  }
+  return -1;
+}
+
+bool DropPrefix(CleanLine& line) {
+  if (line.text.empty()) return false;
+  switch (line.text[0]) {
+    case '[':
+      return DropTorchrunPrefix(line) || DropMpiPrefix(line);
+    case '(':
+      return DropRayPrefix(line);
+    default:
+      return IsDigit(line.text[0]) && DropSrunPrefix(line);
+  }
+}
+
+// Where the string begins that `key` has in a JSON object, npos without one.
+std::size_t FindString(std::string_view object, std::string_view key) {
+  std::size_t at = object.find(key);
+  if (at == std::string_view::npos) return at;
+  at = object.find_first_not_of(": ", at + key.size());
+  return at != std::string_view::npos && object[at] == '"' ? at + 1 : std::string_view::npos;
+}
+
+// Where the text begins that an object wraps: a notebook runner's, or one of Docker's json-file logs.
+std::size_t FindWrappedText(std::string_view object) {
+  if (object.starts_with(R"({"stream_name":")")) return FindString(object, R"("data")");
+  if (!object.starts_with(R"({"log":)") || object.find(R"("stream":)") == std::string_view::npos)
+    return std::string_view::npos;
+  return FindString(object, R"("log")");
+}
+
+unsigned HexValue(char c) {
+  if (c >= '0' && c <= '9') return static_cast<unsigned>(c - '0');
+  if (c >= 'a' && c <= 'f') return static_cast<unsigned>(c - 'a') + 10U;
+  if (c >= 'A' && c <= 'F') return static_cast<unsigned>(c - 'A') + 10U;
+  return 0;
+}
+
+// One escape of a JSON string, at a backslash; returns its length.
+std::size_t AppendJsonEscape(std::string_view text, std::string& out) {
+  if (text.size() < 2) return text.size();
+  if (text[1] == 'u' && text.size() >= 6) {
+    unsigned code = 0;
+    for (std::size_t i = 2; i < 6; ++i) code = code * 16U + HexValue(text[i]);
+    ingest::AppendUtf8(code, out);
+    return 6;
+  }
+  constexpr std::string_view kNames = "nrtbf";
+  constexpr std::string_view kValues = "\n\r\t\b\f";
+  const std::size_t at = kNames.find(text[1]);
+  out += at == std::string_view::npos ? text[1] : kValues[at];
+  return 2;
+}
+
+}  // namespace
+
+bool HasControl(std::string_view text) {
+  return std::memchr(text.data(), kEscape, text.size()) != nullptr ||
+         std::memchr(text.data(), '\b', text.size()) != nullptr;
+}
+
+void RemoveControl(std::string_view text, std::string& out) {
+  out.clear();
+  const auto find = [&](char c, std::size_t from) { return std::min(text.find(c, from), text.size()); };
+  std::size_t escape = find(kEscape, 0);
+  std::size_t backspace = find('\b', 0);
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t stop = std::min(escape, backspace);
+    out += text.substr(at, stop - at);
+    at = stop + (stop == escape ? EscapeLength(text.substr(stop)) : 1);
+    if (escape < at) escape = find(kEscape, at);
+    if (backspace < at) backspace = find('\b', at);
+  }
+}
+
+bool IsBlank(std::string_view text) { return text.find_first_not_of(" \t") == std::string_view::npos; }
+
+bool ContainsIgnoringCase(std::string_view text, std::string_view lower_case_part) {
+  const auto equal = [](char a, char b) { return (a >= 'A' && a <= 'Z' ? static_cast<char>(a | 0x20) : a) == b; };
+  return std::search(text.begin(), text.end(), lower_case_part.begin(), lower_case_part.end(), equal) != text.end();
+}
+
+std::int64_t ReadDigits(std::string_view text, std::size_t& used) {
+  std::int64_t value = 0;
+  used = 0;
+  while (used < text.size() && used < 18 && IsDigit(text[used])) {
+    value = value * 10 + (text[used] - '0');
+    ++used;
+  }
+  return used == 0 ? -1 : value;
+}
+
+CleanLine LineCleaner::Clean(std::string_view segment) {
+  CleanLine line;
+  // A file that was emptied while its writer went on begins with a hole of zeros.
+  while (!segment.empty() && segment[0] == '\0') segment.remove_prefix(1);
+  line.text = segment;
+  line.verbatim = !HasControl(segment);
+  if (!line.verbatim) {
+    RemoveControl(segment, scratch_);
+    line.text = scratch_;
+  }
+  const char* const begin = line.text.data();
+  // Ray before torchrun, torchrun twice: launchers wrap launchers, but not endlessly.
+  for (int i = 0; i < 4 && DropPrefix(line); ++i) {
+  }
+  line.prefix = {begin, static_cast<std::size_t>(line.text.data() - begin)};
+  if (line.rank >= 0) return line;
+  line.rank = BracketedRank(line.text);
+  line.verbatim = line.verbatim && line.rank < 0;
+  return line;
+}
+
+bool UnwrapLine(std::string_view line, std::string& text) {
+  const std::size_t start = line.substr(0, 2).find('{');
+  if (start == std::string_view::npos) return false;
+  const std::size_t data = FindWrappedText(line.substr(start));
+  if (data == std::string_view::npos) return false;
+  text.clear();
+  for (std::size_t i = start + data; i < line.size() && line[i] != '"';) {
+    if (line[i] == '\\') {
+      i += AppendJsonEscape(line.substr(i), text);
+    } else {
+      text += line[i++];
+    }
+  }
+  return true;
+}
+
+}  // namespace vigil::textlog

@@ -1,0 +1,383 @@
+#include "textlog/metric_line.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "base/base.h"
+#include "textlog/fields.h"
+#include "textlog/line.h"
+
+namespace vigil::textlog {
+namespace {
+
+// The last word before a number that makes it the step. One and two letters count only before ':' or '='.
+constexpr std::array<std::string_view, 15> kStepWords = {
+    "step", "iter",          "iteration",      "global_step", "current_steps", "it",    "train_step", "opt_step",
+    "s",    "training_step", "optimizer_step", "update",      "batch",         "steps", "num_updates"};
+// Words that count through all epochs, wherever in the line they stand.
+constexpr std::array<std::string_view, 2> kGlobalStepWords = {"num_updates", "global_step"};
+constexpr std::array<std::string_view, 10> kEvaluationWords = {
+    "val", "valid", "validate", "validation", "validating", "eval", "evaluate", "evaluation", "test", "testing"};
+
+template <std::size_t kCount>
+bool IsOneOf(std::string_view word, const std::array<std::string_view, kCount>& words) {
+  return std::any_of(words.begin(), words.end(),
+                     [&](std::string_view known) { return EqualsIgnoringCase(word, known); });
+}
+
+// "Iter(train)" and "Epoch(val)" of OpenMMLab.
+std::string_view WithoutTail(std::string_view name) {
+  return name.ends_with(')') && name.find('(') != std::string_view::npos ? name.substr(0, name.rfind('(')) : name;
+}
+
+// "Ep. 1 : Up. 1000": abbreviations of a terse trainer, which their dot makes sure.
+bool IsAbbreviated(std::string_view word, std::string_view abbreviation) {
+  return word.ends_with('.') && EqualsIgnoringCase(word.substr(0, word.size() - 1), abbreviation);
+}
+
+bool IsStepName(const Field& field) {
+  const std::string_view word = LastWord(WithoutTail(field.name));
+  if (IsAbbreviated(word, "up")) return true;
+  if (word.size() <= 2 && field.before != ':' && field.before != '=') return false;
+  return word.size() <= 14 && IsOneOf(word, kStepWords);
+}
+
+// "Epoch", "Epoch(train)"; "Train: 3 [  50/1251 (  4%)]" counts epochs too.
+bool IsEpochName(const Field& field, std::string_view behind) {
+  const std::string_view word = LastWord(WithoutTail(field.name));
+  if (EqualsIgnoringCase(word, "epoch") || IsAbbreviated(word, "ep")) return true;
+  return EqualsIgnoringCase(word, "train") && field.total == 0 && behind.starts_with(" [");
+}
+
+bool IsCount(double value) { return value >= 0 && value < 9e15 && value == std::floor(value); }
+
+// Words that belong to a path, a file or another name do not count: "trainer/validate.py:12", "test_run".
+bool IsWordOfItsOwn(std::string_view text, std::size_t begin, std::size_t end) {
+  constexpr std::string_view kJoins = "/._-";
+  const bool joined_before = begin > 0 && kJoins.find(text[begin - 1]) != std::string_view::npos;
+  const bool joined_behind =
+      end + 1 < text.size() && kJoins.find(text[end]) != std::string_view::npos && text[end + 1] != ' ';
+  return !joined_before && !joined_behind;
+}
+
+// Whether one of the last words before the step says that an evaluation is told: "INFO - validate step: 100",
+// "| valid | epoch 001 |", "[eval] iter 5". `before` is the line up to the step or epoch.
+bool SpeaksOfEvaluation(std::string_view before) {
+  constexpr int kWordsToSee = 4;
+  constexpr std::size_t kCharactersToSee = 80;
+  if (before.size() > kCharactersToSee) before.remove_prefix(before.size() - kCharactersToSee);
+  std::size_t end = before.size();
+  for (int words = 0; words < kWordsToSee; ++words) {
+    while (end > 0 && !IsLetter(before[end - 1])) --end;
+    std::size_t begin = end;
+    while (begin > 0 && IsLetter(before[begin - 1])) --begin;
+    if (begin == end) return false;
+    const bool fits = end - begin >= 3 && end - begin <= 10;
+    if (fits && IsOneOf(before.substr(begin, end - begin), kEvaluationWords) && IsWordOfItsOwn(before, begin, end))
+      return true;
+    end = begin;
+  }
+  return false;
+}
+
+// "lr(1e-4): 0.1" is 1e-5 under the name lr.
+NamedNumber NumberOf(const Field& field) {
+  NamedNumber number = {field.name, field.value, field.trailing, field.thousands, field.at, field.unit_scale};
+  number.seconds = field.seconds;
+  number.gibibytes = field.gibibytes;
+  const std::size_t open = field.name.ends_with(')') ? field.name.rfind('(') : std::string_view::npos;
+  if (open == std::string_view::npos || open == 0) return number;
+  const auto scale = ParseNumber(field.name.substr(open + 1, field.name.size() - open - 2));
+  if (!scale) return number;
+  number.name = field.name.substr(0, open);
+  number.name_scale = *scale;
+  number.value *= *scale;
+  return number;
+}
+
+// A bare count, "it", "s" and "update" count things other than steps too: only a loss beside them makes the line one.
+bool IsSureOfStep(const Field& field) {
+  const std::string_view word = LastWord(field.name);
+  return word.size() > 2 && !EqualsIgnoringCase(word, "update") && !EqualsIgnoringCase(word, "batch") &&
+         !EqualsIgnoringCase(word, "steps");
+}
+
+// A step that counts through all epochs is better than a count within one, and than a count of batches.
+bool IsBetterStep(const Field& field, const MetricLine& line, bool sure) {
+  if (line.step < 0 || field.trailing || !IsCount(field.value)) return false;
+  if (IsOneOf(LastWord(field.name), kGlobalStepWords)) return !line.step_is_global;
+  return !sure && !line.step_is_global && EqualsIgnoringCase(LastWord(field.name), "step");
+}
+
+// A count without a name: the first number of the line, or one alone in brackets behind what loggers write
+// ("140 writer.py:48] [120] loss=2.3").
+bool IsLead(const Field& field, std::string_view behind, const MetricLine& line) {
+  if (!field.name.empty() || field.total != 0 || field.after_arrow || !IsCount(field.value)) return false;
+  return (line.lead < 0 && line.numbers.empty()) || (field.in_brackets && behind.starts_with(']'));
+}
+
+bool SpeaksOfLoss(std::string_view text) {
+  if (OpensBatches(text)) return true;  // the losses stand in the lines below
+  return ContainsIgnoringCase(text, "loss") || ContainsIgnoringCase(text, "trl:") || ContainsIgnoringCase(text, "tel:");
+}
+
+void TakeStep(const Field& field, MetricLine& line) {
+  line.step_is_global = IsOneOf(LastWord(field.name), kGlobalStepWords);
+  line.is_summary = line.step < 0 && line.step_is_global && line.epoch >= 0 && !line.numbers.empty();
+  // What stands before the step is mostly the logger's own: file names, process ids.
+  if (line.step < 0 && !line.is_summary) {
+    for (NamedNumber& number : line.numbers) number.weak = true;
+  }
+  line.step = static_cast<std::int64_t>(field.value);
+  line.total_steps = field.total;
+  line.step_at = field.at;
+  line.step_thousands = field.thousands;
+}
+
+// Words that join a number to what was said before: "1,234 after 123,456".
+constexpr std::array<std::string_view, 9> kJoiningWords = {"after", "at", "for", "in", "of", "on", "per", "the", "@"};
+
+// "Loss after iteration", "Training loss (for one batch) at step" and "Loss (epoch": what comes before the word that
+// counts, for the number behind the count.
+std::string_view WordsBefore(std::string_view name, std::string_view counted) {
+  name = Trim(name.substr(0, name.size() - counted.size()));
+  while (!name.empty()) {
+    if (name.ends_with('(') || name.ends_with('[')) {
+      name = Trim(name.substr(0, name.size() - 1));
+    } else if (name.ends_with(')') && name.find('(') != std::string_view::npos) {
+      name = Trim(name.substr(0, name.rfind('(')));
+    } else if (const std::size_t space = name.rfind(' '); IsOneOf(name.substr(space + 1), kJoiningWords)) {
+      name = space == std::string_view::npos ? std::string_view() : Trim(name.substr(0, space));
+    } else {
+      break;
+    }
+  }
+  return name;
+}
+
+// What letters right before digits count in terse logs: "E0 B20", "ep1 it100".
+enum class Glued : std::uint8_t { kNothing, kEpoch, kStep };
+Glued KindOfGlued(std::string_view letters) {
+  constexpr std::array<std::string_view, 3> kEpochs = {"e", "ep", "epoch"};
+  constexpr std::array<std::string_view, 6> kSteps = {"b", "it", "iter", "s", "step", "batch"};
+  if (IsOneOf(letters, kEpochs)) return Glued::kEpoch;
+  return IsOneOf(letters, kSteps) ? Glued::kStep : Glued::kNothing;
+}
+
+// Words of letters and then digits in front of the first number that has a name. "E1114 10:00:00" is how a logger says
+// that it tells an error, and on what day.
+void TakeGluedPlace(std::string_view text, MetricLine& line) {
+  constexpr std::size_t kDayDigits = 4;
+  if (line.numbers.empty() || line.lead >= 0) return;
+  const std::size_t end = std::min<std::size_t>(line.numbers.front().at, text.size());
+  std::size_t at = 0;
+  while (at < end) {
+    if (!IsLetter(text[at])) {
+      ++at;
+      continue;
+    }
+    const std::size_t begin = at;
+    while (at < end && IsLetter(text[at])) ++at;
+    const std::string_view letters = text.substr(begin, at - begin);
+    std::size_t digits = 0;
+    const std::int64_t count = ReadDigits(text.substr(at, end - at), digits);
+    at += digits;
+    const bool apart = begin == 0 || std::string_view(" [(|,\t-").find(text[begin - 1]) != std::string_view::npos;
+    const bool ends = at < end && std::string_view(" ])|,:\t-").find(text[at]) != std::string_view::npos;
+    if (!apart || !ends || count < 0 || (begin == 0 && letters.size() == 1 && digits == kDayDigits)) continue;
+    const Glued kind = KindOfGlued(letters);
+    if (kind == Glued::kEpoch && line.epoch < 0) line.epoch = static_cast<double>(count);
+    if (kind == Glued::kStep && line.step < 0) line.step = count;
+    line.guessed = line.guessed || kind != Glued::kNothing;
+  }
+}
+
+// Whether a line ends within the exponent of the number that this text begins with: "2.80e-".
+bool EndsInExponent(std::string_view text) {
+  const std::size_t end = std::min(text.find_first_not_of("0123456789."), text.size());
+  const std::string_view rest = text.substr(end);
+  return rest == "e" || rest == "E" || rest == "e-" || rest == "E-" || rest == "e+" || rest == "E+";
+}
+
+// Fills a line field by field.
+class LineParser {
+ public:
+  LineParser(std::string_view text, MetricLine& line) : text_(text), line_(line), fields_(text), place_(text.size()) {}
+  bool Parse(bool cut);
+
+ private:
+  void Clear();
+  void Take(const Field& field);
+  void TakeLastOfCutLine(const Field& field);
+  bool TakesStep(const Field& field);
+  bool TakesPair(const Field& field);
+  bool TakesEpoch(const Field& field);
+  bool TakesPending(const Field& field);
+  void TakeNumber(const Field& field);
+  void MoveStepToEpoch();
+
+  std::string_view text_;
+  MetricLine& line_;
+  FieldReader fields_;
+  std::size_t place_;  // of the first step or epoch
+  bool is_first_ = true;
+  bool after_epoch_ = false;
+  bool after_bracket_ = false;  // "[0/8]" opened the line and another bracket follows
+  bool sure_ = true;
+  bool abbreviated_ = false;  // "Ep. 1": the line must hold the word that such lines are found by
+  std::string_view pending_;  // "Loss" of "Loss after iteration 20:"
+};
+
+void LineParser::Clear() {
+  line_.step = -1;
+  line_.epoch = -1;
+  line_.total_steps = 0;
+  line_.step_within_epoch = false;
+  line_.step_opens_line = false;
+  line_.step_is_global = false;
+  line_.is_summary = false;
+  line_.irregular = false;
+  line_.guessed = false;
+  line_.counted = false;
+  line_.lead = -1;
+  line_.numbers.clear();
+}
+
+// "[0/8][50/1583]": the first of two counts was the epoch.
+void LineParser::MoveStepToEpoch() {
+  line_.epoch = static_cast<double>(line_.step);
+  line_.epoch_at = line_.step_at;
+  line_.step = -1;
+  line_.step_opens_line = false;
+  after_epoch_ = true;
+}
+
+bool LineParser::TakesStep(const Field& field) {
+  const bool bare_count =
+      field.name.empty() && field.total > 0 && (is_first_ || after_epoch_ || after_bracket_ || field.in_brackets);
+  const bool is_second = bare_count && after_bracket_ && field.in_brackets;
+  if (is_second) MoveStepToEpoch();
+  const bool is_step = line_.step < 0 && IsCount(field.value) && (bare_count || (!field.trailing && IsStepName(field)));
+  if (!IsCount(field.value) && !field.trailing && IsStepName(field)) line_.irregular = true;
+  if (!is_step && !IsBetterStep(field, line_, sure_)) return false;
+  line_.step_within_epoch = is_step && bare_count && after_epoch_;
+  line_.step_opens_line = is_step && bare_count && is_first_;
+  sure_ = IsSureOfStep(field) || (line_.epoch >= 0 && !is_second);
+  TakeStep(field, line_);
+  abbreviated_ = abbreviated_ || field.name.ends_with('.');
+  place_ = std::min(place_, std::size_t{field.at});
+  const std::string_view rest = fields_.Rest();
+  after_bracket_ = line_.step_opens_line && field.in_brackets && (rest.starts_with("][") || rest.starts_with("] ["));
+  if (!field.trailing && !field.name.empty()) pending_ = WordsBefore(field.name, LastWord(field.name));
+  return true;
+}
+
+// "[1,  2000] loss: 2.153".
+bool LineParser::TakesPair(const Field& field) {
+  if (!is_first_ || field.second < 0 || !IsCount(field.value)) return false;
+  line_.epoch = field.value;
+  line_.epoch_at = field.at;
+  line_.step = field.second;
+  line_.step_at = field.second_at;
+  line_.step_thousands = false;
+  sure_ = false;
+  place_ = field.at;
+  return true;
+}
+
+bool LineParser::TakesEpoch(const Field& field) {
+  if (line_.epoch >= 0 || field.trailing || field.value < 0 || !IsEpochName(field, fields_.Rest())) return false;
+  line_.epoch = field.value;
+  line_.epoch_at = field.at;
+  abbreviated_ = abbreviated_ || field.name.ends_with('.');
+  place_ = std::min(place_, std::size_t{field.at});
+  pending_ = WordsBefore(field.name, LastWord(field.name));
+  return true;
+}
+
+// "Loss after iteration 20: 7.79": the number behind a count that had more words before it than it needs.
+bool LineParser::TakesPending(const Field& field) {
+  const std::string_view name = pending_;
+  pending_ = {};
+  if (name.empty() || field.total != 0 || field.after_arrow || (!field.name.empty() && !field.trailing)) return false;
+  const std::string_view before = Trim(text_.substr(0, field.at));
+  if (!before.ends_with(':') && !before.ends_with('=')) return false;
+  Field named = field;
+  named.name = name;
+  NamedNumber number = NumberOf(named);
+  number.weak = true;
+  line_.numbers.push_back(number);
+  return true;
+}
+
+void LineParser::TakeNumber(const Field& field) {
+  if (IsLead(field, fields_.Rest(), line_)) {
+    line_.lead = static_cast<std::int64_t>(field.value);
+    line_.lead_at = field.at;
+    for (NamedNumber& number : line_.numbers) number.weak = true;
+  } else if (field.name.empty() && field.after_arrow && !line_.numbers.empty()) {
+    line_.numbers.back().value = field.value;
+    line_.numbers.back().at = field.at;
+    line_.irregular = true;
+  } else if (!field.name.empty() && line_.numbers.size() < kMostNumbers) {
+    line_.numbers.push_back(NumberOf(field));
+    if (IsOneOf(field.name, kJoiningWords)) line_.numbers.back().weak = true;
+  }
+}
+
+void LineParser::Take(const Field& field) {
+  const bool taken = TakesPending(field) || TakesPair(field) || TakesStep(field);
+  const bool is_epoch = !taken && TakesEpoch(field);
+  if (!taken && !is_epoch) TakeNumber(field);
+  after_epoch_ = is_epoch;
+  is_first_ = false;
+}
+
+// The line ends with this number, and may have gone on: a step with more digits would be another step, and whether a
+// value lacks any is for those who know the ones before it.
+void LineParser::TakeLastOfCutLine(const Field& field) {
+  if (IsStepName(field) || IsEpochName(field, {})) return;
+  const std::int64_t step = line_.step;
+  const double epoch = line_.epoch;
+  const std::int64_t lead = line_.lead;
+  const std::size_t before = line_.numbers.size();
+  Take(field);
+  line_.step = step;
+  line_.epoch = epoch;
+  line_.lead = lead;
+  if (line_.numbers.size() > before) line_.numbers.back().at_cut = text_.substr(field.at);
+}
+
+bool LineParser::Parse(bool cut) {
+  Clear();
+  Field field;
+  while (fields_.Next(field)) {
+    if (cut && EndsInExponent(text_.substr(field.at))) break;
+    if (field.at_end && cut) {
+      TakeLastOfCutLine(field);
+      break;
+    }
+    Take(field);
+  }
+  if (line_.step < 0 && line_.epoch < 0 && SpeaksOfLoss(text_)) TakeGluedPlace(text_, line_);
+  if (abbreviated_ && !ContainsIgnoringCase(text_, " up. ")) return false;
+  if ((line_.step < 0 && line_.epoch < 0) || (!sure_ && !SpeaksOfLoss(text_))) return false;
+  line_.evaluation = SpeaksOfEvaluation(text_.substr(0, place_));
+  return true;
+}
+
+}  // namespace
+
+bool ParseMetricLine(std::string_view text, bool cut, MetricLine& line) { return LineParser(text, line).Parse(cut); }
+
+void ParseNamedNumbers(std::string_view text, NamedNumbers& numbers) {
+  numbers.clear();
+  FieldReader fields(text);
+  Field field;
+  while (fields.Next(field)) {
+    if (!field.name.empty() && numbers.size() < kMostNumbers) numbers.push_back(NumberOf(field));
+  }
+}
+
+}  // namespace vigil::textlog

@@ -1,0 +1,174 @@
+#include "textlog/series_table.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "catalogue/catalogue.h"
+#include "tabular/tabular.h"
+
+namespace vigil::textlog {
+namespace {
+
+// Trainers log some hundred names; a file that makes up thousands is no metric log.
+constexpr std::size_t kMostNames = 4096;
+// Of all ranks together: a thousand ranks with a hundred names each. A series costs half a kilobyte beside its points.
+constexpr std::size_t kMostEntries = 100'000;
+
+// Keeps the series of different kinds of lines apart until they are settled.
+constexpr std::string_view kOriginLabel = "origin";
+
+std::string KeyOf(std::string_view name, std::int32_t rank, Origin origin) {
+  std::string key = std::to_string(rank);
+  key += static_cast<char>(static_cast<int>(origin) + 1);
+  key += name;
+  return key;
+}
+
+}  // namespace
+
+SeriesTable::SeriesTable(ingest::PartBuilder& builder, std::uint64_t most_points)
+    : builder_(builder), entries_(1), most_points_(most_points) {}
+
+std::uint32_t SeriesTable::Find(std::string_view name, std::int32_t rank, Origin origin, bool keep_unknown) {
+  // Rank 0 speaks for the run; the others get a label.
+  const std::int32_t labelled = rank > 0 ? rank : -1;
+  std::uint32_t found = entries_[previous_].successor;
+  const bool right = found != 0 && entries_[found].rank == labelled && entries_[found].origin == origin &&
+                     entries_[found].name == name;
+  if (!right) {
+    found = FindSlowly(name, labelled, origin, keep_unknown);
+    if (found == 0) return 0;
+    entries_[previous_].successor = found;
+  }
+  previous_ = found;
+  return found;
+}
+
+std::uint32_t SeriesTable::FindSlowly(std::string_view name, std::int32_t rank, Origin origin, bool keep_unknown) {
+  std::string key = KeyOf(name, rank, origin);
+  if (const auto at = index_.find(key); at != index_.end()) return at->second;
+  auto meaning = catalogue::Interpret(name);
+  const bool is_guess = !meaning && EqualsIgnoringCase(name, "cost");
+  if (is_guess) meaning = catalogue::Interpret("loss");
+  if (!meaning && !keep_unknown) return 0;
+  std::string name_of_all = KeyOf(name, -1, origin);
+  const bool is_new = !names_.contains(name_of_all);
+  if ((is_new && names_.size() >= kMostNames) || entries_.size() > kMostEntries) {
+    left_out_ = true;
+    return 0;
+  }
+  if (is_new) names_.insert(std::move(name_of_all));
+  Entry entry;
+  entry.name = std::string(name);
+  entry.rank = rank;
+  entry.origin = origin;
+  entry.known = meaning.has_value();
+  entry.is_guess = is_guess;
+  entry.is_metric = meaning && meaning->signal != "epoch";
+  entry.is_loss = meaning && meaning->signal == "loss";
+  entry.is_grad_norm = meaning && meaning->signal == "grad_norm";
+  entry.in_seconds = meaning && meaning->unit == "s" && meaning->scale == 1;
+  entry.in_gibibytes = meaning && meaning->unit == "GiB" && meaning->scale == 1;
+  const auto index = static_cast<std::uint32_t>(entries_.size());
+  entries_.push_back(std::move(entry));
+  index_.emplace(std::move(key), index);
+  return index;
+}
+
+std::uint32_t SeriesTable::FindSum(std::string_view name, std::int32_t rank, Origin origin, bool evaluation) {
+  const std::uint32_t index = FindSlowly(name, rank > 0 ? rank : -1, origin, true);
+  if (index != 0) entries_[index].meaning = evaluation ? "eval_loss" : "loss";
+  return index;
+}
+
+// A line without the loss stands for a loss that was left out, until the line comes that has it.
+void SeriesTable::FillGap(const Entry& entry, double value, std::uint32_t line) {
+  model::Series& series = builder_.series(entry.series);
+  if (series.empty() || series.steps.back() != entry.last_step || !model::IsNoValue(series.values.back())) return;
+  series.values.back() = value;
+  if (!series.lines.empty()) series.lines.back() = line;
+}
+
+void SeriesTable::Add(std::uint32_t index, std::int64_t step, double value, std::uint32_t line, model::Axis axis) {
+  Entry& entry = entries_[index];
+  if (step < latest_step_) ++start_;
+  latest_step_ = step;
+  if (step == entry.last_step && start_ == entry.last_start) return FillGap(entry, value, line);
+  if (!entry.is_open) {
+    model::Labels labels;
+    labels.emplace_back(kOriginLabel, std::to_string(static_cast<int>(entry.origin)));
+    if (entry.rank > 0) labels.emplace_back("rank", std::to_string(entry.rank));
+    entry.series = builder_.OpenSeries(entry.meaning.empty() ? entry.name : entry.meaning, labels);
+    if (!entry.meaning.empty()) builder_.series(entry.series).raw = entry.name;
+    if (entry.is_guess) builder_.series(entry.series).signal = "loss";
+    builder_.series(entry.series).axis = axis;
+    entry.is_open = true;
+  }
+  entry.last_step = step;
+  entry.last_start = start_;
+  if (!Keeps(entry, value)) return;
+  entry.last_value = value;
+  builder_.series(entry.series).Append(step, value, model::kNoValue, line);
+  if (++points_ < most_points_) return;
+  Thin(true);
+  // A series that jumps all the time is nothing but spikes.
+  if (points_ > most_points_ / 4 * 3) Thin(false);
+}
+
+bool SeriesTable::Keeps(Entry& entry, double value) const {
+  const std::uint64_t number = entry.seen++;
+  return stride_ == 1 || number % stride_ == 0 || tabular::LeavesLevel(value, entry.last_value);
+}
+
+void SeriesTable::Thin(bool with_spikes) {
+  points_ = 0;
+  stride_ *= 2;
+  for (const Entry& entry : entries_) {
+    if (!entry.is_open) continue;
+    model::Series& series = builder_.series(entry.series);
+    tabular::KeepEverySecond(series, with_spikes);
+    points_ += series.size();
+  }
+}
+
+void SeriesTable::NoteLeftOut() {
+  if (!left_out_) return;
+  builder_.AddNote(fmt::format("more metrics than are read: at most {} names, and {} of all ranks together",
+                               FormatCount(kMostNames), FormatCount(kMostEntries)));
+  left_out_ = false;
+}
+
+void SeriesTable::Settle() {
+  NoteLeftOut();
+  std::unordered_map<std::string, const Entry*> best;
+  const auto size = [&](const Entry& entry) { return builder_.series(entry.series).size(); };
+  const bool placed = std::any_of(entries_.begin(), entries_.end(), [](const Entry& entry) {
+    return entry.is_open && entry.is_loss && entry.origin != Origin::kUnplaced;
+  });
+  const bool named = std::any_of(entries_.begin(), entries_.end(), [](const Entry& entry) {
+    return entry.is_open && entry.is_metric && entry.origin != Origin::kPlain;
+  });
+  const bool has_loss = std::any_of(entries_.begin(), entries_.end(), [](const Entry& entry) {
+    return entry.is_open && entry.is_loss && !entry.is_guess;
+  });
+  for (const Entry& entry : entries_) {
+    if (!entry.is_open || (placed && entry.origin == Origin::kUnplaced)) continue;
+    if (named && entry.origin == Origin::kPlain) continue;
+    const Entry*& winner = best[KeyOf(entry.name, entry.rank, Origin::kLine)];
+    if (winner == nullptr || size(entry) > size(*winner)) winner = &entry;
+  }
+  for (const Entry& entry : entries_) {
+    if (!entry.is_open) continue;
+    model::Series& series = builder_.series(entry.series);
+    std::erase_if(series.labels, [](const auto& label) { return label.first == kOriginLabel; });
+    if (entry.is_guess && has_loss) series.signal = series.raw;
+    if (best[KeyOf(entry.name, entry.rank, Origin::kLine)] == &entry) continue;
+    series.steps.clear();
+    series.values.clear();
+    series.lines.clear();
+    series.segment_starts.clear();
+  }
+}
+
+}  // namespace vigil::textlog
