@@ -9,9 +9,11 @@
 #include "ingest/follow/covers.h"
 #include "ingest/follow/followed_file.h"
 #include "ingest/follow/marks.h"
+#include "ingest/ignored.h"
 #include "ingest/ingest.h"
 #include "ingest/paths.h"
 #include "ingest/read.h"
+#include "ingest/search.h"
 #include "platform/platform.h"
 
 namespace vigil::ingest {
@@ -159,25 +161,31 @@ class Follower::Files {
 
   // Recognises the file by what it holds now, and reads it from its beginning.
   bool Open(const std::string& path, Place& place, const platform::Entry& now) {
-    auto opened = OpenAndRecognise(path, formats_);
+    auto opened = OpenFile(path, formats_);
     if (opened && opened->file.identity() != now.identity) return false;
-    if (!opened || opened->format == nullptr) return true;
+    if (!opened || (opened->format == nullptr && !opened->is_archive)) return true;
+    if (opened->is_archive) return ReadWhole(place, std::move(*opened));
     PartBuilder builder(path, std::string(opened->format->id));
     const auto reader = opened->format->open(builder);
     place.companion_suffix = reader->CompanionSuffix();
     place.is_document = reader->growth() == Growth::kWrittenAnew;
-    Close(place);
     // Nobody appends to a compressed file.
-    if (place.is_document || reader->NeedsWholeFile() || opened->file.is_changed()) {
-      // A document that is being written cannot be read: the one before stands until the next is whole.
-      if (auto parts = ReadOpened(std::move(*opened)); parts) place.whole = std::move(*parts);
-      return true;
-    }
+    if (place.is_document || reader->NeedsWholeFile() || opened->file.is_changed())
+      return ReadWhole(place, std::move(*opened));
+    Close(place);
     auto file = std::make_unique<FollowedFile>(std::move(*opened));
     place.whole.clear();
     const bool room = open_files_ < kMostOpenFiles;
     if (!file->grows() || !room) place.whole = file->Conclude();
     if (room) Keep(place, std::move(file));
+    return true;
+  }
+
+  // A document or an archive that is being written cannot be read: the one before stands until the next is whole.
+  bool ReadWhole(Place& place, OpenedFile opened) {
+    Close(place);
+    ReadOutcome outcome = ReadOpened(std::move(opened), formats_);
+    if (!outcome.parts.empty()) place.whole = std::move(outcome.parts);
     return true;
   }
 
