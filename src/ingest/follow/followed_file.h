@@ -19,6 +19,8 @@ class FollowedFile {
   bool TakeNew() { return feed_.Take(false); }
   // The parts as they stand, while more may come.
   model::Run Snapshot() const { return feed_.builder().Snapshot(); }
+  // The part where it grows. Its series may be empty, and their values are not in the units of their signals yet.
+  const PartBuilder& builder() const { return feed_.builder(); }
   // The parts when nothing more comes. What was read is handed over: only ReadAgain may follow.
   std::vector<model::Run> Conclude();
   // All that the open file holds now, whatever became of its name.

@@ -95,7 +95,17 @@ class Follower::Files {
     return parts;
   }
 
+  std::vector<const PartBuilder*> Growing() const {
+    std::vector<const PartBuilder*> growing;
+    for (const auto& [path, place] : places_) {
+      if (place.grows()) growing.push_back(&place.file->builder());
+    }
+    return growing;
+  }
+  std::uint64_t structure() const { return structure_; }
+
   void Conclude() {
+    ++structure_;
     for (auto& [path, place] : places_) {
       if (place.grows()) place.whole = place.file->Conclude();
     }
@@ -161,6 +171,7 @@ class Follower::Files {
 
   // Recognises the file by what it holds now, and reads it from its beginning.
   bool Open(const std::string& path, Place& place, const platform::Entry& now) {
+    ++structure_;
     auto opened = OpenFile(path, formats_);
     if (opened && opened->file.identity() != now.identity) return false;
     if (!opened || (opened->format == nullptr && !opened->is_archive)) return true;
@@ -201,7 +212,8 @@ class Follower::Files {
 
   // The file begins again: what it held stays. A document holds all that it held before.
   void Retire(const std::string& path, Place& place, bool moved) {
-    if (place.is_document) return;
+    if (place.is_document || !place.holds_something()) return;
+    ++structure_;
     std::vector<model::Run> parts = LastParts(place, moved);
     Close(place);
     place.whole.clear();
@@ -237,6 +249,7 @@ class Follower::Files {
   std::map<std::string, Place> places_;
   std::vector<Retired> retired_;
   std::size_t open_files_ = 0;
+  std::uint64_t structure_ = 0;
   double next_search_ = 0;
 };
 
@@ -245,6 +258,8 @@ Follower::Follower(std::vector<std::string> paths, FormatTable formats)
 Follower::~Follower() = default;
 bool Follower::Poll() { return files_->Poll(); }
 std::vector<model::Run> Follower::Parts() const { return files_->Parts(); }
+std::vector<const PartBuilder*> Follower::Growing() const { return files_->Growing(); }
+std::uint64_t Follower::structure() const { return files_->structure(); }
 void Follower::Conclude() { files_->Conclude(); }
 std::size_t Follower::file_count() const { return files_->file_count(); }
 

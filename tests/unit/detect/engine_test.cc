@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <random>
 
-#include "import/import.h"
+#include "pipeline/pipeline.h"
 #include "report/sentence.h"
 #include "runs.h"
 
@@ -164,7 +164,7 @@ TEST(Engine, FindsTheSameInRunsOfRealTrainers) {
     for (const auto& folder : fs::directory_iterator(trainer)) folders.push_back(folder.path().string());
     std::sort(folders.begin(), folders.end());
     for (std::size_t i = 0; i < folders.size(); i += 6, ++count) {
-      for (const model::Run& run : import::ImportPaths({folders[i]}).runs) {
+      for (const model::Run& run : pipeline::ImportPaths({folders[i]}).runs) {
         const ::testing::ScopedTrace trace(__FILE__, __LINE__, folders[i]);
         ExpectTheSameInAllOrders(run, 7, 6);
       }
