@@ -47,6 +47,24 @@ void LiveRuns::JoinAgain() {
   for (Source& source : sources_) FindDuplicates(source);
   for (Source& source : sources_) FindMadeSeries(source);
   FindOnlyOnes();
+  MakeRoom();
+}
+
+// The first point that is appended would move the whole column: at ten million points that is a look of a second.
+void LiveRuns::MakeRoom() {
+  const auto reserve = [](auto& column) {
+    if (!column.empty()) column.reserve(column.size() + column.size() / 2);
+  };
+  for (const Source& source : sources_) {
+    for (const Route& route : source.routes) {
+      if (route.kind != Route::Kind::kAppend) continue;
+      model::Series& series = runs_[route.run]->series[route.series];
+      reserve(series.steps);
+      reserve(series.values);
+      reserve(series.times);
+      reserve(series.lines);
+    }
+  }
 }
 
 // A run that was there stays the same object: whoever follows it goes on from where he is.

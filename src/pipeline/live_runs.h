@@ -61,6 +61,7 @@ class LiveRuns {
   void FindDuplicates(Source& source) const;
   void FindMadeSeries(Source& source) const;
   void FindOnlyOnes();
+  void MakeRoom();
 
   bool CanAppend(const Source& source) const;
   bool CanAppend(const Source& source, const Route& route, const model::Series& from) const;

@@ -140,6 +140,65 @@ TEST_F(MonitorTest, TwoFilesThatGrowAreJoinedAsTheirFinishedFilesAre) {
   }
 }
 
+TEST_F(MonitorTest, ATableOfMetricsIsAppendedTo) {
+  const auto rows = [](int first, int last, int bad) {
+    std::string text;
+    for (int step = first; step <= last; ++step)
+      text += fmt::format("{},{},{:.3f},{:.2f}\n", step, step == bad ? "nan" : fmt::format("{:.5f}", 2 + 5.0 / step),
+                          1 + 0.1 * std::sin(step), 120 + std::cos(step));
+    return text;
+  };
+  Append("metrics.csv", "step,loss,grad_norm,step_time_ms\n" + rows(1, 4000, -1));
+  Monitor monitor({Paths()}, settings_);
+  ASSERT_TRUE(monitor.Poll());
+  for (int step = 4001; step < 5000; step += 250) {
+    Append("metrics.csv", rows(step, step + 249, 4800));
+    ASSERT_TRUE(monitor.Poll());
+    EXPECT_EQ(TextOf(monitor.report().runs), Afterwards()) << step;
+  }
+  EXPECT_EQ(monitor.work().joins, 1U);
+}
+
+// A line as HF Trainer prints it.
+std::string DictLine(int step, bool bad) {
+  return fmt::format("{{'loss': {}, 'grad_norm': {:.4f}, 'learning_rate': 0.0003, 'epoch': {:.4f}}}\n",
+                     bad ? "nan" : fmt::format("{:.4f}", 2 + 5.0 / step), 1 + 0.1 * std::sin(step), step / 1000.0);
+}
+
+TEST_F(MonitorTest, AnErrorInALongLogIsAnAlarmAtOnce) {
+  for (int step = 1; step <= 3000; ++step) Append("train.log", DictLine(step, false));
+  Monitor monitor({Paths()}, settings_);
+  ASSERT_TRUE(monitor.Poll());
+  const auto look = [&](const std::string& text) {
+    Append("train.log", text);
+    ASSERT_TRUE(monitor.Poll());
+    EXPECT_EQ(TextOf(monitor.report().runs), Afterwards()) << text;
+  };
+  look(DictLine(3001, false) + DictLine(3002, true));
+  look("Saving model checkpoint to out/checkpoint-3000\n" + DictLine(3003, true));
+  look(
+      "Traceback (most recent call last):\n  File \"train.py\", line 12, in <module>\n    main()\n"
+      "torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 96.00 MiB\n");
+  EXPECT_THAT(TextOf(monitor.report().runs), testing::HasSubstr("memory/oom"));
+  look(DictLine(3004, true) + DictLine(3005, true));
+  // Lines of a log are read again as it grows, since later ones say more about earlier ones; detectors go on.
+  EXPECT_EQ(monitor.work().replays, 0U);
+}
+
+TEST_F(MonitorTest, ALogAndATableOfOneTrainingAreOneRunAllTheTime) {
+  for (int step = 1; step <= 2500; ++step) Append("train.log", DictLine(step, false));
+  Append("metrics.jsonl", Rows(1, 2500));
+  Monitor monitor({Paths()}, settings_);
+  ASSERT_TRUE(monitor.Poll());
+  for (int step = 2501; step <= 2520; ++step) {
+    Append(step % 2 == 0 ? "train.log" : "metrics.jsonl",
+           step % 2 == 0 ? DictLine(step - 1, step > 2510) + DictLine(step, step > 2510)
+                         : Rows(step, step + 1, step > 2510 ? step : -1));
+    ASSERT_TRUE(monitor.Poll());
+    EXPECT_EQ(TextOf(monitor.report().runs), Afterwards()) << step;
+  }
+}
+
 // Logs of real trainers, written in pieces.
 class MonitoredLog : public MonitorTest, public testing::WithParamInterface<const char*> {};
 
