@@ -35,6 +35,8 @@ void FillIn(model::Finding& finding, const Context& context, bool severity_set) 
   finding.family = context.row->family;
   finding.severity = SeverityOf(context, severity_set ? std::optional(finding.severity) : std::nullopt);
   if (context.primary == nullptr) return;
+  finding.axis = context.primary->axis;
+  for (model::Evidence& evidence : finding.evidence) evidence.axis = context.primary->axis;
   finding.signal = context.primary->signal;
   finding.labels = context.primary->labels;
   if (context.primary->source >= context.run->sources.size()) return;

@@ -16,9 +16,8 @@ namespace {
 using testing::RunMaker;
 
 void AddText(const model::Finding& finding, std::string& all) {
-  all +=
-      fmt::format("{} [{}] {} {} {}-{}: {}{}\n", finding.id, Name(finding.severity), finding.signal, finding.labels,
-                  finding.first_step, finding.last_step, finding.message, report::Sentence(finding.says));
+  all += fmt::format("{} [{}] {} {} {}-{}: {}{}\n", finding.id, Name(finding.severity), finding.signal, finding.labels,
+                     finding.first_step, finding.last_step, finding.message, report::Sentence(finding.says));
   for (const model::Evidence& evidence : finding.evidence)
     all += fmt::format("  {} {}:{} {}{}\n", evidence.step, evidence.path, evidence.line, evidence.text,
                        report::Sentence(evidence.says));
@@ -171,6 +170,35 @@ TEST(Engine, FindsTheSameInRunsOfRealTrainers) {
     }
   }
   EXPECT_GT(count, 10);
+}
+
+// A training loss by steps, an evaluation by epochs of 100 steps.
+model::Run ByEpochs() {
+  RunMaker maker(1);
+  maker.Series("loss", 1000, [](int step) { return 1 + 3.0 / step; });
+  maker.Series("eval_loss", 10, [](int epoch) { return epoch < 5 ? 3.0 - 0.3 * epoch : 1.0 + 0.3 * epoch; });
+  model::Run run = maker.run();
+  run.series[1].axis = model::Axis::kEpoch;
+  return run;
+}
+
+TEST(Engine, ACompanionOnAnotherAxisIsLeftOutWhereNothingLeadsThere) {
+  const model::Run run = ByEpochs();
+  const auto findings = Detect(run, {});
+  const auto* overfit = testing::Get(findings, "loss/overfit");
+  ASSERT_NE(overfit, nullptr);
+  EXPECT_EQ(overfit->axis, model::Axis::kEpoch);
+  EXPECT_EQ(overfit->MeasureOr("train_known", -1), 0) << "step 5 is not epoch 5";
+}
+
+TEST(Engine, ACompanionOnAnotherAxisIsMapped) {
+  model::Run run = ByEpochs();
+  run.axes.Learn(model::Axis::kEpoch, model::Axis::kStep, {{1, 100}, {10, 1000}});
+  const auto findings = Detect(run, {});
+  const auto* overfit = testing::Get(findings, "loss/overfit");
+  ASSERT_NE(overfit, nullptr);
+  EXPECT_EQ(overfit->MeasureOr("train_known", -1), 1);
+  ExpectTheSameInAllOrders(run, 1);
 }
 
 TEST(Engine, FeedsNothingTwiceWhereRowsAreAppended) {
