@@ -5,7 +5,6 @@
 
 #include "alarms.h"
 #include "command.h"
-#include "detect/detect.h"
 #include "ingest/ingest.h"
 #include "pipeline/pipeline.h"
 #include "platform/clock.h"
@@ -43,6 +42,8 @@ class Canvas {
  public:
   explicit Canvas(bool active) : active_(active) {}
 
+  bool active() const { return active_; }
+
   // Prints text that stays, above what is redrawn. False when nobody reads any more.
   bool Print(std::string_view text) {
     Clear();
@@ -78,18 +79,12 @@ CLI::Validator SecondsBetween(double least, double most) {
           fmt::format("[{:g} - {:g}]", least, most)};
 }
 
-model::Report Judge(std::vector<model::Run> runs, const catalogue::Settings& settings, bool ended) {
-  model::Report report;
-  for (model::Run& run : runs) report.runs.push_back(pipeline::DiagnoseRun(std::move(run), settings, ended));
-  return report;
-}
-
 class Watch {
  public:
   Watch(const WatchOptions& options, catalogue::Settings settings)
       : options_(options),
         settings_(std::move(settings)),
-        follower_(options.paths),
+        monitor_(options.paths, settings_),
         canvas_(!options.json && platform::IsTerminal(kStdout)) {}
 
   int Run() {
@@ -98,10 +93,9 @@ class Watch {
     bool heard = true;
     while (heard && !platform::WasInterrupted()) {
       const double before = platform::SteadySeconds();
-      if (follower_.Poll()) {
-        last_ = Judge(follower_.Runs(), settings_, false);
+      if (monitor_.Poll()) {
         last_news = platform::SteadySeconds();
-        heard = Show(last_);
+        heard = Show(monitor_.report());
       } else {
         Drain(before);
         heard = ShowSilence(before - last_news);
@@ -123,17 +117,14 @@ class Watch {
 
   // A run that writes nothing is judged by that.
   bool ShowSilence(double silent_s) {
-    for (model::RunReport& run : last_.runs) {
-      auto stall = detect::FindStall(run.run, silent_s, settings_);
-      const bool known = !run.findings.empty() && stall && run.findings.front().id == stall->id;
-      if (stall && !known) run.findings.insert(run.findings.begin(), std::move(*stall));
-    }
-    return Show(last_);
+    monitor_.AddStalls(silent_s);
+    return Show(monitor_.report());
   }
 
   // False when nobody reads any more.
   bool Show(const model::Report& now) {
     const bool heard = RaiseAlarms(now);
+    if (!canvas_.active()) return heard;
     const double now_unix_s = static_cast<double>(platform::UnixNs()) * 1e-9;
     return canvas_.Draw(report::RenderLive(now, Text(), now_unix_s)) && heard;
   }
@@ -151,9 +142,7 @@ class Watch {
 
   int End() {
     if (!options_.no_drain) pipeline::DrainJournals(options_.paths);
-    follower_.Poll();
-    follower_.Conclude();
-    const model::Report report = Judge(follower_.Runs(), settings_, true);
+    const model::Report report = monitor_.Conclude();
     canvas_.Clear();
     if (report.runs.empty())
       return Refuse(fmt::format("nothing that vigil can read appeared at {}", Join(options_.paths, ", ")));
@@ -167,9 +156,8 @@ class Watch {
 
   const WatchOptions& options_;
   catalogue::Settings settings_;
-  pipeline::Follower follower_;
+  pipeline::Monitor monitor_;
   AlarmBook book_;
-  model::Report last_;  // as of the last news
   double drained_s_ = platform::SteadySeconds();
   Canvas canvas_;
 };

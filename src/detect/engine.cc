@@ -9,22 +9,25 @@
 
 #include "detect/detectors.h"
 #include "detect/instance.h"
+#include "detect/mapped_series.h"
 #include "detect/series_index.h"
 #include "detect/whole_run.h"
 
 namespace vigil::detect {
 namespace {
 
-// The last steps before the run was stopped and went on, as its logs state, in rising order.
-std::vector<std::int64_t> ResumesOf(const model::Run& run) {
+// The last places before the run was stopped and went on, as its logs state, in rising order on that axis. One whose
+// place on it is not known says nothing there.
+std::vector<std::int64_t> ResumesOf(const model::Run& run, model::Axis axis) {
   constexpr std::size_t kMostResumes = 1000;
-  std::vector<std::int64_t> steps;
+  std::vector<std::int64_t> counts;
   for (const model::Event& event : run.events) {
-    const bool stated = event.kind == model::EventKind::kResume && event.step != model::kNoStep;
-    if (stated && steps.size() < kMostResumes) steps.push_back(event.step);
+    if (event.kind != model::EventKind::kResume || counts.size() >= kMostResumes) continue;
+    const model::Position at = run.axes.To(axis, event.At());
+    if (at.known()) counts.push_back(at.value());
   }
-  std::sort(steps.begin(), steps.end());
-  return steps;
+  std::sort(counts.begin(), counts.end());
+  return counts;
 }
 
 // Progress needs room: a run that goes on is not blamed for the lack of it before a fifth of its way.
@@ -57,23 +60,21 @@ constexpr Cover kCovers[] = {
     {"loss/eval-break", "loss/overfit"},
 };
 
-bool IsCovered(const model::Finding& finding, const std::vector<model::Finding>& all) {
+// Places on two axes that nothing leads between overlap nowhere.
+bool Overlap(const model::AxisMap& axes, const model::Finding& a, const model::Finding& b) {
+  return axes.Compare(a.last, b.first) >= 0 && axes.Compare(a.first, b.last) <= 0;
+}
+
+bool IsCovered(const model::AxisMap& axes, const model::Finding& finding, const std::vector<model::Finding>& all) {
   for (const Cover& cover : kCovers) {
     if (cover.covered != finding.id) continue;
     for (const model::Finding& root : all) {
-      // Unordered across axes: what cannot be compared is not covered.
-      const bool overlaps =
-          CompareOnAxis(root.last, finding.first) >= 0 && CompareOnAxis(root.first, finding.last) <= 0;
+      const bool overlaps = Overlap(axes, root, finding);
       const bool same = root.id == cover.root && root.labels == finding.labels;
       if (same && overlaps && root.severity >= model::Severity::kWarning) return true;
     }
   }
   return false;
-}
-
-// Findings without a place first, then axis by axis: the order of places on different axes is no order.
-std::tuple<bool, model::Axis, std::int64_t> PlaceInOrder(const model::Finding& finding) {
-  return {finding.first.known(), finding.first.axis(), finding.first.value()};
 }
 
 // Thousands of ranks or layers that tell the same are one story; the first of each severity and id stand for the rest.
@@ -121,16 +122,26 @@ std::uint64_t PrintOf(const model::Run& run, const RunTraits& traits) {
   return print;
 }
 
+// Where a finding stands among the others: its step where that is known, else its count on its own axis.
+std::int64_t PlaceOf(const model::AxisMap& axes, const model::Finding& finding) {
+  const model::Position step = axes.To(model::Axis::kStep, finding.first);
+  if (step.known()) return step.value();
+  return finding.first.known() ? finding.first.value() : model::kNoStep;
+}
+
 // Orders all findings, and leaves out what others cover.
-std::vector<model::Finding> Arrange(std::vector<model::Finding> found, std::vector<model::Finding> of_the_run) {
+std::vector<model::Finding> Arrange(const model::AxisMap& axes, std::vector<model::Finding> found,
+                                    std::vector<model::Finding> of_the_run) {
   KeepTheFirst(found);
   std::vector<model::Finding> findings = std::move(of_the_run);
   for (const model::Finding& finding : found) {
-    if (!IsCovered(finding, found)) findings.push_back(finding);
+    if (!IsCovered(axes, finding, found)) findings.push_back(finding);
   }
-  std::sort(findings.begin(), findings.end(), [](const model::Finding& a, const model::Finding& b) {
+  std::sort(findings.begin(), findings.end(), [&](const model::Finding& a, const model::Finding& b) {
     if (a.severity != b.severity) return a.severity > b.severity;
-    if (!SamePosition(a.first, b.first)) return PlaceInOrder(a) < PlaceInOrder(b);
+    const std::int64_t of_a = PlaceOf(axes, a);
+    const std::int64_t of_b = PlaceOf(axes, b);
+    if (of_a != of_b) return of_a < of_b;
     return std::make_tuple(RowOrder(a), a.id, a.labels) < std::make_tuple(RowOrder(b), b.id, b.labels);
   });
   return findings;
@@ -161,7 +172,7 @@ class Engine::State {
       JudgeLeads(row, found);
       if (found.size() == before) JudgeOthers(row, found);
     }
-    return Arrange(std::move(found), FindingsOfTheRun(run, settings_));
+    return Arrange(run.axes, std::move(found), FindingsOfTheRun(run, settings_));
   }
 
   std::uint64_t replays() const { return replays_; }
@@ -179,19 +190,45 @@ class Engine::State {
     } else {
       index_->Refresh();
     }
-    std::vector<std::int64_t> resumes = ResumesOf(run);
-    if (!resumes_ || *resumes_ != resumes)
-      resumes_ = std::make_shared<const std::vector<std::int64_t>>(std::move(resumes));
+    for (auto& [axis, resumes] : resumes_) resumes = nullptr;
+    old_mapped_ = std::move(mapped_);
+    mapped_.clear();
+  }
+
+  // The resumes on the axis of a leading series: looked up once a look, and the same object when they are the same.
+  const Resumes& ResumesOn(model::Axis axis) {
+    Resumes& now = resumes_[axis];
+    if (now != nullptr) return now;
+    auto found = std::make_shared<const std::vector<std::int64_t>>(ResumesOf(*run_, axis));
+    Resumes& last = last_resumes_[axis];
+    if (last == nullptr || *last != *found) last = std::move(found);
+    return now = last;
+  }
+
+  // A companion for a leading series on that axis: itself, a copy whose counts are mapped, or nothing where no map
+  // leads.
+  MappedSeries OnAxis(const model::Series* series, model::Axis axis) {
+    if (series == nullptr) return {};
+    if (series->axis == axis) return {series, index_->IdOf(*series)};
+    const auto key = std::make_pair(index_->IdOf(*series), axis);
+    if (const auto known = mapped_.find(key); known != mapped_.end()) return known->second.View();
+    const auto old = old_mapped_.find(key);
+    MappedCopy copy = MapOnto(run_->axes, *series, axis, key.first, old == old_mapped_.end() ? nullptr : &old->second);
+    return mapped_.emplace(key, std::move(copy)).first->second.View();
   }
 
   void JudgeLeads(const catalogue::FindingRow& row, std::vector<model::Finding>& found) {
     std::size_t lead_role = 0;
     for (const model::Series* lead : index_->LeadsOf(row, lead_role)) {
       Watched watched(row.signals.size(), nullptr);
+      std::vector<std::uint64_t> ids(row.signals.size(), 0);
       for (std::size_t role = lead_role; role < row.signals.size(); ++role) {
-        watched[role] = role == lead_role ? lead : index_->Companion(row.signals[role], lead->labels);
+        const auto* series = role == lead_role ? lead : index_->Companion(row.signals[role], lead->labels);
+        const MappedSeries on_axis = OnAxis(series, lead->axis);
+        watched[role] = on_axis.series;
+        ids[role] = on_axis.id;
       }
-      Judge(row, watched, lead_role, found);
+      Judge(row, watched, std::move(ids), lead_role, found);
     }
   }
 
@@ -202,7 +239,7 @@ class Engine::State {
       if (found.size() != before) break;
       const bool any_loss = signal == catalogue::kOtherLosses;
       for (const model::Series* lead : any_loss ? index_->OtherLosses() : index_->Leads(signal))
-        Judge(row, {lead}, 0, found);
+        Judge(row, {lead}, {index_->IdOf(*lead)}, 0, found);
       // Parts of a loss are NaN where a batch has nothing for them; it is another matter when they stay so.
       if (any_loss)
         found.erase(std::remove_if(found.begin() + static_cast<std::ptrdiff_t>(before), found.end(), IsPassing),
@@ -210,7 +247,7 @@ class Engine::State {
     }
   }
 
-  void Judge(const catalogue::FindingRow& row, const Watched& watched, std::size_t lead,
+  void Judge(const catalogue::FindingRow& row, const Watched& watched, std::vector<std::uint64_t> ids, std::size_t lead,
              std::vector<model::Finding>& found) {
     const Context context = ContextOf(row, *watched[lead]);
     const auto keep = [&](const std::vector<model::Finding>& its) {
@@ -218,12 +255,12 @@ class Engine::State {
         if (!ComesTooEarly(context, finding)) found.push_back(finding);
       }
     };
-    if (once_) return keep(Instance::JudgeOnce(context, watched, lead, resumes_));
-    Purpose purpose{print_, {}};
-    for (const model::Series* series : watched) purpose.series.push_back(series == nullptr ? 0 : index_->IdOf(*series));
+    const Resumes& resumes = ResumesOn(watched[lead]->axis);
+    if (once_) return keep(Instance::JudgeOnce(context, watched, lead, resumes));
+    Purpose purpose{print_, std::move(ids)};
     // A series that leads in several rows, or in one row beside others and alone, has an instance for each.
     Instance& instance = instances_[{&row, purpose.series[lead], watched.size()}];
-    keep(instance.Judge(context, std::move(purpose), watched, lead, resumes_, replays_));
+    keep(instance.Judge(context, std::move(purpose), watched, lead, resumes, replays_));
   }
 
   Context ContextOf(const catalogue::FindingRow& row, const model::Series& lead) const {
@@ -246,8 +283,11 @@ class Engine::State {
   bool once_ = false;
   RunTraits traits_;
   std::uint64_t print_ = 0;
-  Resumes resumes_;
+  std::map<model::Axis, Resumes> resumes_;       // of this look
+  std::map<model::Axis, Resumes> last_resumes_;  // as they were last
   std::unique_ptr<SeriesIndex> index_;
+  std::map<std::pair<std::uint64_t, model::Axis>, MappedCopy> mapped_;
+  std::map<std::pair<std::uint64_t, model::Axis>, MappedCopy> old_mapped_;  // of the look before
   std::map<Key, Instance> instances_;
   std::uint64_t replays_ = 0;
 };

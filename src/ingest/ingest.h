@@ -64,6 +64,11 @@ class Follower {
   bool Poll();
   // The parts as they stand. Empty as long as nothing could be read.
   std::vector<model::Run> Parts() const;
+  // The parts that records are appended to, where they grow: each the same object as long as structure() is the same.
+  std::vector<const PartBuilder*> Growing() const;
+  // A number that changes whenever Parts() changes in another way than by what is appended to those of Growing(): a new
+  // file, one that was read again, rotated or removed.
+  std::uint64_t structure() const;
   // Nothing more will be written: what stands at the end of a file without an end of its own is taken as it is.
   void Conclude();
   std::size_t file_count() const;

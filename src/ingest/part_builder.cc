@@ -132,6 +132,11 @@ model::Run PartBuilder::Finish() {
   return std::move(part_);
 }
 
+double PartBuilder::ScaleOf(SeriesId id) const {
+  const auto at = std::find_if(scales_.begin(), scales_.end(), [&](const auto& scale) { return scale.first == id; });
+  return at == scales_.end() ? 1 : at->second;
+}
+
 model::Run PartBuilder::Snapshot() const {
   PartBuilder copy(*this);
   return copy.Finish();

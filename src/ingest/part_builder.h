@@ -52,6 +52,9 @@ class PartBuilder {
   void CountRowsIfNeverStepped();
 
   model::Run& part() { return part_; }
+  const model::Run& part() const { return part_; }
+  // What the values of a series are multiplied with when the part is handed on.
+  double ScaleOf(SeriesId id) const;
   model::Series& series(SeriesId id) { return part_.series[id]; }
   // The part as it is handed on: without series that stayed empty, values in the units of their signals. The builder is
   // spent.

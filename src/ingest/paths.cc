@@ -44,7 +44,7 @@ std::string_view StemOf(std::string_view file) {
 }
 
 std::string_view WithoutCompression(std::string_view path) {
-  for (const std::string_view ending : {".gz", ".zst", ".zstd"}) {
+  for (const std::string_view ending : {".gz", ".zst", ".zstd", ".xz", ".bz2", ".lz4"}) {
     if (path.size() > ending.size() && path.ends_with(ending)) return path.substr(0, path.size() - ending.size());
   }
   return path;

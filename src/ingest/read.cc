@@ -3,11 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
-#include <memory>
+#include <iterator>
+#include <utility>
 
+#include "ingest/bytes/archive.h"
+#include "ingest/ignored.h"
 #include "ingest/paths.h"
-#include "ingest/tar/tar.h"
 #include "ingest/unsupported.h"
 #include "platform/files.h"
 
@@ -15,99 +16,8 @@ namespace vigil::ingest {
 namespace {
 
 constexpr std::size_t kHeadBytes = std::size_t{64} << 10U;
-// A piece stays within the second-level cache, so that parsing reads what the kernel just wrote there.
-constexpr std::size_t kPieceBytes = std::size_t{512} << 10U;
-// So much of a file tells how dense its points are.
-constexpr std::uint64_t kBeginningBytes = std::uint64_t{2} << 20U;
-constexpr std::size_t kDocumentLimitBytes = std::size_t{1} << 30U;
-
-// Bytes read but not yet consumed, at the front of a block that grows on demand.
-class Window {
- public:
-  Window(std::size_t capacity, std::string_view content) {
-    Grow(std::max(capacity, content.size()));
-    if (!content.empty()) std::memcpy(block_.get(), content.data(), content.size());
-    size_ = content.size();
-  }
-
-  std::string_view content() const { return {block_.get(), size_}; }
-  bool full() const { return size_ == capacity_; }
-  std::size_t capacity() const { return capacity_; }
-
-  void Drop(std::size_t count) {
-    std::memmove(block_.get(), block_.get() + count, size_ - count);
-    size_ -= count;
-  }
-
-  void Grow(std::size_t capacity) {
-    auto bigger = std::make_unique_for_overwrite<char[]>(capacity);
-    if (size_ != 0) std::memcpy(bigger.get(), block_.get(), size_);
-    block_ = std::move(bigger);
-    capacity_ = capacity;
-  }
-
-  // Reads until the block is full or the file ends; true at the end of the file.
-  Result<bool> FillFrom(ByteSource& file) {
-    while (!full()) {
-      const auto count = file.Read(block_.get() + size_, capacity_ - size_);
-      if (!count) return Fail(count.error());
-      if (*count == 0) return true;
-      size_ += *count;
-    }
-    return false;
-  }
-
- private:
-  std::unique_ptr<char[]> block_;
-  std::size_t capacity_ = 0;
-  std::size_t size_ = 0;
-};
-
-std::string TooLong(std::uint64_t offset, std::string_view what, std::size_t limit) {
-  return fmt::format("byte {}: {} larger than {}, not read from here on", offset, what, FormatBytes(limit));
-}
-
-// Hands the file to the reader piece by piece. Trouble on the way is reported as damage at its byte: what came before
-// it stays.
-void FeedFile(OpenedFile& opened, Reader& reader, PartBuilder& builder) {
-  const bool whole = reader.NeedsWholeFile();
-  const std::size_t limit = whole ? kDocumentLimitBytes : kRecordLimitBytes;
-  const bool size_known = whole && !opened.file.is_changed();
-  const std::uint64_t wanted = size_known ? opened.file.size_bytes() + 1 : kPieceBytes;
-  Window window(static_cast<std::size_t>(std::min<std::uint64_t>(wanted, limit)), opened.head);
-  std::uint64_t offset = 0;  // in the file, of the window's first byte
-  for (;;) {
-    const auto at_end = window.FillFrom(opened.file);
-    if (!at_end) {
-      builder.ReportDamage(fmt::format("byte {}: {}", offset + window.content().size(), at_end.error().message));
-    }
-    const bool last = !at_end || *at_end;
-    const std::size_t consumed = whole && !last ? 0 : reader.Consume(window.content(), last);
-    if (last || reader.IsOver()) return;
-    const bool begun = offset < kBeginningBytes && offset + consumed >= kBeginningBytes;
-    offset += consumed;
-    if (begun && !opened.file.is_changed()) builder.MakeRoom(offset, opened.file.size_bytes());
-    window.Drop(consumed);
-    if (!window.full()) continue;
-    if (window.capacity() >= limit) {
-      builder.ReportDamage(TooLong(offset, whole ? "document" : "record", limit));
-      reader.Consume(window.content(), true);
-      return;
-    }
-    window.Grow(std::min(limit, window.capacity() * 2));
-  }
-}
-
-Result<std::vector<model::Run>> Finished(PartBuilder& builder, const Format& format) {
-  std::vector<model::Run> parts = builder.FinishAll();
-  const model::Source source = parts.front().sources.front();
-  std::erase_if(parts, [](const model::Run& part) { return !HoldsAnything(part); });
-  if (!parts.empty()) return parts;
-  const bool damaged = source.state == model::SourceState::kPartial;
-  const std::string_view separator = source.note.empty() ? "" : (damaged ? ": " : "; ");
-  return Fail(damaged ? ErrorCode::kCorrupt : ErrorCode::kNoData, source.path,
-              fmt::format("{} {}{}{}", format.title, kHoldsNothing, separator, source.note));
-}
+// An archive of data sets is recognised by finding nothing in so many of its bytes.
+constexpr std::uint64_t kFruitlessBytes = std::uint64_t{2} << 30U;
 
 // Fills the head with the first bytes that the source gives.
 Status ReadHead(OpenedFile& opened) {
@@ -124,42 +34,112 @@ Status ReadHead(OpenedFile& opened) {
   return {};
 }
 
-// Hands over the file beside this one that belongs to it, where there is one.
-void TakeCompanion(const std::string& path, Reader& reader, PartBuilder& builder) {
-  if (reader.CompanionSuffix().empty()) return;
-  const std::string companion = path + std::string(reader.CompanionSuffix());
-  if (!platform::Stat(companion)) return;
-  const auto bytes = platform::ReadWholeFile(companion, kDocumentLimitBytes);
-  if (bytes) {
-    reader.TakeCompanion(*bytes);
-  } else {
-    builder.ReportDamage(bytes.error().Text());
-  }
+void Recognise(OpenedFile& opened, FormatTable formats) {
+  // Between the zeros of a tar header the name of its first member may look like text.
+  opened.is_archive = archive::IsTar(opened.head);
+  if (opened.is_archive) return;
+  const auto recognise = [&] {
+    const std::string_view path = WithoutCompression(opened.path);
+    opened.format = Recognise(formats, {path, opened.head, opened.file.size_bytes()});
+  };
+  opened.file.DecodeIfUtf16(opened.head, true);
+  recognise();
+  // Zeros between the letters hide the format; so they do in what is no text at all.
+  if (opened.format == nullptr && opened.file.DecodeIfUtf16(opened.head, false)) recognise();
+  // torch saves what it pickles as zip: what a reader recognises is no archive.
+  opened.is_archive = opened.format == nullptr && archive::IsArchive(opened.head);
 }
 
-// Each member of an archive is read like a file in a folder of the archive's name.
-Result<std::vector<model::Run>> ReadMembers(OpenedFile opened, FormatTable formats) {
-  std::vector<model::Run> runs;
-  const auto source = [&](char* into, std::size_t capacity) {
-    return opened.file.Read(into, capacity).value_or(0);  // damage ends it
-  };
-  tar::Walk(source, opened.head, [&](const tar::Member& member) {
-    const std::string path = opened.path + "/" + member.name;
-    const Format* const format =
-        WhyIgnored(path).empty()
-            ? Recognise(formats, {WithoutCompression(path), member.bytes.substr(0, kHeadBytes), member.bytes.size()})
-            : nullptr;
-    if (format == nullptr) return;
-    auto parts = ReadRunsInBytes(path, member.bytes, *format);
-    if (!parts) return;
-    if (member.is_cut) {
-      for (model::Run& part : *parts) part.sources.front().state = model::SourceState::kPartial;
+Result<OpenedFile> OpenSource(ByteSource source, std::string path, FormatTable formats) {
+  OpenedFile opened{std::move(source), std::move(path), {}, nullptr};
+  if (Status read = ReadHead(opened); !read) return tl::unexpected(read.error());
+  if (opened.head.empty()) return Fail(ErrorCode::kEmpty, opened.path, "empty file");
+  if (opened.file.ExpandIfCompressed(opened.head)) {
+    if (Status read = ReadHead(opened); !read) return tl::unexpected(read.error());
+  }
+  Recognise(opened, formats);
+  return opened;
+}
+
+Error Unrecognised(const OpenedFile& opened) {
+  if (const std::string_view later = WhyUnsupported(opened.path, opened.head); !later.empty())
+    return {ErrorCode::kUnsupported, opened.path, std::nullopt, std::string(later)};
+  const bool zeros = opened.head.find_first_not_of('\0') == std::string::npos;
+  return {ErrorCode::kUnrecognised, opened.path, std::nullopt,
+          zeros ? "begins with nothing but zero bytes (never written, or lost in a crash)"
+                : "content of no kind that vigil reads"};
+}
+
+ReadOutcome ReadOne(OpenedFile opened) {
+  Feed feed(std::move(opened));
+  feed.Take(true);
+  auto parts = feed.Finish();
+  return parts ? ReadOutcome{std::move(*parts), {}} : ReadOutcome{{}, {parts.error()}};
+}
+
+void Append(ReadOutcome from, ReadOutcome& into) {
+  std::move(from.parts.begin(), from.parts.end(), std::back_inserter(into.parts));
+  std::move(from.errors.begin(), from.errors.end(), std::back_inserter(into.errors));
+}
+
+// Reads sources within sources, to a depth that is bounded.
+class Unpacking {
+ public:
+  explicit Unpacking(FormatTable formats) : formats_(formats) {}
+
+  ReadOutcome Read(OpenedFile opened, int depth) const {
+    if (opened.format != nullptr) return ReadOne(std::move(opened));
+    if (!opened.is_archive) return {{}, {Unrecognised(opened)}};
+    if (depth < kDeepestArchive) return ReadMembers(std::move(opened), depth);
+    return {{},
+            {{ErrorCode::kLimit, opened.path, std::nullopt,
+              fmt::format("an archive within {} others: unpack the outer ones", depth)}}};
+  }
+
+ private:
+  ReadOutcome ReadMembers(OpenedFile opened, int depth) const {
+    ReadOutcome all;
+    const platform::File* const on_disk = opened.path == kStandardInput ? nullptr : opened.file.plain_file();
+    archive::Members members(std::make_unique<ResumedStream>(opened.head, opened.file.TakeStream()), on_disk,
+                             opened.path);
+    for (;;) {
+      const auto member = members.Next();
+      if (!member) all.errors.push_back(member.error());
+      if (!member || !*member) break;
+      Append(ReadMember(members, **member, opened.path, depth), all);
+      if (!all.parts.empty() || members.packed_bytes() < kFruitlessBytes) continue;
+      all.errors.push_back({ErrorCode::kLimit, opened.path, std::nullopt,
+                            fmt::format("no metrics in the first {} of the archive, not read further",
+                                        FormatBytes(members.packed_bytes()))});
+      break;
     }
-    std::move(parts->begin(), parts->end(), std::back_inserter(runs));
-  });
-  if (!runs.empty()) return runs;
-  return Fail(ErrorCode::kNoData, opened.path,
-              "an archive with nothing in it that vigil reads; unpack it and name the folder");
+    if (all.parts.empty() && OnlyIgnored(all.errors))
+      all.errors.push_back(
+          {ErrorCode::kNoData, opened.path, std::nullopt, "an archive with nothing in it that vigil reads"});
+    return all;
+  }
+
+  ReadOutcome ReadMember(archive::Members& members, const archive::Member& member, const std::string& archive,
+                         int depth) const {
+    const std::string path = archive + "/" + member.name;
+    if (const std::string_view reason = WhyIgnored(path); !reason.empty())
+      return {{}, {{ErrorCode::kUnrecognised, path, std::nullopt, std::string(reason)}}};
+    auto opened = OpenSource(ByteSource(members.Open(), path, member.size_bytes), path, formats_);
+    return opened ? Read(std::move(*opened), depth + 1) : ReadOutcome{{}, {opened.error()}};
+  }
+
+  static bool OnlyIgnored(const std::vector<Error>& errors) {
+    return std::all_of(errors.begin(), errors.end(), [](const Error& error) { return IsOfNoUse(error.code); });
+  }
+
+  FormatTable formats_;
+};
+
+Result<std::vector<model::Run>> PartsOf(ReadOutcome outcome, const std::string& path) {
+  if (!outcome.parts.empty()) return std::move(outcome.parts);
+  // Of an archive's errors the last is its own.
+  if (!outcome.errors.empty()) return Fail(outcome.errors.back());
+  return Fail(ErrorCode::kNoData, path, "nothing that vigil reads");
 }
 
 Result<model::Run> FirstOf(Result<std::vector<model::Run>> runs) {
@@ -169,53 +149,26 @@ Result<model::Run> FirstOf(Result<std::vector<model::Run>> runs) {
 
 }  // namespace
 
-bool HoldsAnything(const model::Run& part) {
-  return !part.series.empty() || !part.events.empty() || !part.facts.empty() || !part.artifacts.empty() ||
-         !part.batches.steps.empty();
-}
-
-std::string RecordTooLong(std::uint64_t offset) { return TooLong(offset, "record", kRecordLimitBytes); }
-
-Result<OpenedFile> OpenAndRecognise(const std::string& path, FormatTable formats) {
+Result<OpenedFile> OpenFile(const std::string& path, FormatTable formats) {
   auto file = path == kStandardInput ? platform::File::StandardInput() : platform::File::Open(path);
   if (!file) return Fail(file.error());
-  OpenedFile opened{ByteSource(std::move(*file), path), path, {}, nullptr};
-  if (Status read = ReadHead(opened); !read) return tl::unexpected(read.error());
-  if (opened.head.empty()) return Fail(ErrorCode::kEmpty, path, "empty file");
-  opened.file.ExpandIfCompressed(opened.head);
-  if (opened.file.is_changed()) {
-    if (Status read = ReadHead(opened); !read) return tl::unexpected(read.error());
-  }
-  if (tar::IsArchive(opened.head)) return opened;
-  opened.file.DecodeIfUtf16(opened.head, true);
-  opened.format = Recognise(formats, {WithoutCompression(path), opened.head, opened.file.size_bytes()});
-  // Zeros between the letters hide the format; so they do in what is no text at all.
-  if (opened.format == nullptr && opened.file.DecodeIfUtf16(opened.head, false))
-    opened.format = Recognise(formats, {WithoutCompression(path), opened.head, opened.file.size_bytes()});
-  return opened;
+  return OpenSource(ByteSource(std::move(*file), path), path, formats);
 }
 
-Result<std::vector<model::Run>> ReadOpened(OpenedFile opened) {
-  PartBuilder builder(opened.path, std::string(opened.format->id));
-  const auto reader = opened.format->open(builder);
-  if (!opened.file.is_changed()) TakeCompanion(opened.path, *reader, builder);
-  FeedFile(opened, *reader, builder);
-  return Finished(builder, *opened.format);
+ReadOutcome ReadOpened(OpenedFile opened, FormatTable formats) { return Unpacking(formats).Read(std::move(opened), 0); }
+
+ReadOutcome ReadSource(const std::string& path, FormatTable formats) {
+  auto opened = OpenFile(path, formats);
+  return opened ? ReadOpened(std::move(*opened), formats) : ReadOutcome{{}, {opened.error()}};
 }
 
 Result<std::vector<model::Run>> ReadRuns(const std::string& path, FormatTable formats) {
-  auto opened = OpenAndRecognise(path, formats);
-  if (!opened) return Fail(opened.error());
-  if (opened->format != nullptr) return ReadOpened(std::move(*opened));
-  if (tar::IsArchive(opened->head)) return ReadMembers(std::move(*opened), formats);
-  if (const std::string_view later = WhyUnsupported(path, opened->head); !later.empty())
-    return Fail(ErrorCode::kUnsupported, path, std::string(later));
-  const bool zeros = opened->head.find_first_not_of('\0') == std::string::npos;
-  if (zeros)
-    return Fail(ErrorCode::kCorrupt, path, "begins with nothing but zero bytes (never written, or lost in a crash)");
-  return Fail(ErrorCode::kUnrecognised, path, "content of no kind that vigil reads");
+  return PartsOf(ReadSource(path, formats), path);
 }
 
+Result<model::Run> ReadFile(const std::string& path, FormatTable formats) { return FirstOf(ReadRuns(path, formats)); }
+
+// Many pieces of a size that is asked for, where a Feed takes what the system gives: for tests and fuzzing.
 Result<std::vector<model::Run>> ReadRunsInBytes(const std::string& path, std::string_view bytes, const Format& format,
                                                 std::size_t piece_bytes) {
   PartBuilder builder(path, std::string(format.id));
@@ -229,10 +182,8 @@ Result<std::vector<model::Run>> ReadRunsInBytes(const std::string& path, std::st
     last = end == bytes.size();
     begin += reader->Consume(bytes.substr(begin, end - begin), last);
   }
-  return Finished(builder, format);
+  return FinishParts(builder, format);
 }
-
-Result<model::Run> ReadFile(const std::string& path, FormatTable formats) { return FirstOf(ReadRuns(path, formats)); }
 
 Result<model::Run> ReadBytes(const std::string& path, std::string_view bytes, const Format& format,
                              std::size_t piece_bytes) {

@@ -1,10 +1,14 @@
+#include "ingest/search.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
+#include <iterator>
 #include <set>
 
+#include "ingest/ignored.h"
 #include "ingest/ingest.h"
+#include "ingest/paths.h"
 #include "ingest/read.h"
 #include "ingest/unsupported.h"
 #include "platform/files.h"
@@ -77,38 +81,18 @@ class Search {
   std::set<std::string> seen_;
 };
 
-void Keep(std::vector<model::Run> read, std::vector<model::Run>& parts) {
-  std::move(read.begin(), read.end(), std::back_inserter(parts));
+// Errors of a path that the user named are said; those of files met on the way only when the file should have been
+// readable.
+void File(const Error& error, bool named, FoundParts& found) {
+  const bool ignored = !named && IsOfNoUse(error.code);
+  (ignored ? found.ignored : found.unread).push_back({error.path, error.message});
 }
 
-// A file met on the way: nothing of ours, or broken.
-void ReadFound(const std::string& path, FormatTable formats, FoundParts& found) {
-  auto opened = OpenAndRecognise(path, formats);
-  if (!opened) {
-    const Error& error = opened.error();
-    (error.code == ErrorCode::kEmpty ? found.ignored : found.unread).push_back({path, error.message});
-    return;
-  }
-  if (opened->format == nullptr) {
-    const std::string_view later = WhyUnsupported(path, opened->head);
-    if (later.empty()) {
-      found.ignored.push_back({path, "content of no kind that vigil reads"});
-    } else {
-      found.unread.push_back({path, std::string(later)});
-    }
-    return;
-  }
-  auto part = ReadOpened(std::move(*opened));
-  if (part) return Keep(std::move(*part), found.parts);
-  // A text that only looked like a log for a moment is no loss; one with damage in it is.
-  const Error& error = part.error();
-  (error.code == ErrorCode::kNoData ? found.ignored : found.unread).push_back({path, error.message});
-}
-
-void ReadNamed(const std::string& path, FormatTable formats, FoundParts& found) {
-  auto part = ReadRuns(path, formats);
-  if (part) return Keep(std::move(*part), found.parts);
-  found.unread.push_back({path, part.error().message});
+void Read(const Candidate& file, FormatTable formats, FoundParts& found) {
+  ReadOutcome outcome = ReadSource(file.path, formats);
+  std::move(outcome.parts.begin(), outcome.parts.end(), std::back_inserter(found.parts));
+  // Nobody named the members of an archive one by one.
+  for (const Error& error : outcome.errors) File(error, file.named && error.path == file.path, found);
 }
 
 // Files of a path that stands before it, or inside another that was given, are found there.
@@ -127,7 +111,7 @@ struct Looked {
   bool said_something = false;
 };
 
-// A folder that was asked for and holds nothing of ours must not vanish beside one that does.
+// A directory that was asked for and holds nothing readable must not vanish beside one that does.
 void NameEmptyPaths(const std::vector<std::string>& paths, const std::vector<Looked>& looked, FoundParts& found) {
   for (std::size_t i = 0; i < paths.size(); ++i) {
     if (looked[i].said_something) continue;
@@ -139,53 +123,7 @@ void NameEmptyPaths(const std::vector<std::string>& paths, const std::vector<Loo
   }
 }
 
-// What W&B keeps for itself beside a run: <run>/logs/debug.log, debug-internal.log, and links to the latest of them.
-bool IsLogOfTracker(std::string_view path) {
-  const std::string_view file = FileOf(path);
-  const std::string_view folder = FolderOf(path);
-  if (!file.starts_with("debug") || !file.ends_with(".log")) return false;
-  return FileOf(folder) == "wandb" || (FileOf(folder) == "logs" && FileOf(FolderOf(FolderOf(folder))) == "wandb");
-}
-
 }  // namespace
-
-std::string_view WhyIgnored(std::string_view path) {
-  struct Known {
-    std::string_view extension;
-    std::string_view reason;
-  };
-  static constexpr std::array kKnown = {
-      Known{"safetensors", "weights"}, Known{"bin", "weights"},       Known{"pt", "weights or a pickle"},
-      Known{"pth", "weights"},         Known{"ckpt", "weights"},      Known{"gguf", "weights"},
-      Known{"onnx", "weights"},        Known{"h5", "weights"},        Known{"msgpack", "weights"},
-      Known{"distcp", "weights"},      Known{"npy", "array"},         Known{"npz", "array"},
-      Known{"parquet", "data set"},    Known{"arrow", "data set"},    Known{"pkl", "pickle"},
-      Known{"pickle", "pickle"},       Known{"png", "image"},         Known{"jpg", "image"},
-      Known{"jpeg", "image"},          Known{"gif", "image"},         Known{"svg", "image"},
-      Known{"pdf", "document"},        Known{"html", "document"},     Known{"md", "document"},
-      Known{"py", "source code"},      Known{"pyc", "compiled code"}, Known{"ipynb", "notebook"},
-      Known{"cc", "source code"},      Known{"cpp", "source code"},   Known{"cu", "source code"},
-      Known{"h", "source code"},       Known{"c", "source code"},     Known{"js", "source code"},
-      Known{"so", "compiled code"},    Known{"o", "compiled code"},   Known{"model", "tokenizer"},
-      Known{"mp4", "video"},           Known{"wav", "audio"},         Known{"zip", "archive"},
-      Known{"tar", "archive"},         Known{"tgz", "archive"},       Known{"xz", "compressed"},
-      Known{"bz2", "compressed"},      Known{"lock", "lock file"},    Known{"rst", "document"},
-      Known{"tex", "document"},        Known{"sh", "source code"},    Known{"ts", "source code"},
-      Known{"css", "source code"},     Known{"diff", "source code"},  Known{"patch", "source code"},
-  };
-  const std::string_view file = WithoutCompression(FileOf(path));
-  // Event files end in anything: a host name, a process id.
-  if (file.find("tfevents") != std::string_view::npos) return file.ends_with(".vigil") ? "written by vigil" : "";
-  if (IsLogOfTracker(path)) return "the tracker's own log";
-  // Pickled settings end like weights.
-  if (file.find("args.") != std::string_view::npos) return {};
-  const std::size_t dot = file.rfind('.');
-  if (dot == std::string_view::npos) return {};
-  const std::string extension = ToLower(file.substr(dot + 1));
-  const auto at =
-      std::find_if(kKnown.begin(), kKnown.end(), [&](const Known& known) { return known.extension == extension; });
-  return at == kKnown.end() ? std::string_view() : at->reason;
-}
 
 FoundParts ReadPaths(const std::vector<std::string>& paths, FormatTable formats, const Progress& progress) {
   FoundParts found;
@@ -195,7 +133,7 @@ FoundParts ReadPaths(const std::vector<std::string>& paths, FormatTable formats,
   for (std::size_t done = 0; done < search.files().size(); ++done) {
     const Candidate& file = search.files()[done];
     const std::size_t before = found.parts.size() + found.unread.size();
-    (file.named ? ReadNamed : ReadFound)(file.path, formats, found);
+    Read(file, formats, found);
     ++looked[file.root].files;
     looked[file.root].said_something |= found.parts.size() + found.unread.size() > before;
     if (progress) progress(done + 1, search.files().size());

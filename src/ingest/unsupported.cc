@@ -2,7 +2,6 @@
 
 #include "base/base.h"
 #include "ingest/paths.h"
-#include "ingest/tar/tar.h"
 
 namespace vigil::ingest {
 namespace {
@@ -10,9 +9,6 @@ namespace {
 constexpr std::string_view kTrace = "a profiler trace: not supported yet";
 constexpr std::string_view kDump = "a flight-recorder dump of collectives: not supported yet";
 constexpr std::string_view kSnapshot = "a snapshot of the device's memory: not supported yet";
-
-constexpr std::string_view kZip = "a zip archive: unpack it and name the folder";
-constexpr std::string_view kTar = "a tar archive: name it itself to have its members read";
 
 bool Contains(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
 
@@ -24,8 +20,6 @@ std::string_view ByContent(std::string_view head) {
     if (Contains(head, "pg_config") || Contains(head, "nccl_version")) return kDump;
     return Contains(head, "device_traces") ? kSnapshot : std::string_view();
   }
-  if (head.starts_with("PK\x03\x04")) return kZip;
-  if (tar::IsArchive(head)) return kTar;
   if (!head.starts_with('{')) return {};
   if (Contains(head, "\"traceEvents\"")) return kTrace;
   return Contains(head, "\"pg_config\"") && Contains(head, "\"entries\"") ? kDump : std::string_view();

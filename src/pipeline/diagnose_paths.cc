@@ -7,20 +7,17 @@
 #include "journal/journal.h"
 #include "journal/mover.h"
 #include "pipeline/pipeline.h"
+#include "pipeline/rules.h"
 #include "platform/files.h"
 #include "report/report.h"
 
 namespace vigil::pipeline {
-namespace {
-
 // Broken rules are circumstances: they stand behind what was observed at the same severity.
 void AppendRules(std::vector<model::Finding>& findings, std::vector<model::Finding> rules) {
   findings.insert(findings.end(), std::make_move_iterator(rules.begin()), std::make_move_iterator(rules.end()));
   std::stable_sort(findings.begin(), findings.end(),
                    [](const model::Finding& a, const model::Finding& b) { return a.severity > b.severity; });
 }
-
-}  // namespace
 
 model::RunReport DiagnoseRun(model::Run run, const catalogue::Settings& settings, bool ended) {
   model::RunReport report;

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -36,6 +37,39 @@ class Follower {
 
  private:
   ingest::Follower files_;
+};
+
+// The findings of runs while their files grow. A look costs what is new: points are appended to the runs where they
+// are, and detectors go on from where they were. The same findings as of the files at that time, but for what only a
+// finished run is blamed for.
+class Monitor {
+ public:
+  Monitor(std::vector<std::string> paths, const catalogue::Settings& settings);
+  ~Monitor();
+  Monitor(const Monitor&) = delete;
+  Monitor& operator=(const Monitor&) = delete;
+  Monitor(Monitor&&) = delete;
+  Monitor& operator=(Monitor&&) = delete;
+
+  // Takes what is new at the paths; true when there was anything.
+  bool Poll();
+  // The runs and what is found in them now, without diagnoses. `series` of the runs have their last points only.
+  const model::Report& report() const;
+  // hang/stalled: nothing was written for so long. Adds it to the findings of the runs that it holds for.
+  void AddStalls(double silent_s);
+  // Nothing more will be written: the runs as they are read from their finished files, with diagnoses.
+  model::Report Conclude();
+
+  // How often files were joined again, and detectors fed from the beginning.
+  struct Work {
+    std::uint64_t joins = 0;
+    std::uint64_t replays = 0;
+  };
+  Work work() const;
+
+ private:
+  class Runs;
+  std::unique_ptr<Runs> runs_;
 };
 
 // What is said about one run. One that has not `ended` is not blamed for what may yet come.

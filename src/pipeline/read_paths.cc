@@ -4,12 +4,11 @@
 #include "assemble/assemble.h"
 #include "formats/formats.h"
 #include "identify/identify.h"
+#include "pipeline/join_parts.h"
 #include "pipeline/pipeline.h"
 
 namespace vigil::pipeline {
-namespace {
-
-std::vector<model::Run> RunsOf(std::vector<model::Run> parts) {
+std::vector<model::Run> JoinParts(std::vector<model::Run> parts) {
   std::vector<model::Run> runs = assemble::JoinParts(std::move(parts));
   for (model::Run& run : runs) {
     identify::Classify(run);
@@ -18,15 +17,13 @@ std::vector<model::Run> RunsOf(std::vector<model::Run> parts) {
   return runs;
 }
 
-}  // namespace
-
 Imported ImportPaths(const std::vector<std::string>& paths, const ingest::Progress& progress) {
   ingest::FoundParts found = ingest::ReadPaths(paths, formats::Formats(), progress);
-  return {RunsOf(std::move(found.parts)), std::move(found.unread), std::move(found.ignored)};
+  return {JoinParts(std::move(found.parts)), std::move(found.unread), std::move(found.ignored)};
 }
 
 Follower::Follower(std::vector<std::string> paths) : files_(std::move(paths), formats::Formats()) {}
 
-std::vector<model::Run> Follower::Runs() const { return RunsOf(files_.Parts()); }
+std::vector<model::Run> Follower::Runs() const { return JoinParts(files_.Parts()); }
 
 }  // namespace vigil::pipeline

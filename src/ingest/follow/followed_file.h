@@ -1,12 +1,9 @@
 // One file as it grows: kept open, so that what is written before a rotation is not lost.
 #pragma once
 
-#include <memory>
-#include <string>
 #include <vector>
 
-#include "ingest/ingest.h"
-#include "ingest/read.h"
+#include "ingest/feed.h"
 
 namespace vigil::ingest {
 
@@ -16,30 +13,22 @@ class FollowedFile {
   explicit FollowedFile(OpenedFile opened);
 
   // Whether the reader takes what is appended where it stands. Where not, the part is right only when it was read to
-  // its end: the file is read anew when it has grown.
+  // its end: the file is read again when it has grown.
   bool grows() const { return grows_; }
   // What was appended since. False when the file can no longer be read.
-  bool TakeNew();
+  bool TakeNew() { return feed_.Take(false); }
   // The parts as they stand, while more may come.
-  model::Run Snapshot() const { return builder_->Snapshot(); }
+  model::Run Snapshot() const { return feed_.builder().Snapshot(); }
+  // The part where it grows. Its series may be empty, and their values are not in the units of their signals yet.
+  const PartBuilder& builder() const { return feed_.builder(); }
   // The parts when nothing more comes. What was read is handed over: only ReadAgain may follow.
   std::vector<model::Run> Conclude();
   // All that the open file holds now, whatever became of its name.
   std::vector<model::Run> ReadAgain();
 
  private:
-  void Start();
-  void Feed();
-
-  ByteSource file_;
-  std::string path_;
-  const Format* format_;
-  std::unique_ptr<PartBuilder> builder_;
-  std::unique_ptr<Reader> reader_;
-  std::string pending_;  // bytes behind the last whole record
-  std::uint64_t read_bytes_ = 0;
+  Feed feed_;
   bool grows_ = false;
-  bool over_ = false;
 };
 
 }  // namespace vigil::ingest

@@ -9,9 +9,11 @@
 #include "ingest/follow/covers.h"
 #include "ingest/follow/followed_file.h"
 #include "ingest/follow/marks.h"
+#include "ingest/ignored.h"
 #include "ingest/ingest.h"
 #include "ingest/paths.h"
 #include "ingest/read.h"
+#include "ingest/search.h"
 #include "platform/clock.h"
 #include "platform/files.h"
 
@@ -94,7 +96,17 @@ class Follower::Files {
     return parts;
   }
 
+  std::vector<const PartBuilder*> Growing() const {
+    std::vector<const PartBuilder*> growing;
+    for (const auto& [path, place] : places_) {
+      if (place.grows()) growing.push_back(&place.file->builder());
+    }
+    return growing;
+  }
+  std::uint64_t structure() const { return structure_; }
+
   void Conclude() {
+    ++structure_;
     for (auto& [path, place] : places_) {
       if (place.grows()) place.whole = place.file->Conclude();
     }
@@ -160,25 +172,32 @@ class Follower::Files {
 
   // Recognises the file by what it holds now, and reads it from its beginning.
   bool Open(const std::string& path, Place& place, const platform::Entry& now) {
-    auto opened = OpenAndRecognise(path, formats_);
+    ++structure_;
+    auto opened = OpenFile(path, formats_);
     if (opened && opened->file.identity() != now.identity) return false;
-    if (!opened || opened->format == nullptr) return true;
+    if (!opened || (opened->format == nullptr && !opened->is_archive)) return true;
+    if (opened->is_archive) return ReadWhole(place, std::move(*opened));
     PartBuilder builder(path, std::string(opened->format->id));
     const auto reader = opened->format->open(builder);
     place.companion_suffix = reader->CompanionSuffix();
     place.is_document = reader->growth() == Growth::kWrittenAnew;
-    Close(place);
     // Nobody appends to a compressed file.
-    if (place.is_document || reader->NeedsWholeFile() || opened->file.is_changed()) {
-      // A document that is being written cannot be read: the one before stands until the next is whole.
-      if (auto parts = ReadOpened(std::move(*opened)); parts) place.whole = std::move(*parts);
-      return true;
-    }
+    if (place.is_document || reader->NeedsWholeFile() || opened->file.is_changed())
+      return ReadWhole(place, std::move(*opened));
+    Close(place);
     auto file = std::make_unique<FollowedFile>(std::move(*opened));
     place.whole.clear();
     const bool room = open_files_ < kMostOpenFiles;
     if (!file->grows() || !room) place.whole = file->Conclude();
     if (room) Keep(place, std::move(file));
+    return true;
+  }
+
+  // A document or an archive that is being written cannot be read: the one before stands until the next is whole.
+  bool ReadWhole(Place& place, OpenedFile opened) {
+    Close(place);
+    ReadOutcome outcome = ReadOpened(std::move(opened), formats_);
+    if (!outcome.parts.empty()) place.whole = std::move(outcome.parts);
     return true;
   }
 
@@ -194,7 +213,8 @@ class Follower::Files {
 
   // The file begins again: what it held stays. A document holds all that it held before.
   void Retire(const std::string& path, Place& place, bool moved) {
-    if (place.is_document) return;
+    if (place.is_document || !place.holds_something()) return;
+    ++structure_;
     std::vector<model::Run> parts = LastParts(place, moved);
     Close(place);
     place.whole.clear();
@@ -230,6 +250,7 @@ class Follower::Files {
   std::map<std::string, Place> places_;
   std::vector<Retired> retired_;
   std::size_t open_files_ = 0;
+  std::uint64_t structure_ = 0;
   double next_search_ = 0;
 };
 
@@ -238,6 +259,8 @@ Follower::Follower(std::vector<std::string> paths, FormatTable formats)
 Follower::~Follower() = default;
 bool Follower::Poll() { return files_->Poll(); }
 std::vector<model::Run> Follower::Parts() const { return files_->Parts(); }
+std::vector<const PartBuilder*> Follower::Growing() const { return files_->Growing(); }
+std::uint64_t Follower::structure() const { return files_->structure(); }
 void Follower::Conclude() { files_->Conclude(); }
 std::size_t Follower::file_count() const { return files_->file_count(); }
 

@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <random>
 
-#include "import/import.h"
+#include "pipeline/pipeline.h"
 #include "report/sentence.h"
 #include "runs.h"
 
@@ -164,13 +164,42 @@ TEST(Engine, FindsTheSameInRunsOfRealTrainers) {
     for (const auto& folder : fs::directory_iterator(trainer)) folders.push_back(folder.path().string());
     std::sort(folders.begin(), folders.end());
     for (std::size_t i = 0; i < folders.size(); i += 6, ++count) {
-      for (const model::Run& run : import::ImportPaths({folders[i]}).runs) {
+      for (const model::Run& run : pipeline::ImportPaths({folders[i]}).runs) {
         const ::testing::ScopedTrace trace(__FILE__, __LINE__, folders[i]);
         ExpectTheSameInAllOrders(run, 7, 6);
       }
     }
   }
   EXPECT_GT(count, 10);
+}
+
+// A training loss by steps, an evaluation by epochs of 100 steps.
+model::Run ByEpochs() {
+  RunMaker maker(1);
+  maker.Series("loss", 1000, [](int step) { return 1 + 3.0 / step; });
+  maker.Series("eval_loss", 10, [](int epoch) { return epoch < 5 ? 3.0 - 0.3 * epoch : 1.0 + 0.3 * epoch; });
+  model::Run run = maker.run();
+  run.series[1].axis = model::Axis::kEpoch;
+  return run;
+}
+
+TEST(Engine, ACompanionOnAnotherAxisIsLeftOutWhereNothingLeadsThere) {
+  const model::Run run = ByEpochs();
+  const auto findings = Detect(run, {});
+  const auto* overfit = testing::Get(findings, "loss/overfit");
+  ASSERT_NE(overfit, nullptr);
+  EXPECT_EQ(overfit->axis, model::Axis::kEpoch);
+  EXPECT_EQ(overfit->MeasureOr("train_known", -1), 0) << "step 5 is not epoch 5";
+}
+
+TEST(Engine, ACompanionOnAnotherAxisIsMapped) {
+  model::Run run = ByEpochs();
+  run.axes.Learn(model::Axis::kEpoch, model::Axis::kStep, {{1, 100}, {10, 1000}});
+  const auto findings = Detect(run, {});
+  const auto* overfit = testing::Get(findings, "loss/overfit");
+  ASSERT_NE(overfit, nullptr);
+  EXPECT_EQ(overfit->MeasureOr("train_known", -1), 1);
+  ExpectTheSameInAllOrders(run, 1);
 }
 
 TEST(Engine, FeedsNothingTwiceWhereRowsAreAppended) {

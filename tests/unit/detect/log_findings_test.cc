@@ -9,7 +9,7 @@
 
 #include "detect/detect.h"
 #include "formats/formats.h"
-#include "import/import.h"
+#include "pipeline/pipeline.h"
 #include "ingest/ingest.h"
 #include "runs.h"
 

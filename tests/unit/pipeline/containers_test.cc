@@ -1,10 +1,12 @@
 // Archives and text of another encoding: what stands around the files that are read.
+#include <archive.h>
+#include <archive_entry.h>
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "ingest/bytes/utf16.h"
 #include "ingest/ingest.h"
-#include "ingest/utf16.h"
 #include "pipeline/pipeline.h"
 #include "support/scratch.h"
 
@@ -67,20 +69,132 @@ TEST_F(Containers, MembersOfAnArchiveAreReadAsFiles) {
   EXPECT_THAT(imported.runs[1].sources[0].path, HasSubstr(long_name));
 }
 
-TEST_F(Containers, ACutArchiveIsReadUpToTheCut) {
+TEST_F(Containers, ACutArchiveIsReadUpToTheCutAndSaidToBeDamaged) {
   const std::string archive = Member("a/train.log", LogOf(9)) + Member("b/train.log", LogOf(5, 500));
   const Imported imported = Import("runs.tar", std::string_view(archive).substr(0, 512 * 6));
   ASSERT_THAT(imported.runs, SizeIs(2));
   EXPECT_EQ(imported.runs[1].sources[0].state, model::SourceState::kPartial);
+  ASSERT_THAT(imported.unread, SizeIs(1));
+  EXPECT_THAT(imported.unread[0].reason, HasSubstr("Truncated"));
 }
 
-TEST_F(Containers, AnArchiveThatIsNotReadSaysWhatToDo) {
+TEST_F(Containers, AnArchiveThatHoldsNothingOrIsDamagedSaysSo) {
   const Imported zip = Import("runs.zip", "PK\x03\x04 and so on, for a while");
   ASSERT_THAT(zip.unread, SizeIs(1));
-  EXPECT_THAT(zip.unread[0].reason, HasSubstr("a zip archive: unpack it"));
+  EXPECT_THAT(zip.unread[0].reason, HasSubstr("Truncated ZIP"));
   const Imported nothing = Import("notes.tar", Member("a/notes.txt", "nothing"));
   ASSERT_THAT(nothing.unread, SizeIs(1));
   EXPECT_THAT(nothing.unread[0].reason, HasSubstr("an archive with nothing in it that vigil reads"));
+}
+
+// What an archive of one kind holds, as `bsdtar` packs it: run1/metrics.jsonl.gz, run2/train.log and weights.
+std::string Packed(int (*set_format)(struct archive*), int (*add_filter)(struct archive*),
+                   const std::vector<std::pair<std::string, std::string>>& members) {
+  std::string out(std::size_t{1} << 20U, '\0');
+  std::size_t used = 0;
+  struct archive* const writer = archive_write_new();
+  EXPECT_EQ(set_format(writer), ARCHIVE_OK);
+  EXPECT_EQ(add_filter(writer), ARCHIVE_OK);
+  EXPECT_EQ(archive_write_open_memory(writer, out.data(), out.size(), &used), ARCHIVE_OK);
+  for (const auto& [name, content] : members) {
+    struct archive_entry* const entry = archive_entry_new();
+    archive_entry_set_pathname(entry, name.c_str());
+    archive_entry_set_size(entry, static_cast<la_int64_t>(content.size()));
+    archive_entry_set_filetype(entry, AE_IFREG);
+    archive_entry_set_perm(entry, 0644);
+    EXPECT_EQ(archive_write_header(writer, entry), ARCHIVE_OK);
+    EXPECT_EQ(archive_write_data(writer, content.data(), content.size()), static_cast<la_ssize_t>(content.size()));
+    archive_entry_free(entry);
+  }
+  EXPECT_EQ(archive_write_close(writer), ARCHIVE_OK);
+  archive_write_free(writer);
+  out.resize(used);
+  return out;
+}
+
+std::string Rows(int count) {
+  std::string rows;
+  for (int i = 0; i < count; ++i) rows += fmt::format("{{\"step\": {}, \"loss\": {:.4f}}}\n", i, 5.0 / (i + 1));
+  return rows;
+}
+
+std::string Compressed(int (*add_filter)(struct archive*), const std::string& content) {
+  return Packed(archive_write_set_format_raw, add_filter, {{"data", content}});
+}
+
+std::vector<std::pair<std::string, std::string>> TwoRuns() {
+  return {{"./run1/metrics.jsonl.gz", Compressed(archive_write_add_filter_gzip, Rows(60))},
+          {"run1/weights.safetensors", std::string(5000, 'w')},
+          {"run2/train.log", LogOf(9)}};
+}
+
+TEST_F(Containers, EveryKindOfArchiveIsReadAndCompressedFilesInsideIt) {
+  struct Kind {
+    const char* name;
+    int (*format)(struct archive*);
+    int (*filter)(struct archive*);
+  };
+  const std::vector<Kind> kinds = {{"runs.tar", archive_write_set_format_pax, archive_write_add_filter_none},
+                                   {"runs.tar.gz", archive_write_set_format_pax, archive_write_add_filter_gzip},
+                                   {"runs.tar.xz", archive_write_set_format_pax, archive_write_add_filter_xz},
+                                   {"runs.tar.bz2", archive_write_set_format_pax, archive_write_add_filter_bzip2},
+                                   {"runs.tar.zst", archive_write_set_format_pax, archive_write_add_filter_zstd},
+                                   {"runs.zip", archive_write_set_format_zip, archive_write_add_filter_none},
+                                   {"runs.7z", archive_write_set_format_7zip, archive_write_add_filter_none}};
+  for (const Kind& kind : kinds) {
+    const Imported imported = Import(kind.name, Packed(kind.format, kind.filter, TwoRuns()));
+    ASSERT_THAT(imported.runs, SizeIs(2)) << kind.name;
+    EXPECT_THAT(imported.unread, SizeIs(0)) << kind.name;
+    EXPECT_EQ(imported.runs[0].Find("loss")->size(), 60U) << kind.name;
+    EXPECT_EQ(imported.runs[0].sources[0].path, (Folder() + "/" + kind.name) + "/run1/metrics.jsonl.gz");
+    EXPECT_EQ(imported.runs[1].sources[0].path, (Folder() + "/" + kind.name) + "/run2/train.log");
+  }
+}
+
+TEST_F(Containers, AnArchiveInADirectoryIsReadLikeTheFilesBesideIt) {
+  Write("all/runs.tar.xz", Packed(archive_write_set_format_pax, archive_write_add_filter_xz, TwoRuns()));
+  Write("all/images.tar", Member("a.png", "xx"));
+  Write("all/run3/train.log", LogOf(3));
+  const Imported imported = ImportPaths({(Folder() + "/" + "all")});
+  EXPECT_THAT(imported.runs, SizeIs(3));
+  EXPECT_THAT(imported.unread, SizeIs(0)) << "an archive without metrics is of no use, and no failure";
+}
+
+TEST_F(Containers, ArchivesWithinArchivesAreReadToADepth) {
+  std::string archive = Packed(archive_write_set_format_pax, archive_write_add_filter_gzip, TwoRuns());
+  archive = Member("inner.tar.gz", archive);
+  EXPECT_THAT(Import("two.tar", archive).runs, SizeIs(2));
+  archive = Member("a.tar", Member("b.tar", archive));
+  const Imported deep = Import("deep.tar", archive);
+  EXPECT_THAT(deep.runs, SizeIs(0));
+  ASSERT_THAT(deep.unread, testing::Not(SizeIs(0)));
+  EXPECT_THAT(deep.unread[0].reason, HasSubstr("within 3 others"));
+}
+
+TEST_F(Containers, CompressedLogsOfOtherKindsAreExpanded) {
+  const std::vector<std::pair<std::string, int (*)(struct archive*)>> kinds = {
+      {"a.jsonl.xz", archive_write_add_filter_xz}, {"a.jsonl.bz2", archive_write_add_filter_bzip2}};
+  for (const auto& [name, filter] : kinds) {
+    const std::string packed = Compressed(filter, Rows(5000));
+    const Imported whole = Import(name, packed);
+    ASSERT_THAT(whole.runs, SizeIs(1)) << name;
+    EXPECT_EQ(whole.runs[0].Find("loss")->size(), 5000U) << name;
+    const Imported cut = Import("cut-" + name, packed.substr(0, packed.size() * 3 / 4));
+    const bool said =
+        cut.runs.empty() ? !cut.unread.empty() : cut.runs[0].sources[0].state == model::SourceState::kPartial;
+    EXPECT_TRUE(said) << name;
+  }
+}
+
+TEST_F(Containers, BombsInArchivesAreLeftWhereTheyShowThemselves) {
+  const std::string blanks = Rows(10) + std::string(std::size_t{100} << 20U, ' ');
+  const Imported zip =
+      Import("bomb.zip", Packed(archive_write_set_format_zip, archive_write_add_filter_none, {{"a.jsonl", blanks}}));
+  ASSERT_THAT(zip.runs, SizeIs(1));
+  EXPECT_THAT(zip.runs[0].sources[0].note, HasSubstr("times its size"));
+  const Imported xz = Import("bomb.jsonl.xz", Compressed(archive_write_add_filter_xz, blanks));
+  ASSERT_THAT(xz.runs, SizeIs(1));
+  EXPECT_THAT(xz.runs[0].sources[0].note, HasSubstr("times its size"));
 }
 
 TEST_F(Containers, Utf16IsReadInEveryFormat) {

@@ -75,7 +75,7 @@ TEST_F(SourceFiles, ACompressedLogStandsInForThePlainOneInItsFolder) {
   ASSERT_THAT(imported.runs, SizeIs(1));
   EXPECT_EQ(imported.runs[0].name, "run");
   ASSERT_THAT(imported.ignored, SizeIs(1));
-  EXPECT_EQ(imported.ignored[0].reason, "archive");
+  EXPECT_EQ(imported.ignored[0].reason, "content of no kind that vigil reads");
 }
 
 // ---- histograms

@@ -1,4 +1,4 @@
-#include "ingest/utf16.h"
+#include "ingest/bytes/utf16.h"
 
 #include <algorithm>
 
@@ -51,7 +51,6 @@ bool IsTextWithZeros(std::string_view head) {
 }  // namespace
 
 std::optional<Utf16Stream> Utf16Stream::ForContent(std::string_view head, bool marked) {
-  
   if (const Encoding encoding = EncodingOf(head); encoding != Encoding::kBytes)
     return Utf16Stream(encoding, false, MarkLength(head));
   if (marked || !IsTextWithZeros(head)) return std::nullopt;

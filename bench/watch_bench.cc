@@ -1,0 +1,147 @@
+// `vigil watch` on a log that grows: the time from a NaN in the file to its finding, for logs of 2,000 to 10,000,000
+// rows. What a look costs is to depend on what is new, and not on what was there before.
+#include <sys/resource.h>
+
+#include <cmath>
+#include <fstream>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "pipeline/pipeline.h"
+#include "platform/clock.h"
+#include "support.h"
+
+namespace vigil::bench {
+namespace {
+
+// A log whose rows are written as a training would, from a small table of noise.
+class GrowingLog {
+ public:
+  GrowingLog(std::string path, bool is_csv) : path_(std::move(path)), is_csv_(is_csv), noise_(1 << 12U) {
+    std::mt19937 random(1);
+    std::normal_distribution<double> gauss(0, 0.03);
+    for (double& one : noise_) one = std::exp(gauss(random));
+    std::remove(path_.c_str());
+    if (is_csv_) Write("step,loss,grad_norm,lr\n");
+  }
+  ~GrowingLog() { std::remove(path_.c_str()); }
+  GrowingLog(const GrowingLog&) = delete;
+  GrowingLog& operator=(const GrowingLog&) = delete;
+
+  void Append(std::size_t rows) {
+    constexpr std::size_t kPiece = std::size_t{4} << 20U;
+    fmt::memory_buffer text;
+    for (std::size_t i = 0; i < rows; ++i) {
+      AppendRow(text, 2 + 6 / std::sqrt(static_cast<double>(step_)));
+      if (text.size() < kPiece) continue;
+      Write({text.data(), text.size()});
+      text.clear();
+    }
+    Write({text.data(), text.size()});
+  }
+  void AppendNan() {
+    fmt::memory_buffer text;
+    AppendRow(text, std::nan(""));
+    Write({text.data(), text.size()});
+  }
+  const std::string& path() const { return path_; }
+
+ private:
+  void AppendRow(fmt::memory_buffer& text, double level) {
+    const double noise = noise_[(step_ * 2654435761U >> 7U) % noise_.size()];
+    const double loss = level * noise;
+    const auto out = std::back_inserter(text);
+    if (is_csv_) {
+      fmt::format_to(out, "{},{:.5f},{:.4f},0.0003\n", step_++, loss, noise);
+    } else if (std::isfinite(loss)) {
+      fmt::format_to(out, "{{\"step\": {}, \"loss\": {:.5f}, \"grad_norm\": {:.4f}, \"lr\": 0.0003}}\n", step_++, loss,
+                     noise);
+    } else {
+      fmt::format_to(out, "{{\"step\": {}, \"loss\": NaN, \"grad_norm\": NaN, \"lr\": 0.0003}}\n", step_++);
+    }
+  }
+  void Write(std::string_view text) const {
+    std::ofstream(path_, std::ios::binary | std::ios::app)
+        .write(text.data(), static_cast<std::streamsize>(text.size()));
+  }
+
+  std::string path_;
+  bool is_csv_;
+  std::vector<double> noise_;
+  std::size_t step_ = 1;
+};
+
+bool HasAlarm(const model::Report& report) {
+  for (const model::RunReport& run : report.runs) {
+    for (const model::Finding& finding : run.findings) {
+      if (finding.id == "loss/non-finite") return true;
+    }
+  }
+  return false;
+}
+
+double PeakGibibytes() {
+  rusage usage = {};
+  ::getrusage(RUSAGE_SELF, &usage);
+  return static_cast<double>(usage.ru_maxrss) / (1 << 20U);
+}
+
+struct Latency {
+  double first_look_s = 0;
+  double usual_look_s = 0;  // the longest of some looks at ten new rows each
+  double alarm_s = 0;
+  bool found = false;
+};
+
+Latency Measure(std::size_t rows, bool is_csv) {
+  constexpr int kLooks = 20;
+  GrowingLog log(fmt::format("/tmp/vigil_bench_{}_watch.{}", ::getpid(), is_csv ? "csv" : "jsonl"), is_csv);
+  log.Append(rows);
+  pipeline::Monitor monitor({log.path()}, catalogue::Settings());
+  Latency latency;
+  const auto look = [&] {
+    const double before = platform::SteadySeconds();
+    monitor.Poll();
+    return platform::SteadySeconds() - before;
+  };
+  latency.first_look_s = look();
+  for (int i = 0; i < kLooks; ++i) {
+    log.Append(10);
+    latency.usual_look_s = std::max(latency.usual_look_s, look());
+  }
+  const bool before = HasAlarm(monitor.report());
+  log.AppendNan();
+  latency.alarm_s = look();
+  latency.found = !before && HasAlarm(monitor.report());
+  return latency;
+}
+
+int Main(int argc, char** argv) {
+  const std::size_t largest =
+      argc > 1 ? static_cast<std::size_t>(ParseInteger(argv[1]).value_or(10'000'000)) : 10'000'000;
+  fmt::print("a log that grows, from a NaN in the file to its finding\n");
+  fmt::print("  {:<8} {:>12} {:>14} {:>14} {:>12} {:>10}\n", "format", "rows", "first look s", "a look ms", "alarm ms",
+             "peak GiB");
+  bool good = true;
+  for (const bool is_csv : {false, true}) {
+    double at_first = 0;
+    for (const std::size_t rows : {std::size_t{2'000}, std::size_t{1'000'000}, std::size_t{10'000'000}}) {
+      if (rows > largest) continue;
+      const Latency latency = Measure(rows, is_csv);
+      if (rows == 2'000) at_first = latency.alarm_s;
+      good = good && latency.found && latency.alarm_s < at_first + 0.1;
+      fmt::print("  {:<8} {:>12} {:>14.2f} {:>14.2f} {:>12.2f} {:>10.2f}{}\n", is_csv ? "csv" : "jsonl", rows,
+                 latency.first_look_s, 1e3 * latency.usual_look_s, 1e3 * latency.alarm_s, PeakGibibytes(),
+                 latency.found ? "" : "   NOT FOUND");
+      std::fflush(stdout);
+    }
+  }
+  fmt::print("  every alarm within 0.1 s of that at 2,000 rows: {}\n", good ? "yes" : "NO");
+  return good ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace vigil::bench
+
+int main(int argc, char** argv) { return vigil::bench::Main(argc, argv); }

@@ -1,0 +1,30 @@
+// Companions that are counted on another axis than the series they go with. Private to detect.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "model/run.h"
+
+namespace vigil::detect {
+
+// A series as a detector is given it, and what it is (0 for none).
+struct MappedSeries {
+  const model::Series* series = nullptr;
+  std::uint64_t id = 0;
+};
+
+// A copy of a series whose points stand on another axis.
+struct MappedCopy {
+  std::unique_ptr<model::Series> series;  // null when nothing leads from its axis to the other
+  std::uint64_t id = 0;                   // another one whenever points that were there have moved
+
+  MappedSeries View() const { return series == nullptr ? MappedSeries{} : MappedSeries{series.get(), id}; }
+};
+
+// The points of `series` where the map puts them on `axis`; those that it puts nowhere are left out. `before`: the copy
+// of the last look or null. `id`: what the series is.
+MappedCopy MapOnto(const model::AxisMap& axes, const model::Series& series, model::Axis axis, std::uint64_t id,
+                   const MappedCopy* before);
+
+}  // namespace vigil::detect

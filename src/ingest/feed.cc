@@ -1,0 +1,145 @@
+#include "ingest/feed.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "platform/files.h"
+
+namespace vigil::ingest {
+namespace {
+
+// A piece stays within the second-level cache, so that parsing reads what the kernel just wrote there.
+constexpr std::size_t kPieceBytes = std::size_t{512} << 10U;
+// So much of a file shows how dense its points are.
+constexpr std::uint64_t kBeginningBytes = std::uint64_t{2} << 20U;
+
+}  // namespace
+
+Window::Window(std::size_t capacity, std::string_view content) {
+  Grow(std::max(capacity, content.size()));
+  if (!content.empty()) std::memcpy(block_.get(), content.data(), content.size());
+  size_ = content.size();
+}
+
+void Window::Drop(std::size_t count) {
+  std::memmove(block_.get(), block_.get() + count, size_ - count);
+  size_ -= count;
+}
+
+void Window::Grow(std::size_t capacity) {
+  auto bigger = std::make_unique_for_overwrite<char[]>(capacity);
+  if (size_ != 0) std::memcpy(bigger.get(), block_.get(), size_);
+  block_ = std::move(bigger);
+  capacity_ = capacity;
+}
+
+Result<bool> Window::FillFrom(ByteSource& file) {
+  while (!full()) {
+    const auto count = file.Read(block_.get() + size_, capacity_ - size_);
+    if (!count) return Fail(count.error());
+    if (*count == 0) return true;
+    size_ += *count;
+  }
+  return false;
+}
+
+Feed::Feed(OpenedFile opened)
+    : file_(std::move(opened.file)),
+      path_(std::move(opened.path)),
+      format_(opened.format),
+      window_(kPieceBytes, opened.head) {
+  Open();
+}
+
+void Feed::Open() {
+  builder_ = std::make_unique<PartBuilder>(path_, std::string(format_->id));
+  reader_ = format_->open(*builder_);
+  whole_ = reader_->NeedsWholeFile();
+  over_ = false;
+  if (whole_ && !file_.is_changed()) {
+    // A document on disk fits at once; how large one is that is expanded on the way shows only at its end.
+    const std::uint64_t wanted = std::min<std::uint64_t>(file_.size_bytes() + 1, kDocumentLimitBytes);
+    if (wanted > window_.capacity()) window_.Grow(static_cast<std::size_t>(wanted));
+  }
+  TakeCompanion();
+}
+
+// The file beside this one that belongs to it, where there is one.
+void Feed::TakeCompanion() {
+  if (file_.is_changed() || reader_->CompanionSuffix().empty()) return;
+  const std::string companion = path_ + std::string(reader_->CompanionSuffix());
+  if (!platform::Stat(companion)) return;
+  const auto bytes = platform::ReadWholeFile(companion, kDocumentLimitBytes);
+  if (bytes) {
+    reader_->TakeCompanion(*bytes);
+  } else {
+    builder_->ReportDamage(bytes.error().Text());
+  }
+}
+
+bool Feed::Take(bool last) {
+  while (!over_) {
+    const auto at_end = window_.FillFrom(file_);
+    if (!at_end) builder_->ReportDamage(fmt::format("byte {}: {}", read_bytes(), at_end.error().message));
+    const bool ended = !at_end || *at_end;
+    const bool wait = whole_ && !(ended && last);
+    const std::size_t consumed = wait ? 0 : reader_->Consume(window_.content(), ended && last);
+    over_ = reader_->IsOver() || (ended && last);
+    const bool begun = offset_ < kBeginningBytes && offset_ + consumed >= kBeginningBytes;
+    offset_ += consumed;
+    if (over_) return at_end.has_value();
+    if (begun && !file_.is_changed()) builder_->MakeRoom(offset_, file_.size_bytes());
+    window_.Drop(consumed);
+    if (ended) return at_end.has_value();
+    over_ = window_.full() && IsTooLong();
+  }
+  return true;
+}
+
+// Makes room for a record that is longer than the window. Behind one that is longer than the limit nothing can be
+// found.
+bool Feed::IsTooLong() {
+  const std::size_t limit = whole_ ? kDocumentLimitBytes : kRecordLimitBytes;
+  if (window_.capacity() < limit) {
+    window_.Grow(std::min(limit, window_.capacity() * 2));
+    return false;
+  }
+  builder_->ReportDamage(fmt::format("byte {}: {} larger than {}, not read from here on", offset_,
+                                     whole_ ? "document" : "record", FormatBytes(limit)));
+  reader_->Consume(window_.content(), true);
+  return true;
+}
+
+void Feed::Conclude() {
+  if (!over_) reader_->Consume(window_.content(), true);
+  over_ = true;
+}
+
+Status Feed::Restart() {
+  if (Status rewound = file_.Rewind(); !rewound) return rewound;
+  window_.Drop(window_.content().size());
+  offset_ = 0;
+  Open();
+  return {};
+}
+
+Result<std::vector<model::Run>> FinishParts(PartBuilder& builder, const Format& format) {
+  std::vector<model::Run> parts = builder.FinishAll();
+  const model::Source source = parts.front().sources.front();
+  std::erase_if(parts, [](const model::Run& part) { return !HoldsAnything(part); });
+  if (!parts.empty()) return parts;
+  const bool damaged = source.state == model::SourceState::kPartial;
+  const std::string_view separator = source.note.empty() ? "" : (damaged ? ": " : "; ");
+  return Fail(damaged ? ErrorCode::kCorrupt : ErrorCode::kNoData, source.path,
+              fmt::format("{} without any value, event or setting in it{}{}", format.title, separator, source.note));
+}
+
+bool HoldsAnything(const model::Run& part) {
+  return !part.series.empty() || !part.events.empty() || !part.facts.empty() || !part.artifacts.empty() ||
+         !part.batches.steps.empty();
+}
+
+}  // namespace vigil::ingest

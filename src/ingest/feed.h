@@ -1,0 +1,92 @@
+// The bytes of one source on their way into the reader of its format: all at once for a finished file or a member of an
+// archive, bit by bit for a file that grows.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ingest/bytes/byte_source.h"
+#include "ingest/format.h"
+
+namespace vigil::ingest {
+
+// A source with its beginning read and recognised.
+struct OpenedFile {
+  ByteSource file;
+  std::string path;
+  std::string head;                // the bytes taken from the file so far
+  const Format* format = nullptr;  // null: content that no reader recognises, or an archive
+  bool is_archive = false;
+};
+
+// No event, row or line of a training log comes near this; what does is damage or no log.
+inline constexpr std::size_t kRecordLimitBytes = std::size_t{64} << 20U;
+inline constexpr std::size_t kDocumentLimitBytes = std::size_t{1} << 30U;
+
+// Bytes read but not consumed, at the front of a block that grows on demand.
+class Window {
+ public:
+  Window(std::size_t capacity, std::string_view content);
+
+  std::string_view content() const { return {block_.get(), size_}; }
+  bool full() const { return size_ == capacity_; }
+  std::size_t capacity() const { return capacity_; }
+  void Drop(std::size_t count);
+  void Grow(std::size_t capacity);
+  // Reads until the block is full or the source ends; true at its end.
+  Result<bool> FillFrom(ByteSource& file);
+
+ private:
+  std::unique_ptr<char[]> block_;
+  std::size_t capacity_ = 0;
+  std::size_t size_ = 0;
+};
+
+// The parts of a builder when nothing more comes. An Error when they hold nothing: kCorrupt or kNoData.
+Result<std::vector<model::Run>> FinishParts(PartBuilder& builder, const Format& format);
+
+class Feed {
+ public:
+  // `opened.format` must not be null.
+  explicit Feed(OpenedFile opened);
+
+  // Hands over all that the source holds now. `last`: nothing more will come, and a record that is cut is damage.
+  // Trouble on the way is reported as damage at its byte: what came before it stays. False when the source cannot be
+  // read on.
+  bool Take(bool last);
+  // Nothing more will come: what was held back is handed over as it is, without another look at the source.
+  void Conclude();
+  // From the first byte of the source again, into a new part.
+  Status Restart();
+
+  const Reader& reader() const { return *reader_; }
+  const PartBuilder& builder() const { return *builder_; }
+  // Bytes that were read from the source.
+  std::uint64_t read_bytes() const { return offset_ + window_.content().size(); }
+  // The parts, when nothing more comes; the feed is spent.
+  Result<std::vector<model::Run>> Finish() { return FinishParts(*builder_, *format_); }
+
+ private:
+  void Open();
+  void TakeCompanion();
+  bool IsTooLong();
+
+  ByteSource file_;
+  std::string path_;
+  const Format* format_;
+  std::unique_ptr<PartBuilder> builder_;
+  std::unique_ptr<Reader> reader_;
+  bool whole_ = false;  // the reader wants the document in one piece
+  Window window_;
+  std::uint64_t offset_ = 0;  // in the source, of the window's first byte
+  bool over_ = false;
+};
+
+// Whether the part of a run holds anything at all.
+bool HoldsAnything(const model::Run& part);
+
+}  // namespace vigil::ingest

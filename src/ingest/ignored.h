@@ -1,0 +1,18 @@
+// What is left aside among the files of a directory, without a word unless asked for.
+#pragma once
+
+#include <string_view>
+
+#include "base/base.h"
+
+namespace vigil::ingest {
+
+// Whether a file met on the way that fails so is of no use to vigil, rather than one that should have been read: a text
+// that only looked like a log for a moment is no loss, one with damage in it is.
+bool IsOfNoUse(ErrorCode code);
+
+// Why a file met in a directory is not opened: its name is known to hold nothing for vigil, so that a directory of
+// weights is not opened file by file. Empty when it may hold something.
+std::string_view WhyIgnored(std::string_view path);
+
+}  // namespace vigil::ingest

@@ -1,0 +1,79 @@
+// Runs joined from files that grow, kept and added to. Private to pipeline.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "ingest/ingest.h"
+#include "model/run.h"
+
+namespace vigil::pipeline {
+
+// The runs are joined once; then what is appended to a part goes to where the join put the points before it. What the
+// join may decide otherwise (a new file, a new series, settings, a restart in a run of several files) joins them again.
+class LiveRuns {
+ public:
+  explicit LiveRuns(const ingest::Follower& files) : files_(files) {}
+
+  // Takes over what the follower has read. Each run stays where it is in memory as long as it is there.
+  void Update();
+
+  const std::vector<std::unique_ptr<model::Run>>& runs() const { return runs_; }
+  // How often the runs were joined.
+  std::uint64_t joins() const { return joins_; }
+
+ private:
+  // Where the points of a part's series go.
+  struct Route {
+    enum class Kind : std::uint8_t { kAppend, kDuplicate, kUnknown };
+    Kind kind = Kind::kUnknown;
+    std::size_t run = 0;
+    std::size_t series = 0;
+    double scale = 1;
+    std::size_t taken = 0;       // points of the part that are in the run
+    std::size_t segments = 0;    // of the part's series then
+    std::int64_t last_step = 0;  // of them
+  };
+  // One part, and how much of it is in its run.
+  struct Source {
+    const ingest::PartBuilder* builder = nullptr;
+    std::size_t run = kNoRun;
+    bool has_all_events = false;  // the run's events are those of this part
+    bool has_all_points = false;
+    std::uint32_t place = 0;
+    std::size_t facts = 0;
+    std::size_t events = 0;
+    std::size_t artifacts = 0;
+    std::size_t batches = 0;
+    std::int64_t planned_steps = 0;
+    std::int32_t ranks = 0;
+    std::vector<Route> routes;  // by series of the part
+  };
+  static constexpr std::size_t kNoRun = static_cast<std::size_t>(-1);
+
+  void JoinAgain();
+  void Replace(std::vector<model::Run> joined);
+  void RoutePart(Source& source) const;
+  void RouteSeries(const model::Run& part, std::size_t at, Source& source) const;
+  bool FitsTail(const Route& route, const model::Series& from) const;
+  void FindDuplicates(Source& source) const;
+  void FindMadeSeries(Source& source) const;
+  void FindOnlyOnes();
+  void MakeRoom();
+
+  bool CanAppend(const Source& source) const;
+  bool CanAppend(const Source& source, const Route& route, const model::Series& from) const;
+  void Append(Source& source);
+  void AppendPoints(Route& route, const model::Series& from);
+  void AppendEvents(Source& source);
+
+  const ingest::Follower& files_;
+  std::uint64_t structure_ = static_cast<std::uint64_t>(-1);
+  std::uint64_t joins_ = 0;
+  std::vector<std::unique_ptr<model::Run>> runs_;
+  std::vector<Source> sources_;
+};
+
+}  // namespace vigil::pipeline

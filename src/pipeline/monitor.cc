@@ -1,0 +1,146 @@
+// Runs that are watched: read, joined and judged as they grow.
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "detect/detect.h"
+#include "diagnose/diagnose.h"
+#include "formats/formats.h"
+#include "pipeline/join_parts.h"
+#include "pipeline/live_runs.h"
+#include "pipeline/pipeline.h"
+#include "pipeline/rules.h"
+#include "report/report.h"
+
+namespace vigil::pipeline {
+namespace {
+
+// As many points as a line on a screen shows several times over.
+constexpr std::size_t kShownPoints = 512;
+// Of runs with a series for each layer and rank, nobody looks at more on a screen.
+constexpr std::size_t kShownSeries = 4096;
+
+template <class Number>
+std::vector<Number> LastOf(const std::vector<Number>& column, std::size_t count) {
+  return {column.end() - static_cast<std::ptrdiff_t>(std::min(count, column.size())), column.end()};
+}
+
+model::Series Recent(const model::Series& series) {
+  model::Series recent;
+  recent.signal = series.signal;
+  recent.raw = series.raw;
+  recent.unit = series.unit;
+  recent.labels = series.labels;
+  recent.axis = series.axis;
+  recent.aggregation = series.aggregation;
+  recent.clipping = series.clipping;
+  recent.source = series.source;
+  recent.steps = LastOf(series.steps, kShownPoints);
+  recent.values = LastOf(series.values, kShownPoints);
+  recent.times = LastOf(series.times, kShownPoints);
+  recent.lines = LastOf(series.lines, kShownPoints);
+  if (!recent.empty()) recent.segment_starts = {0};
+  for (std::size_t i = 1; i < recent.size(); ++i) {
+    if (recent.steps[i] <= recent.steps[i - 1]) recent.segment_starts.push_back(static_cast<std::uint32_t>(i));
+  }
+  return recent;
+}
+
+// The run as it is shown: a copy of all points would cost more than judging what is new.
+model::Run Recent(const model::Run& run) {
+  model::Run recent;
+  recent.name = run.name;
+  recent.sources = run.sources;
+  recent.framework = run.framework;
+  recent.regime = run.regime;
+  recent.ranks = run.ranks;
+  recent.planned_steps = run.planned_steps;
+  recent.events = run.events;
+  recent.facts = run.facts;
+  recent.artifacts = run.artifacts;
+  const std::size_t shown = std::min(run.series.size(), kShownSeries);
+  recent.series.reserve(shown);
+  for (std::size_t i = 0; i < shown; ++i) recent.series.push_back(Recent(run.series[i]));
+  return recent;
+}
+
+}  // namespace
+
+class Monitor::Runs {
+ public:
+  Runs(std::vector<std::string> paths, const catalogue::Settings& settings)
+      : settings_(settings), files_(std::move(paths), formats::Formats()), live_(files_) {}
+
+  bool Poll() {
+    if (!files_.Poll()) return false;
+    live_.Update();
+    ForgetEngines();
+    report_.runs.clear();
+    for (const auto& run : live_.runs()) report_.runs.push_back(Judge(*run));
+    return true;
+  }
+
+  const model::Report& report() const { return report_; }
+
+  void AddStalls(double silent_s) {
+    for (model::RunReport& run : report_.runs) {
+      auto stall = detect::FindStall(run.run, silent_s, settings_);
+      const bool known = !run.findings.empty() && stall && run.findings.front().id == stall->id;
+      if (stall && !known) run.findings.insert(run.findings.begin(), std::move(*stall));
+    }
+  }
+
+  model::Report Conclude() {
+    files_.Poll();
+    files_.Conclude();
+    model::Report report;
+    for (model::Run& run : JoinParts(files_.Parts()))
+      report.runs.push_back(DiagnoseRun(std::move(run), settings_, true));
+    return report;
+  }
+
+  Work work() const {
+    Work work{live_.joins(), replays_};
+    for (const auto& [run, engine] : engines_) work.replays += engine.replays();
+    return work;
+  }
+
+ private:
+  model::RunReport Judge(const model::Run& run) {
+    model::RunReport report;
+    detect::Engine& engine = engines_.try_emplace(&run, settings_).first->second;
+    report.findings = engine.Findings(run, false);
+    AppendRules(report.findings, diagnose::CheckConfig(run, settings_));
+    report.run = Recent(run);
+    report::SayWhatIsCounted(report);
+    return report;
+  }
+
+  // Another run may come to lie where one was: an engine never outlives its own.
+  void ForgetEngines() {
+    std::erase_if(engines_, [&](const auto& entry) {
+      const bool gone = std::none_of(live_.runs().begin(), live_.runs().end(),
+                                     [&](const auto& run) { return run.get() == entry.first; });
+      if (gone) replays_ += entry.second.replays();
+      return gone;
+    });
+  }
+
+  catalogue::Settings settings_;
+  ingest::Follower files_;
+  LiveRuns live_;
+  std::map<const model::Run*, detect::Engine> engines_;
+  std::uint64_t replays_ = 0;  // of engines that are no longer there
+  model::Report report_;
+};
+
+Monitor::Monitor(std::vector<std::string> paths, const catalogue::Settings& settings)
+    : runs_(std::make_unique<Runs>(std::move(paths), settings)) {}
+Monitor::~Monitor() = default;
+bool Monitor::Poll() { return runs_->Poll(); }
+const model::Report& Monitor::report() const { return runs_->report(); }
+void Monitor::AddStalls(double silent_s) { runs_->AddStalls(silent_s); }
+model::Report Monitor::Conclude() { return runs_->Conclude(); }
+Monitor::Work Monitor::work() const { return runs_->work(); }
+
+}  // namespace vigil::pipeline

@@ -1,0 +1,229 @@
+// Runs that are watched: at every look the findings are those of the files as they are then, and what only grew is
+// neither joined nor judged again.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <random>
+#include <sstream>
+
+#include "catalogue/catalogue.h"
+#include "pipeline/pipeline.h"
+#include "report/sentence.h"
+
+namespace vigil::pipeline {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::vector<std::string> Split(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) lines.push_back(line + "\n");
+  return lines;
+}
+
+std::string Content(const fs::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  std::ostringstream out;
+  out << in.rdbuf();
+  return out.str();
+}
+
+// All that is said of the runs, in the order of their names.
+std::string TextOf(const std::vector<model::RunReport>& runs) {
+  std::vector<std::string> texts;
+  for (const model::RunReport& run : runs) {
+    std::string text = run.run.name + "\n";
+    for (const model::Finding& finding : run.findings) {
+      text += fmt::format("  {} [{}] {} {}-{}: {}{}\n", finding.id, Name(finding.severity), finding.signal,
+                          finding.first_step, finding.last_step, finding.message, report::Sentence(finding.says));
+    }
+    texts.push_back(text);
+  }
+  std::sort(texts.begin(), texts.end());
+  std::string all;
+  for (const std::string& text : texts) all += text;
+  return all;
+}
+
+class MonitorTest : public testing::Test {
+ protected:
+  MonitorTest() : folder_(fs::temp_directory_path() / fmt::format("vigil_monitor_{}", ::getpid())) {
+    fs::remove_all(folder_);
+    fs::create_directories(folder_);
+  }
+  ~MonitorTest() override { fs::remove_all(folder_); }
+
+  void Append(const std::string& name, std::string_view text) const {
+    std::ofstream(folder_ / name, std::ios::binary | std::ios::app) << text;
+  }
+  std::string Paths() const { return folder_.string(); }
+
+  // What the files say now to somebody who reads them from the beginning.
+  std::string Afterwards() const {
+    std::vector<model::RunReport> runs;
+    for (model::Run& run : ImportPaths({Paths()}).runs) runs.push_back(DiagnoseRun(std::move(run), settings_, false));
+    return TextOf(runs);
+  }
+
+  // Rows of a JSON lines file; the loss is NaN at `bad`, and jumps at `spike`.
+  static std::string Rows(int first, int last, int bad = -1, int spike = -1) {
+    std::string text;
+    for (int step = first; step <= last; ++step) {
+      const double noise = 1 + 0.03 * std::sin(step * 12.9898) + 0.02 * std::sin(step * 78.233);
+      const double loss = (2 + 6 / std::sqrt(step)) * noise * (step == spike ? 5 : 1);
+      text += fmt::format("{{\"step\": {}, \"loss\": {}, \"grad_norm\": {:.4f}, \"lr\": 0.0003}}\n", step,
+                          step == bad ? "NaN" : fmt::format("{:.5f}", loss), noise);
+    }
+    return text;
+  }
+
+  fs::path folder_;
+  catalogue::Settings settings_;
+};
+
+TEST_F(MonitorTest, AppendsWhatIsNewWithoutJoiningAgain) {
+  Append("metrics.jsonl", Rows(1, 3000));
+  Monitor monitor({Paths()}, settings_);
+  ASSERT_TRUE(monitor.Poll());
+  const Monitor::Work before = monitor.work();
+  for (int step = 3001; step < 4000; step += 100) {
+    Append("metrics.jsonl", Rows(step, step + 99, 3950, 3250));
+    ASSERT_TRUE(monitor.Poll());
+    EXPECT_EQ(TextOf(monitor.report().runs), Afterwards()) << step;
+  }
+  EXPECT_FALSE(monitor.Poll());
+  EXPECT_EQ(monitor.work().joins, before.joins);
+  EXPECT_EQ(monitor.work().replays, 0U);
+  EXPECT_THAT(TextOf(monitor.report().runs), testing::HasSubstr("loss/non-finite"));
+}
+
+TEST_F(MonitorTest, TakesARestartASettingAndANewMetricAsTheyCome) {
+  Append("config.json", "{\"learning_rate\": 0.0003, \"max_steps\": 5000, \"warmup_steps\": 100}\n");
+  Append("metrics.jsonl", Rows(1, 3000));
+  Monitor monitor({Paths()}, settings_);
+  ASSERT_TRUE(monitor.Poll());
+  const auto look = [&](const char* after) {
+    ASSERT_TRUE(monitor.Poll()) << after;
+    EXPECT_EQ(TextOf(monitor.report().runs), Afterwards()) << after;
+  };
+  Append("metrics.jsonl", Rows(2500, 2600));
+  look("steps go back");
+  Append("metrics.jsonl", "{\"step\": 2601, \"eval_loss\": 2.5}\n");
+  look("a new metric");
+  Append("metrics.jsonl", Rows(2601, 2700));
+  look("rows as before");
+  Append("other.jsonl", Rows(1, 2500, 2000));
+  look("another file");
+  Append("metrics.jsonl", Rows(2701, 2900, 2800));
+  look("NaN");
+}
+
+TEST_F(MonitorTest, TwoFilesThatGrowAreJoinedAsTheirFinishedFilesAre) {
+  fs::create_directories(folder_ / "a");
+  fs::create_directories(folder_ / "b");
+  Append("a/metrics.jsonl", Rows(1, 2500));
+  Append("b/metrics.jsonl", Rows(1, 2000, -1, 700));
+  Monitor monitor({Paths()}, settings_);
+  ASSERT_TRUE(monitor.Poll());
+  for (int i = 0; i < 5; ++i) {
+    Append("a/metrics.jsonl", Rows(2501 + 50 * i, 2550 + 50 * i));
+    Append("b/metrics.jsonl", Rows(2001 + 70 * i, 2070 + 70 * i, 2150));
+    ASSERT_TRUE(monitor.Poll());
+    EXPECT_EQ(TextOf(monitor.report().runs), Afterwards()) << i;
+  }
+}
+
+TEST_F(MonitorTest, ATableOfMetricsIsAppendedTo) {
+  const auto rows = [](int first, int last, int bad) {
+    std::string text;
+    for (int step = first; step <= last; ++step)
+      text += fmt::format("{},{},{:.3f},{:.2f}\n", step, step == bad ? "nan" : fmt::format("{:.5f}", 2 + 5.0 / step),
+                          1 + 0.1 * std::sin(step), 120 + std::cos(step));
+    return text;
+  };
+  Append("metrics.csv", "step,loss,grad_norm,step_time_ms\n" + rows(1, 4000, -1));
+  Monitor monitor({Paths()}, settings_);
+  ASSERT_TRUE(monitor.Poll());
+  for (int step = 4001; step < 5000; step += 250) {
+    Append("metrics.csv", rows(step, step + 249, 4800));
+    ASSERT_TRUE(monitor.Poll());
+    EXPECT_EQ(TextOf(monitor.report().runs), Afterwards()) << step;
+  }
+  EXPECT_EQ(monitor.work().joins, 1U);
+}
+
+// A line as HF Trainer prints it.
+std::string DictLine(int step, bool bad) {
+  return fmt::format("{{'loss': {}, 'grad_norm': {:.4f}, 'learning_rate': 0.0003, 'epoch': {:.4f}}}\n",
+                     bad ? "nan" : fmt::format("{:.4f}", 2 + 5.0 / step), 1 + 0.1 * std::sin(step), step / 1000.0);
+}
+
+TEST_F(MonitorTest, AnErrorInALongLogIsAnAlarmAtOnce) {
+  for (int step = 1; step <= 3000; ++step) Append("train.log", DictLine(step, false));
+  Monitor monitor({Paths()}, settings_);
+  ASSERT_TRUE(monitor.Poll());
+  const auto look = [&](const std::string& text) {
+    Append("train.log", text);
+    ASSERT_TRUE(monitor.Poll());
+    EXPECT_EQ(TextOf(monitor.report().runs), Afterwards()) << text;
+  };
+  look(DictLine(3001, false) + DictLine(3002, true));
+  look("Saving model checkpoint to out/checkpoint-3000\n" + DictLine(3003, true));
+  look(
+      "Traceback (most recent call last):\n  File \"train.py\", line 12, in <module>\n    main()\n"
+      "torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 96.00 MiB\n");
+  EXPECT_THAT(TextOf(monitor.report().runs), testing::HasSubstr("memory/oom"));
+  look(DictLine(3004, true) + DictLine(3005, true));
+  // Lines of a log are read again as it grows, since later ones say more about earlier ones; detectors go on.
+  EXPECT_EQ(monitor.work().replays, 0U);
+}
+
+TEST_F(MonitorTest, ALogAndATableOfOneTrainingAreOneRunAllTheTime) {
+  for (int step = 1; step <= 2500; ++step) Append("train.log", DictLine(step, false));
+  Append("metrics.jsonl", Rows(1, 2500));
+  Monitor monitor({Paths()}, settings_);
+  ASSERT_TRUE(monitor.Poll());
+  for (int step = 2501; step <= 2520; ++step) {
+    Append(step % 2 == 0 ? "train.log" : "metrics.jsonl",
+           step % 2 == 0 ? DictLine(step - 1, step > 2510) + DictLine(step, step > 2510)
+                         : Rows(step, step + 1, step > 2510 ? step : -1));
+    ASSERT_TRUE(monitor.Poll());
+    EXPECT_EQ(TextOf(monitor.report().runs), Afterwards()) << step;
+  }
+}
+
+// Logs of real trainers, written in pieces.
+class MonitoredLog : public MonitorTest, public testing::WithParamInterface<const char*> {};
+
+TEST_P(MonitoredLog, SaysAtEveryLookWhatTheFilesSay) {
+  const fs::path source = fs::path(VIGIL_SOURCE_DIR) / "tests/fixtures/runs" / GetParam();
+  std::vector<std::string> lines = Split(Content(source));
+  const std::string name = source.filename().string();
+  Monitor monitor({Paths()}, settings_);
+  std::mt19937 random(5);
+  for (std::size_t at = 0; at < lines.size();) {
+    const std::size_t count = 1 + random() % (lines.size() / 8 + 1);
+    std::string text;
+    for (const std::size_t end = std::min(lines.size(), at + count); at < end; ++at) text += lines[at];
+    Append(name, text);
+    ASSERT_TRUE(monitor.Poll());
+    EXPECT_EQ(TextOf(monitor.report().runs), Afterwards()) << "after line " << at;
+  }
+  const model::Report end = monitor.Conclude();
+  EXPECT_EQ(TextOf(end.runs), TextOf(DiagnosePaths({Paths()}, settings_).report.runs));
+}
+
+INSTANTIATE_TEST_SUITE_P(Logs, MonitoredLog,
+                         testing::Values("torch/lr-too-high-s12/train.log", "hf/nan-hidden-s12/train.log",
+                                         "hf/nonfinite-input-s3/train.log"),
+                         [](const auto& log) { return fmt::format("Log{}", log.index); });
+
+}  // namespace
+}  // namespace vigil::pipeline
