@@ -112,7 +112,6 @@ class Monitor::Runs {
     report.findings = engine.Findings(run, false);
     AppendRules(report.findings, diagnose::CheckConfig(run, settings_));
     report.run = Recent(run);
-    report::SayWhatIsCounted(report);
     return report;
   }
 

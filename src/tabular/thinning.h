@@ -39,6 +39,11 @@ class Thinning {
     if (stride_ != 1) MakePlace(id, step, value);
     builder_.Add(id, step, value, time, line);
   }
+  // The same for a step that stands for one not known yet, which may be beyond the steps that a part takes.
+  void AddUnresolved(ingest::PartBuilder::SeriesId id, std::int64_t step, double value, std::uint32_t line) {
+    if (stride_ != 1) MakePlace(id, step, value);
+    builder_.series(id).Append(step, value, model::kNoValue, line);
+  }
   // How many points of the series came so far.
   std::uint64_t Seen(ingest::PartBuilder::SeriesId id) const {
     return stride_ == 1 ? builder_.series(id).size() : id < latest_.size() ? latest_[id].seen : 0;

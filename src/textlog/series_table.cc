@@ -100,8 +100,7 @@ void SeriesTable::Add(std::uint32_t index, std::int64_t step, double value, std:
   }
   entry.last_step = step;
   entry.last_start = start_;
-  if (thinning_.stride() != 1 && !thinning_.Keeps(entry.series, value)) return;
-  builder_.series(entry.series).Append(step, value, model::kNoValue, line);
+  thinning_.AddUnresolved(entry.series, step, value, line);
   if (++points_ > most_points_) MakeRoom();
 }
 
