@@ -10,7 +10,7 @@ namespace vigil::pipeline {
 namespace {
 
 std::vector<model::Run> RunsOf(std::vector<model::Run> parts) {
-  std::vector<model::Run> runs = assemble::JoinParts(std::move(parts));
+  std::vector<model::Run> runs = assemble::JoinParts(std::move(parts), formats::Formats());
   for (model::Run& run : runs) identify::Classify(run);
   return runs;
 }
