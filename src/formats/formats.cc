@@ -8,6 +8,7 @@
 #include "formats/csv/csv.h"
 #include "formats/journal/journal.h"
 #include "formats/jsonl/jsonl.h"
+#include "formats/keras_history/keras_history.h"
 #include "formats/metric_json/metric_json.h"
 #include "formats/mlflow_files/mlflow_files.h"
 #include "formats/sqlite/sqlite.h"
@@ -57,6 +58,7 @@ constexpr std::array kFormats = {
                    {.digits = 17, .files = RunFiles::kWholeHistory}},
     ingest::Format{"titan-events", "torchtitan events", RecogniseTitanEvents, OpenTitanEvents},
     ingest::Format{"jsonl", "JSON lines", RecogniseJsonLines, OpenJsonLines, {.digits = 16}},
+    ingest::Format{"keras-history", "Keras history", RecogniseKerasHistory, OpenKerasHistory, {.digits = 16}},
     ingest::Format{"metric-json", "JSON metrics by name", RecogniseMetricJson, OpenMetricJson, {.digits = 15}},
     ingest::Format{"config-json", "JSON settings", RecogniseConfigJson, OpenConfigJson},
     ingest::Format{"config-yaml", "YAML settings", RecogniseConfigYaml, OpenConfigYaml},
