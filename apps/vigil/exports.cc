@@ -5,6 +5,7 @@
 #include <functional>
 #include <set>
 
+#include "formats/formats.h"
 #include "ingest/ingest.h"
 #include "platform/clock.h"
 #include "platform/files.h"
@@ -21,7 +22,8 @@ std::string FolderOf(const std::string& path) {
 // Where TensorBoard looks for the run: beside its event files, or beside the first file there is.
 std::string EventFolder(const model::Run& run) {
   for (const model::Source& source : run.sources) {
-    if (source.format == "tfevents") return FolderOf(source.path);
+    if (ingest::TraitsOf(formats::Formats(), source.format).files == ingest::RunFiles::kOnePerStart)
+      return FolderOf(source.path);
   }
   return run.sources.empty() ? std::string() : FolderOf(run.sources.front().path);
 }

@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t kMostCompared = 1000;
 
 // A process that starts again opens a new file: where it goes on is a restart, even if no step was lost.
-void TellRestart(Unit& unit) {
+void AddRestart(Unit& unit) {
   model::Event event;
   event.kind = model::EventKind::kResume;
   event.text = "a new file of the run begins";
@@ -40,45 +40,46 @@ void CountThroughNodes(const std::vector<Unit*>& members) {
 
 }  // namespace
 
-void JoinEventFiles(std::vector<Unit*>& members) {
-  if (members.front()->format != kEvents || members.size() < 2) return;
-  std::sort(members.begin(), members.end(),
-            [](const Unit* a, const Unit* b) { return std::tie(a->adopted, a->file) < std::tie(b->adopted, b->file); });
+void JoinFilesPerStart(std::vector<Unit*>& members) {
+  if (members.front()->traits.files != ingest::RunFiles::kOnePerStart || members.size() < 2) return;
+  std::sort(members.begin(), members.end(), [](const Unit* a, const Unit* b) {
+    return std::tie(a->of_other_folder, a->file) < std::tie(b->of_other_folder, b->file);
+  });
   Joiner joiner(members[0]->run);
   for (std::size_t i = 1; i < members.size(); ++i) {
-    const bool again = members[i]->has_points && members[0]->has_points && !members[i]->adopted;
-    if (again) TellRestart(*members[i]);
+    const bool again = members[i]->has_points && members[0]->has_points && !members[i]->of_other_folder;
+    if (again) AddRestart(*members[i]);
     joiner.Append(std::move(members[i]->run));
-    members[i]->gone = true;
+    members[i]->merged_away = true;
     members[0]->has_points |= members[i]->has_points;
     members[0]->order = std::min(members[0]->order, members[i]->order);
   }
-  members[0]->curves = TellingCurves(members[0]->run);
+  members[0]->curves = DistinctiveCurves(members[0]->run);
 }
 
-void JoinJournalParts(std::vector<Unit*>& members) {
-  if (members.front()->format != kJournal || members.size() < 2) return;
+void JoinNumberedParts(std::vector<Unit*>& members) {
+  if (members.front()->traits.files != ingest::RunFiles::kNumberedParts || members.size() < 2) return;
   const auto part = [](const Unit* unit) { return ParseInteger(FactOf(*unit, ingest::kJournalPart)).value_or(0); };
   std::stable_sort(members.begin(), members.end(), [&](const Unit* a, const Unit* b) { return part(a) < part(b); });
   for (std::size_t i = 1; i < members.size(); ++i) {
-    if (members[i]->has_points && members[0]->has_points) TellRestart(*members[i]);
+    if (members[i]->has_points && members[0]->has_points) AddRestart(*members[i]);
     AppendRun(members[0]->run, std::move(members[i]->run));
     Absorb(*members[0], *members[i]);
   }
 }
 
-void JoinMlflowFiles(std::vector<Unit*>& members) {
-  if (members.front()->format != kMlflowFiles) return;
+void JoinFilesPerMetric(std::vector<Unit*>& members) {
+  if (members.front()->traits.files != ingest::RunFiles::kOnePerMetric) return;
   Unit& first = *members.front();
   Joiner joiner(first.run);
   for (std::size_t i = 1; i < members.size(); ++i) {
     Unit& other = *members[i];
     if (first.run.name.empty()) first.run.name = other.run.name;
     joiner.Append(std::move(other.run));
-    other.gone = true;
+    other.merged_away = true;
     first.has_points |= other.has_points;
   }
-  first.curves = TellingCurves(first.run);
+  first.curves = DistinctiveCurves(first.run);
 }
 
 void JoinRanks(std::vector<Unit*>& members) {
@@ -108,11 +109,13 @@ void JoinRanks(std::vector<Unit*>& members) {
   AbsorbAll(*members.front(), std::span(members).subspan(1));
 }
 
-void JoinWandbFolder(std::vector<Unit*>& members) {
+void JoinTrackerDirectory(std::vector<Unit*>& members) {
   for (Unit* const run : members) {
-    if (run->format != kWandb || run->gone) continue;
+    if (run->traits.files != ingest::RunFiles::kTracker || run->merged_away) continue;
     for (Unit* const file : members) {
-      if (file->gone || file->format == kWandb || file->folder != run->folder + "/files") continue;
+      if (file->merged_away || file->traits.files == ingest::RunFiles::kTracker ||
+          file->folder != run->folder + "/files")
+        continue;
       // The numbers that were printed are those of the record.
       if (run->has_points) file->run.series.clear();
       AbsorbByMerging(*run, *file);
@@ -128,7 +131,7 @@ void JoinAttempts(std::vector<Unit*>& members) {
     if (members[i]->attempt == members[i - 1]->attempt) return;
   }
   for (std::size_t i = 1; i < members.size(); ++i) {
-    if (members[i]->has_points && members[0]->has_points) TellRestart(*members[i]);
+    if (members[i]->has_points && members[0]->has_points) AddRestart(*members[i]);
     AppendRun(members[0]->run, std::move(members[i]->run));
     Absorb(*members[0], *members[i]);
   }

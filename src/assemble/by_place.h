@@ -10,15 +10,15 @@ namespace vigil::assemble {
 
 // Event files of one folder are one run: each restart of the process opens a new one. Their names begin alike; a
 // collection of files that were renamed is no run.
-void JoinEventFiles(std::vector<Unit*>& members);
+void JoinFilesPerStart(std::vector<Unit*>& members);
 // A rank that starts again, in the same run, writes the next journal; the parts follow one another.
-void JoinJournalParts(std::vector<Unit*>& members);
+void JoinNumberedParts(std::vector<Unit*>& members);
 // A run of MLflow's file store has a file per metric.
-void JoinMlflowFiles(std::vector<Unit*>& members);
+void JoinFilesPerMetric(std::vector<Unit*>& members);
 // Logs of several ranks: what a rank tells that the first does not carries its number.
 void JoinRanks(std::vector<Unit*>& members);
 // W&B keeps what the run printed beside its own record of it, which counts steps in its own way.
-void JoinWandbFolder(std::vector<Unit*>& members);
+void JoinTrackerDirectory(std::vector<Unit*>& members);
 // A launcher that starts the training again keeps what each start printed in a folder of its own.
 void JoinAttempts(std::vector<Unit*>& members);
 

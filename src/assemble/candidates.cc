@@ -44,9 +44,8 @@ std::int64_t CandidateIndex::BucketOf(double value) const {
 }
 
 CandidateIndex::CandidateIndex(std::uint64_t points, double error)
-    : highest_hash_(points <= kMostPoints
-                        ? std::numeric_limits<std::uint64_t>::max()
-                        : std::numeric_limits<std::uint64_t>::max() / points * kMostPoints),
+    : highest_hash_(points <= kMostPoints ? std::numeric_limits<std::uint64_t>::max()
+                                          : std::numeric_limits<std::uint64_t>::max() / points * kMostPoints),
       buckets_per_e_(std::clamp(0.5 / error, kFewestPerE, kMostPerE)) {}
 
 bool CandidateIndex::IsKept(std::int64_t step) const { return Mix(static_cast<std::uint64_t>(step)) <= highest_hash_; }

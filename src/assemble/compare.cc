@@ -186,7 +186,7 @@ std::string SignalKey(const model::Series& series) {
   return key;
 }
 
-std::vector<Curve> TellingCurves(const model::Run& part) {
+std::vector<Curve> DistinctiveCurves(const model::Run& part) {
   std::vector<const model::Series*> candidates;
   for (const model::Series& series : part.series) {
     if (!series.empty() && Rank(series) >= 0) candidates.push_back(&series);
@@ -240,26 +240,24 @@ bool SameButForRounding(double a, double b, const Rounding& of_a, const Rounding
 
 Comparison Compare(const std::vector<Curve>& a, const std::vector<Curve>& b) {
   Comparison result;
-  std::size_t common = 0;
-  std::size_t agree = 0;
   for (const Curve& curve : a) {
     const Curve* const other = FindCurve(b, curve);
     if (other == nullptr || curve.axis == model::Axis::kRow) continue;
     const Tally sample = Sample(curve, *other);
-    if (sample.common >= kCertain && sample.agree == 0) return {Likeness::kDifferent, model::kNoStep, 0, true};
+    if (sample.common >= kCertain && sample.agree == 0) return {Likeness::kDifferent, model::kNoStep, 0, true, 0, 0};
     const Tally tally = LayOver(curve, *other);
     if (tally.common == 0) continue;
     if (!Agrees(tally)) {
-      if (!IsFork(tally)) return {Likeness::kDifferent, model::kNoStep, 0, true};
-      return {Likeness::kForked, tally.last_agreeing, tally.distinct, true};
+      if (!IsFork(tally)) return {Likeness::kDifferent, model::kNoStep, 0, true, 0, 0};
+      return {Likeness::kForked, tally.last_agreeing, tally.distinct, true, tally.common, tally.agree};
     }
-    common += tally.common;
-    agree += tally.agree;
+    result.common += tally.common;
+    result.agree += tally.agree;
     result.distinct += tally.distinct;
   }
-  if (common == 0) return result;
+  if (result.common == 0) return result;
   result.likeness = Likeness::kSame;
-  result.certain = result.distinct >= kCertain && agree == common;
+  result.certain = result.distinct >= kCertain && result.agree == result.common;
   return result;
 }
 

@@ -39,7 +39,7 @@ std::string SignalKey(const model::Series& series);
 // The curves of a part by which it can be told from other runs: losses, rewards, norms; never the learning rate, which
 // runs of one recipe share. The most telling first, at most kMostCurves.
 inline constexpr std::size_t kMostCurves = 4;
-std::vector<Curve> TellingCurves(const model::Run& part);
+std::vector<Curve> DistinctiveCurves(const model::Run& part);
 
 enum class Likeness : std::uint8_t {
   kUnknown,    // nothing in common to judge by
@@ -52,6 +52,8 @@ struct Comparison {
   std::int64_t last_common_step = model::kNoStep;  // of a fork: the last step before they differ
   std::size_t distinct = 0;                        // different numbers that both have at the same steps
   bool certain = false;                            // enough of them to rule out chance
+  std::uint64_t common = 0;                        // steps that both have
+  std::uint64_t agree = 0;                         // of them, those with the same value
 };
 Comparison Compare(const std::vector<Curve>& a, const std::vector<Curve>& b);
 

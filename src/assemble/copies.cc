@@ -12,7 +12,7 @@ namespace {
 // Fewer different numbers may agree by chance.
 constexpr std::size_t kFewestDistinct = 8;
 
-bool SaysEnough(const Unit& unit) {
+bool HasEnoughValues(const Unit& unit) {
   std::set<double> distinct;
   for (const Curve& curve : unit.curves) {
     for (const double value : curve.values) {
@@ -63,8 +63,10 @@ bool AreNested(const std::string& a, const std::string& b) {
 }
 
 // The highest first, then as given.
-bool StandsBefore(const Unit* a, const Unit* b) {
-  const auto depth = [](const Unit* unit) { return std::count(unit->home.begin(), unit->home.end(), '/'); };
+bool IsHigher(const Unit* a, const Unit* b) {
+  const auto depth = [](const Unit* unit) {
+    return std::count(unit->run_directory.begin(), unit->run_directory.end(), '/');
+  };
   return std::make_tuple(depth(a), a->order) < std::make_tuple(depth(b), b->order);
 }
 
@@ -73,17 +75,18 @@ bool StandsBefore(const Unit* a, const Unit* b) {
 void JoinCopies(std::vector<Unit>& units) {
   std::map<std::tuple<std::string, std::uint64_t>, std::vector<Unit*>> groups;
   for (Unit& unit : units) {
-    if (unit.gone || !unit.has_points) continue;
+    if (unit.merged_away || !unit.has_points) continue;
     // Runs of one database are what the tracker says they are.
     const bool apart = !unit.run.sources.front().run.empty() || unit.run.sources.size() > 1;
     if (!apart) groups[{unit.format, HashOf(unit.run)}].push_back(&unit);
   }
   for (auto& [key, members] : groups) {
-    if (members.size() < 2 || !SaysEnough(*members.front())) continue;
-    std::stable_sort(members.begin(), members.end(), StandsBefore);
+    if (members.size() < 2 || !HasEnoughValues(*members.front())) continue;
+    std::stable_sort(members.begin(), members.end(), IsHigher);
     for (std::size_t i = 1; i < members.size(); ++i) {
-      if (!AreNested(members.front()->home, members[i]->home)) continue;
-      if (IsCopy(members.front()->run, members[i]->run)) AbsorbByMerging(*members.front(), *members[i]);
+      if (!AreNested(members.front()->run_directory, members[i]->run_directory)) continue;
+      if (!IsCopy(members.front()->run, members[i]->run)) continue;
+      AbsorbByMerging(*members.front(), *members[i]);
     }
   }
 }

@@ -32,16 +32,16 @@ void DropEchoes(model::Run& part) {
   const auto is_ranked = [](const model::Series& series) { return !model::FindLabel(series.labels, kRank).empty(); };
   if (std::none_of(part.series.begin(), part.series.end(), is_ranked)) return;
   std::map<std::string, std::size_t> firsts;
-  std::vector<bool> gone(part.series.size(), false);
+  std::vector<bool> merged_away(part.series.size(), false);
   for (std::size_t i = 0; i < part.series.size(); ++i) {
     const model::Series& series = part.series[i];
     const auto [at, is_first] = firsts.emplace(KeyWithoutRank(series), i);
-    gone[i] = !is_first && is_ranked(series) && !series.empty() && SamePoints(part.series[at->second], series);
+    merged_away[i] = !is_first && is_ranked(series) && !series.empty() && SamePoints(part.series[at->second], series);
   }
   std::vector<model::Series> kept;
   kept.reserve(part.series.size());
   for (std::size_t i = 0; i < part.series.size(); ++i) {
-    if (!gone[i]) kept.push_back(std::move(part.series[i]));
+    if (!merged_away[i]) kept.push_back(std::move(part.series[i]));
   }
   part.series = std::move(kept);
 }

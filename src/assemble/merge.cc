@@ -1,7 +1,6 @@
 #include "assemble/merge.h"
 
 #include <algorithm>
-#include <array>
 #include <string>
 #include <unordered_map>
 
@@ -181,27 +180,6 @@ void PlaceResumes(const model::Run& into, model::Run& from) {
 
 }  // namespace
 
-int PrecisionOf(std::string_view format) {
-  struct Precision {
-    std::string_view format;
-    int digits;
-  };
-  constexpr std::array<Precision, 10> kKnown = {{{"journal", 18},
-                                                 {"trainer-state", 17},
-                                                 {"mlflow-db", 16},
-                                                 {"mlflow-files", 16},
-                                                 {"trackio-db", 16},
-                                                 {"wandb", 16},
-                                                 {"jsonl", 16},
-                                                 {"metric-json", 15},
-                                                 {"csv", 14},
-                                                 {"tfevents", 7}}};
-  for (const Precision& known : kKnown) {
-    if (known.format == format) return known.digits;
-  }
-  return 4;
-}
-
 // Where the series and facts of the run stand.
 struct Joiner::Index {
   std::unordered_map<std::string, std::size_t> by_key;
@@ -270,10 +248,10 @@ bool Joiner::UniteSeries(model::Run& from, std::uint32_t offset) {
   std::vector<model::Series> moved;
   for (model::Series& series : from.series) {
     const auto at = index_->Find(series);
-    const int mine = at ? PrecisionOf(into_.sources[into_.series[*at].source].format) : 0;
+    const int mine = at ? into_.sources[into_.series[*at].source].digits : 0;
     series.source += offset;
     if (at && IsSameQuantity(into_.series[*at], series)) {
-      added |= Unite(into_.series[*at], series, PrecisionOf(into_.sources[series.source].format) > mine);
+      added |= Unite(into_.series[*at], series, into_.sources[series.source].digits > mine);
       index_->AddSeries(into_.series[*at], *at);  // it may have the other's name now
     } else if (!series.empty()) {
       added = true;
@@ -311,13 +289,13 @@ void Joiner::Append(model::Run from, std::int64_t after) {
 bool Joiner::Merge(model::Run from) {
   KeepNewFacts(from);
   KeepNewEvents(into_, from);
-  const bool told_more = !from.facts.empty() || !from.artifacts.empty() || !from.batches.steps.empty() ||
-                         std::any_of(from.events.begin(), from.events.end(), [](const model::Event& event) {
-                           return event.kind != model::EventKind::kCheckpoint;
-                         });
+  const bool added_more = !from.facts.empty() || !from.artifacts.empty() || !from.batches.steps.empty() ||
+                          std::any_of(from.events.begin(), from.events.end(), [](const model::Event& event) {
+                            return event.kind != model::EventKind::kCheckpoint;
+                          });
   const std::string like = into_.sources.front().path;
   const std::uint32_t offset = MoveRest(from);
-  const bool added = UniteSeries(from, offset) || told_more;
+  const bool added = UniteSeries(from, offset) || added_more;
   if (added) return true;
   for (std::size_t i = offset; i < into_.sources.size(); ++i) {
     model::Source& source = into_.sources[i];

@@ -10,9 +10,6 @@
 
 namespace vigil::assemble {
 
-// How many digits a format keeps: state files hold whole doubles, event files floats, logs what was printed.
-int PrecisionOf(std::string_view format);
-
 // Puts other parts into a run, one after the other, at the cost of their own series: thousands of files with a metric
 // each make one run. Nobody else changes the run meanwhile.
 class Joiner {

@@ -52,27 +52,28 @@ bool IsGenericStem(std::string_view stem) {
 }
 
 // Above `runs` and `logs`, which are called so everywhere, and what torchrun calls a launch that nobody named.
-std::string_view NamingFolder(std::string_view home) {
-  while (HoldsTrackers(ingest::FileOf(home)) || ingest::FileOf(home).starts_with("none_"))
-    home = ingest::FolderOf(home);
-  return home;
+std::string_view NamingFolder(std::string_view run_directory) {
+  while (HoldsTrackers(ingest::FileOf(run_directory)) || ingest::FileOf(run_directory).starts_with("none_"))
+    run_directory = ingest::FolderOf(run_directory);
+  return run_directory;
 }
 
 std::string NameOf(const NameHints& hints) {
   if (!hints.own.empty()) return hints.own;
-  const std::string_view folder = ingest::FileOf(NamingFolder(hints.home));
+  const std::string_view folder = ingest::FileOf(NamingFolder(hints.run_directory));
   const std::string_view stem = ingest::StemOf(hints.file);
-  const bool nameless_folder = folder.empty() || folder == "." || folder == "..";
-  if (nameless_folder) return std::string(stem);
-  if (hints.shares_home || !IsGenericStem(stem)) return std::string(stem);
+  const bool unnamed_folder = folder.empty() || folder == "." || folder == "..";
+  if (unnamed_folder) return std::string(stem);
+  if (hints.shares_directory || !IsGenericStem(stem)) return std::string(stem);
   return std::string(folder);
 }
 
 // The folder whose name tells a run of that name from others: the next one above it that is not called so everywhere.
 std::string_view FolderAbove(const NameHints& hints, const std::string& name) {
   // A tracker's own id stands in the place of a folder's name.
-  const std::string_view home = NamingFolder(hints.own.empty() ? hints.home : ingest::FolderOf(hints.home));
-  return NamingFolder(ingest::FileOf(home) == name ? ingest::FolderOf(home) : home);
+  const std::string_view run_directory =
+      NamingFolder(hints.own.empty() ? hints.run_directory : ingest::FolderOf(hints.run_directory));
+  return NamingFolder(ingest::FileOf(run_directory) == name ? ingest::FolderOf(run_directory) : run_directory);
 }
 
 // Puts one more folder before each name that several runs have; false when nothing was left to put there.
@@ -104,7 +105,7 @@ std::int32_t NumberBehind(std::string_view name, std::string_view word, std::siz
 
 }  // namespace
 
-std::string_view HomeOf(std::string_view folder) {
+std::string_view RunDirectoryOf(std::string_view folder) {
   if (const ingest::MlflowPlace run = ingest::InMlflowRun(std::string(folder) + "/"); !run.folder.empty())
     return folder.substr(0, run.folder.size());
   while (ingest::CheckpointStep(ingest::FileOf(folder)) || ingest::FileOf(folder) == ".hydra" || IsRankFolder(folder) ||

@@ -10,7 +10,7 @@ namespace vigil::assemble {
 
 // The folder of the run that a file in `folder` belongs to: above checkpoint folders, W&B's `files` and Hydra's
 // `.hydra`.
-std::string_view HomeOf(std::string_view folder);
+std::string_view RunDirectoryOf(std::string_view folder);
 // For a folder where trackers put their files below a run's own (X/runs/<name>, X/logs, X/tensorboard/<name>): X, else
 // empty.
 std::string_view TrackedFolder(std::string_view folder);
@@ -35,10 +35,10 @@ std::string WithoutDigits(std::string_view name);
 
 // A name for each run: the folder's, or the file's where that says more; made unique.
 struct NameHints {
-  std::string home;
-  std::string file;          // of the run's first source
-  bool shares_home = false;  // other runs have the same home
-  std::string own;           // the name that a tracker keeps for it, or empty
+  std::string run_directory;
+  std::string file;               // of the run's first source
+  bool shares_directory = false;  // other runs have the same run_directory
+  std::string own;                // the name that a tracker keeps for it, or empty
 };
 std::vector<std::string> NameRuns(const std::vector<NameHints>& hints);
 

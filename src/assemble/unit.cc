@@ -8,34 +8,43 @@
 
 namespace vigil::assemble {
 
-Unit MakeUnit(model::Run part, const std::string& writer_folder, std::size_t order) {
+Unit MakeUnit(model::Run part, const std::string& writer_folder, std::size_t order, ingest::FormatTable formats) {
   Unit unit;
   const model::Source& source = part.sources.front();
-  unit.adopted = !writer_folder.empty();
+  unit.of_other_folder = !writer_folder.empty();
   unit.folder = writer_folder.empty() ? std::string(ingest::FolderOf(source.path)) : writer_folder;
-  unit.home = std::string(HomeOf(unit.folder));
+  unit.run_directory = std::string(RunDirectoryOf(unit.folder));
   unit.file = std::string(ingest::WithoutCompression(ingest::FileOf(source.path)));
   unit.rank = RankOf(unit.folder, unit.file);
   unit.attempt = AttemptOf(unit.folder);
-  // Runs of one database share its file, and nothing else: each has a home of its own.
-  if (!source.run.empty()) unit.home = unit.folder = source.path + "/" + source.run;
+  // Runs of one database share its file, and nothing else: each has a run_directory of its own.
+  if (!source.run.empty()) unit.run_directory = unit.folder = source.path + "/" + source.run;
   unit.format = source.format;
+  unit.traits = ingest::TraitsOf(formats, source.format);
+  for (model::Source& each : part.sources) each.digits = ingest::TraitsOf(formats, each.format).digits;
   unit.formats = {source.format};
   unit.order = order;
   DropEchoes(part);
-  unit.curves = TellingCurves(part);
+  unit.curves = DistinctiveCurves(part);
   unit.has_points =
       std::any_of(part.series.begin(), part.series.end(), [](const model::Series& series) { return !series.empty(); });
   unit.run = std::move(part);
   return unit;
 }
 
+void KeepComparison(Unit& from, const Comparison& comparison) {
+  model::JoinReason& joined = from.run.sources.front().joined;
+  if (!joined.pass.empty()) return;
+  joined.agreeing = comparison.agree;
+  joined.common = comparison.common;
+}
+
 void Absorb(Unit& into, Unit& from) {
   into.formats.merge(from.formats);
   into.order = std::min(into.order, from.order);
   into.has_points |= from.has_points;
-  into.curves = TellingCurves(into.run);
-  from.gone = true;
+  into.curves = DistinctiveCurves(into.run);
+  from.merged_away = true;
   from.curves.clear();
 }
 
@@ -45,7 +54,7 @@ void AbsorbByMerging(Unit& into, Unit& from) {
   // Nothing changed, so the curves stand: many checkpoints of one run cost no more than their own points.
   into.formats.merge(from.formats);
   into.order = std::min(into.order, from.order);
-  from.gone = true;
+  from.merged_away = true;
 }
 
 void AbsorbAll(Unit& into, std::span<Unit* const> others) {
@@ -56,10 +65,10 @@ void AbsorbAll(Unit& into, std::span<Unit* const> others) {
     into.formats.merge(other->formats);
     into.order = std::min(into.order, other->order);
     into.has_points |= other->has_points;
-    other->gone = true;
+    other->merged_away = true;
     other->curves.clear();
   }
-  if (added) into.curves = TellingCurves(into.run);
+  if (added) into.curves = DistinctiveCurves(into.run);
 }
 
 std::string FactOf(const Unit& unit, std::string_view key) {

@@ -10,36 +10,34 @@
 
 #include "assemble/compare.h"
 #include "assemble/place.h"
+#include "ingest/ingest.h"
 #include "model/model.h"
 
 namespace vigil::assemble {
 
-inline constexpr std::string_view kState = "trainer-state";
-inline constexpr std::string_view kEvents = "tfevents";
-inline constexpr std::string_view kJournal = "journal";
-inline constexpr std::string_view kMlflowFiles = "mlflow-files";
-inline constexpr std::string_view kWandb = "wandb";
-
 // A run in the making: one part at first, then all parts found to belong to it.
 struct Unit {
   model::Run run;
-  std::string home;
+  std::string run_directory;
   std::string folder;
   std::string file;
   std::string format;             // of the first part
   std::set<std::string> formats;  // of all
+  ingest::FormatTraits traits;    // of `format`
   std::size_t order = 0;          // of the first part, as given
   std::vector<Curve> curves;
   bool has_points = false;
-  bool adopted = false;       // an event file that another folder's writer opened
-  bool gone = false;          // joined into another
-  std::int32_t attempt = -1;  // of a launcher that starts the training again
-  RankedName rank;            // of the file's name, or of the folder that a launcher gives each rank
+  bool of_other_folder = false;  // an event file that another folder's writer opened
+  bool merged_away = false;      // its parts are in another unit now
+  std::int32_t attempt = -1;     // of a launcher that starts the training again
+  RankedName rank;               // of the file's name, or of the folder that a launcher gives each rank
 };
 
 // The unit of a part. `writer_folder` is where the writer of an event file stands, empty where that is the file's own.
-Unit MakeUnit(model::Run part, const std::string& writer_folder, std::size_t order);
+Unit MakeUnit(model::Run part, const std::string& writer_folder, std::size_t order, ingest::FormatTable formats);
 
+// The values of both were compared: what came of it is kept with the sources of `from`.
+void KeepComparison(Unit& from, const Comparison& comparison);
 // What `from` held is in the run of `into` already: takes over what else is known of it.
 void Absorb(Unit& into, Unit& from);
 // Both tell the same training.

@@ -34,8 +34,11 @@ struct Place {
   std::string process;
 };
 
-Place PlaceOf(const model::Run& part) {
-  if (part.sources.empty() || part.sources.front().format != "tfevents") return {};
+Place PlaceOf(const model::Run& part, ingest::FormatTable formats) {
+  if (part.sources.empty()) return {};
+  const bool one_per_start =
+      ingest::TraitsOf(formats, part.sources.front().format).files == ingest::RunFiles::kOnePerStart;
+  if (!one_per_start) return {};
   const std::string_view path = ingest::WithoutCompression(part.sources.front().path);
   const std::string_view folder = ingest::FolderOf(path);
   return {std::string(folder), std::string(ingest::FolderOf(folder)), ProcessOf(ingest::FileOf(path))};
@@ -69,14 +72,14 @@ bool HoldsSettingsOnly(const model::Run& part) {
 
 }  // namespace
 
-std::vector<std::string> WriterFolders(std::vector<model::Run>& parts) {
+std::vector<std::string> WriterFolders(std::vector<model::Run>& parts, ingest::FormatTable formats) {
   std::vector<Place> places;
   std::set<Mark> writers;        // folders that a process wrote into
   std::map<Mark, int> curves;    // folders of curves below one folder, by process
   std::map<Mark, int> settings;  // the same of settings
   std::vector<std::string> names;
   for (const model::Run& part : parts) {
-    const Place& place = places.emplace_back(PlaceOf(part));
+    const Place& place = places.emplace_back(PlaceOf(part, formats));
     names.push_back(place.process.empty() ? std::string() : CurveIn(part, place.folder));
     if (place.process.empty()) continue;
     writers.emplace(place.folder, place.process);

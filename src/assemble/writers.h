@@ -5,12 +5,13 @@
 #include <string>
 #include <vector>
 
+#include "ingest/ingest.h"
 #include "model/model.h"
 
 namespace vigil::assemble {
 
 // For each part the folder of the writer that opened its file, empty where that is the file's own folder. Curves of
 // add_scalars are all named alike in their files; they get the names that tell them apart ("loss/train", "loss/val").
-std::vector<std::string> WriterFolders(std::vector<model::Run>& parts);
+std::vector<std::string> WriterFolders(std::vector<model::Run>& parts, ingest::FormatTable formats);
 
 }  // namespace vigil::assemble

@@ -8,6 +8,7 @@
 #include "formats/csv/csv.h"
 #include "formats/journal/journal.h"
 #include "formats/jsonl/jsonl.h"
+#include "formats/keras_history/keras_history.h"
 #include "formats/metric_json/metric_json.h"
 #include "formats/mlflow_files/mlflow_files.h"
 #include "formats/sqlite/sqlite.h"
@@ -21,23 +22,49 @@
 namespace vigil::formats {
 namespace {
 
-// Every source format that vigil reads: id, title, how it is recognised, how it is read. A new reader is a folder
-// beside this file and a row here. Where two are equally sure, the first one wins.
+using ingest::RunFiles;
+
+// A tracker's database says which tracker's it is.
+constexpr std::array<std::string_view, 2> kDatabases = {"mlflow-db", "trackio-db"};
+
+// Every source format that vigil reads: id, title, how it is recognised, how it is read, what others must know of it. A
+// new reader is a folder beside this file and a row here. Where two are equally sure, the first one wins.
 constexpr std::array kFormats = {
-    ingest::Format{"journal", "journal of vigil", RecogniseJournal, OpenJournal},
-    ingest::Format{"tfevents", "TensorBoard event file", RecogniseTfevents, OpenTfevents},
-    ingest::Format{"wandb", "W&B transaction log", RecogniseWandb, OpenWandb},
-    ingest::Format{"sqlite", "tracker database", RecogniseSqlite, OpenSqlite},
-    ingest::Format{"mlflow-files", "MLflow run folder", RecogniseMlflowFiles, OpenMlflowFiles},
-    ingest::Format{"trainer-state", "Hugging Face trainer state", RecogniseTrainerState, OpenTrainerState},
+    ingest::Format{"journal",
+                   "journal of vigil",
+                   RecogniseJournal,
+                   OpenJournal,
+                   {.digits = 18, .files = RunFiles::kNumberedParts}},
+    ingest::Format{"tfevents",
+                   "TensorBoard event file",
+                   RecogniseTfevents,
+                   OpenTfevents,
+                   {.digits = 7, .files = RunFiles::kOnePerStart}},
+    ingest::Format{"wandb",
+                   "W&B transaction log",
+                   RecogniseWandb,
+                   OpenWandb,
+                   {.digits = 16, .files = RunFiles::kTracker, .names_runs = true}},
+    ingest::Format{"sqlite", "tracker database", RecogniseSqlite, OpenSqlite, {.digits = 16, .variants = kDatabases}},
+    ingest::Format{"mlflow-files",
+                   "MLflow run folder",
+                   RecogniseMlflowFiles,
+                   OpenMlflowFiles,
+                   {.digits = 16, .files = RunFiles::kOnePerMetric, .names_runs = true}},
+    ingest::Format{"trainer-state",
+                   "Hugging Face trainer state",
+                   RecogniseTrainerState,
+                   OpenTrainerState,
+                   {.digits = 17, .files = RunFiles::kWholeHistory}},
     ingest::Format{"titan-events", "torchtitan events", RecogniseTitanEvents, OpenTitanEvents},
-    ingest::Format{"jsonl", "JSON lines", RecogniseJsonLines, OpenJsonLines},
-    ingest::Format{"metric-json", "JSON metrics by name", RecogniseMetricJson, OpenMetricJson},
+    ingest::Format{"jsonl", "JSON lines", RecogniseJsonLines, OpenJsonLines, {.digits = 16}},
+    ingest::Format{"keras-history", "Keras history", RecogniseKerasHistory, OpenKerasHistory, {.digits = 16}},
+    ingest::Format{"metric-json", "JSON metrics by name", RecogniseMetricJson, OpenMetricJson, {.digits = 15}},
     ingest::Format{"config-json", "JSON settings", RecogniseConfigJson, OpenConfigJson},
     ingest::Format{"config-yaml", "YAML settings", RecogniseConfigYaml, OpenConfigYaml},
     ingest::Format{"config-toml", "TOML settings", RecogniseConfigToml, OpenConfigToml},
     ingest::Format{"training-args", "pickled training arguments", RecogniseTrainingArgs, OpenTrainingArgs},
-    ingest::Format{"csv", "table of metrics", RecogniseCsv, OpenCsv},
+    ingest::Format{"csv", "table of metrics", RecogniseCsv, OpenCsv, {.digits = 14}},
     ingest::Format{"log-text", "log text", textlog::RecogniseLogText, textlog::OpenLogText},
 };
 

@@ -46,4 +46,17 @@ void StateSettings(const std::vector<Setting>& settings, ingest::PartBuilder& bu
 // States all of them, below the key `above`: for a tracker's own record of a run's configuration.
 void AddJsonSettings(std::string_view text, ingest::PartBuilder& builder, std::string_view above = {});
 
+// What kind of file the keys show. A model's configuration says little about the training: its dropout or temperature
+// are not the run's.
+struct ConfigKind {
+  bool is_adapter = false;
+  bool is_model = false;
+  bool is_training = false;
+  bool is_launch = false;  // W&B's record of how the program was called
+};
+
+ConfigKind KindOf(const std::vector<Setting>& settings);
+// States what a JSON config says about the training, by its kind. Returns what is wrong with the text, or nothing.
+std::string StateJsonConfig(std::string_view text, ingest::PartBuilder& builder);
+
 }  // namespace vigil::hyperparams

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/base.h"
+#include "identify/frameworks.h"
 
 namespace vigil::identify {
 namespace {
@@ -28,39 +29,20 @@ bool HasFormat(const model::Run& run, std::string_view format) {
 
 // ---- framework
 
-// HF Trainer names `grad_norm` and `learning_rate`, in event files below `train/`.
-bool LooksLikeHfTrainer(const model::Run& run) {
-  if (run.framework == "hf-trainer" || HasFormat(run, "trainer-state")) return true;
-  if (HasRaw(run, "train/learning_rate") && (HasRaw(run, "train/grad_norm") || HasRaw(run, "train/epoch"))) return true;
-  return HasRaw(run, "loss") && HasRaw(run, "learning_rate") && HasRaw(run, "epoch");
+bool Holds(const Sign& sign, const model::Run& run) {
+  const bool raw = std::all_of(sign.raw.begin(), sign.raw.end(),
+                               [&](std::string_view name) { return name.empty() || HasRaw(run, name); });
+  return raw && (sign.raw_prefix.empty() || HasRawPrefix(run, sign.raw_prefix)) &&
+         (sign.signal.empty() || Has(run, sign.signal)) && (sign.format.empty() || HasFormat(run, sign.format));
 }
 
-// Names that only TRL's trainers log.
-bool LooksLikeTrl(const model::Run& run) {
-  return Has(run, "zero_std_share") || Has(run, "reward_of") || Has(run, "preference_margin") ||
-         HasRawPrefix(run, "completions/") || HasRawPrefix(run, "train/completions/") ||
-         HasRaw(run, "mean_token_accuracy") || HasRaw(run, "train/mean_token_accuracy") || HasRaw(run, "objective/kl");
-}
-
+// What a source stated counts, unless other frameworks are built on that one and the names show which.
 std::string FrameworkOf(const model::Run& run) {
-  struct Sign {
-    std::string_view framework;
-    std::string_view raw_prefix;
-  };
-  constexpr std::array<Sign, 8> kSigns = {{{"verl", "actor/pg_loss"},
-                                           {"verl", "critic/score/"},
-                                           {"torchtitan", "loss_metrics/"},
-                                           {"nemo", "reduced_train_loss"},
-                                           {"megatron", "lm loss"},
-                                           {"stable-baselines3", "rollout/ep_"},
-                                           {"olmo", "train/CE loss"},
-                                           {"olmo", "train/CrossEntropyLoss"}}};
-  const bool generic = run.framework.empty() || run.framework == "hf-trainer" || run.framework == "torch";
-  if (!generic) return run.framework;
-  if (LooksLikeTrl(run)) return "trl";
-  if (LooksLikeHfTrainer(run)) return "hf-trainer";
-  for (const Sign& sign : kSigns) {
-    if (HasRawPrefix(run, sign.raw_prefix)) return std::string(sign.framework);
+  if (!run.framework.empty() && !FindFramework(run.framework).is_base) return run.framework;
+  for (const Framework& framework : Frameworks()) {
+    const bool shown =
+        std::any_of(framework.signs.begin(), framework.signs.end(), [&](const Sign& sign) { return Holds(sign, run); });
+    if (shown || (run.framework == framework.id && !framework.signs.empty())) return std::string(framework.id);
   }
   return run.framework;
 }
@@ -88,8 +70,7 @@ model::Regime PretrainingBySigns(const model::Run& run) {
   const double first = FirstFinite(run.Find("loss"));
   const auto vocabulary = run.FactNumber("vocab_size");
   if (vocabulary && *vocabulary > 1 && std::abs(first - std::log(*vocabulary)) < 0.7) return {"pretrain", 0.8};
-  const bool pretrainer = run.framework == "megatron" || run.framework == "torchtitan" || run.framework == "olmo" ||
-                          run.framework == "nemo" || run.framework == "nanogpt" || run.framework == "llm.c";
+  const bool pretrainer = FindFramework(run.framework).is_pretrainer;
   const bool starts_high = first >= 7 && first <= 12.5;
   if (pretrainer) return {"pretrain", starts_high ? 0.8 : 0.5};
   if (starts_high) return {"pretrain", 0.4};
@@ -138,7 +119,8 @@ model::Regime RegimeOf(const model::Run& run) {
   // Rewards of games and robots: the limits for language models do not hold.
   if (Has(run, "reward")) return {};
   if (UsesAdapter(run)) return {"lora", run.FindFact("adapter") == nullptr ? 0.7 : 0.9};
-  if (run.framework == "trl" && (HasRaw(run, "mean_token_accuracy") || HasRaw(run, "train/mean_token_accuracy")))
+  if (FindFramework(run.framework).token_accuracy_is_sft &&
+      (HasRaw(run, "mean_token_accuracy") || HasRaw(run, "train/mean_token_accuracy")))
     return {"sft", 0.85};
   model::Regime pretraining = PretrainingBySigns(run);
   if (pretraining.confidence > 0) return pretraining;
@@ -153,12 +135,12 @@ model::Regime RegimeOf(const model::Run& run) {
 
 // HF Trainer logs the mean of the loss over the steps since the line before, and TRL's trainers so their own metrics;
 // learning rate and gradient norm (taken before clipping) are those of the last step.
-void SetHfConventions(model::Run& run) {
+void SetHfConventions(const Framework& framework, model::Run& run) {
   constexpr std::array<std::string_view, 4> kInstant = {"lr", "grad_norm", "epoch", "num_tokens"};
   for (model::Series& series : run.series) {
     const bool evaluation = series.signal.starts_with("eval_") || series.raw.starts_with("eval");
     const bool instant = std::find(kInstant.begin(), kInstant.end(), series.signal) != kInstant.end();
-    const bool mean = series.signal == "loss" || run.framework == "trl";
+    const bool mean = series.signal == "loss" || framework.logs_means;
     if (series.aggregation == model::Aggregation::kUnknown) {
       if (evaluation || instant || (mean && series.LoggingInterval() <= 1)) {
         series.aggregation = model::Aggregation::kInstant;
@@ -169,13 +151,6 @@ void SetHfConventions(model::Run& run) {
     if (series.signal == "grad_norm" && series.clipping == model::Clipping::kUnknown)
       series.clipping = model::Clipping::kBefore;
   }
-}
-
-// These log what torch.nn.utils.clip_grad_norm_ returns: the norm as it was before clipping.
-bool LogsNormBeforeClipping(std::string_view framework) {
-  constexpr std::array<std::string_view, 6> kOnes = {"torchtitan", "megatron",     "olmo",
-                                                     "nanochat",   "kempnerforge", "llm-foundry"};
-  return std::find(kOnes.begin(), kOnes.end(), framework) != kOnes.end();
 }
 
 // Where the name itself says whether the norm was taken before or after clipping.
@@ -189,22 +164,18 @@ model::Clipping ClippingByName(std::string_view raw) {
   return std::any_of(kAfter.begin(), kAfter.end(), holds) ? model::Clipping::kAfter : model::Clipping::kUnknown;
 }
 
-bool IsBuiltOnHfTrainer(std::string_view framework) {
-  constexpr std::array<std::string_view, 5> kOnes = {"hf-trainer", "trl", "axolotl", "llama-factory", "ms-swift"};
-  return std::find(kOnes.begin(), kOnes.end(), framework) != kOnes.end();
-}
-
 }  // namespace
 
 void Classify(model::Run& run) {
   run.framework = FrameworkOf(run);
+  const Framework& framework = FindFramework(run.framework);
   if (run.regime.confidence == 0) run.regime = RegimeOf(run);
   for (model::Series& series : run.series) {
     if (series.signal == "grad_norm" && series.clipping == model::Clipping::kUnknown)
       series.clipping = ClippingByName(series.raw);
   }
-  if (IsBuiltOnHfTrainer(run.framework)) SetHfConventions(run);
-  if (LogsNormBeforeClipping(run.framework)) {
+  if (framework.is_built_on_hf) SetHfConventions(framework, run);
+  if (framework.norm_before_clip) {
     for (model::Series& series : run.series) {
       if (series.signal == "grad_norm" && series.clipping == model::Clipping::kUnknown)
         series.clipping = model::Clipping::kBefore;

@@ -1,5 +1,7 @@
 #include "ingest/format.h"
 
+#include <algorithm>
+
 namespace vigil::ingest {
 
 const Format* Recognise(FormatTable formats, const Probe& probe) {
@@ -12,6 +14,14 @@ const Format* Recognise(FormatTable formats, const Probe& probe) {
     best = &format;
   }
   return best;
+}
+
+FormatTraits TraitsOf(FormatTable formats, std::string_view id) {
+  for (const Format& format : formats) {
+    const auto& variants = format.traits.variants;
+    if (format.id == id || std::find(variants.begin(), variants.end(), id) != variants.end()) return format.traits;
+  }
+  return {};
 }
 
 }  // namespace vigil::ingest

@@ -43,6 +43,24 @@ struct Probe {
   std::uint64_t size_bytes = 0;
 };
 
+// How the files of a format make up a run.
+enum class RunFiles : std::uint8_t {
+  kOne,            // nothing can be said: values and places decide
+  kWholeHistory,   // every file holds the history so far, so that the longest holds the others
+  kOnePerStart,    // each start of the process opens another file in the same directory
+  kNumberedParts,  // each says which run, which rank and which part of it it is (kJournalRun ...)
+  kOnePerMetric,   // a directory of files with a metric each
+  kTracker,        // a tracker's record of the run, with what the run printed in `files` beside it
+};
+
+// What code outside a format's own folder needs to know of it. No other code asks for a format by its id.
+struct FormatTraits {
+  int digits = 4;  // significant digits of a number: what was printed has few, whole doubles 16 and more
+  RunFiles files = RunFiles::kOne;
+  bool names_runs = false;                          // its own name for a run says more than the directory's
+  std::span<const std::string_view> variants = {};  // other ids that its sources may carry
+};
+
 // A source format: one row of a table that is given in.
 struct Format {
   std::string_view id;     // "tfevents"
@@ -51,10 +69,13 @@ struct Format {
   // break ties.
   int (*recognise)(const Probe& probe);
   std::unique_ptr<Reader> (*open)(PartBuilder& builder);
+  FormatTraits traits = {};
 };
 // The rows of a table; the table outlives whoever was given it.
 using FormatTable = std::span<const Format>;
 // The format that is surest of the content; of equally sure ones the first. Null when none is.
 const Format* Recognise(FormatTable formats, const Probe& probe);
+// The traits of the format of that id or variant; those of an unknown one when there is none.
+FormatTraits TraitsOf(FormatTable formats, std::string_view id);
 
 }  // namespace vigil::ingest

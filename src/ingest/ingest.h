@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/base.h"
-#include "ingest/encoding.h"
+#include "ingest/bytes/encoding.h"
 #include "ingest/format.h"
 #include "ingest/part_builder.h"
 #include "ingest/paths.h"

@@ -145,12 +145,23 @@ struct BatchFingerprints {
 
 enum class SourceState : std::uint8_t { kRead, kPartial, kDuplicate };
 
+// Why a source was joined to the sources before it: which rule of joining, the fact that decided, and, where values were
+// compared, at how many of the steps that both have they were the same.
+struct JoinReason {
+  std::string pass;  // empty for the first source of a run
+  std::string because;
+  std::uint64_t agreeing = 0;
+  std::uint64_t common = 0;
+};
+
 struct Source {
   std::string path;
   std::string format;
   SourceState state = SourceState::kRead;
   std::string note;      // why partial or duplicate, with the place of the damage
   std::string run = {};  // which one, in a file that holds several (a tracker's database)
+  JoinReason joined = {};
+  int digits = 4;  // significant digits that its format keeps
 };
 
 // What kind of training this is: pretrain, sft, lora, grpo, ppo, dpo, ebft, other. Confidence 0..1; fixed limits hold

@@ -9,7 +9,7 @@
 
 namespace vigil::pipeline {
 std::vector<model::Run> JoinParts(std::vector<model::Run> parts) {
-  std::vector<model::Run> runs = assemble::JoinParts(std::move(parts));
+  std::vector<model::Run> runs = assemble::JoinParts(std::move(parts), formats::Formats());
   for (model::Run& run : runs) {
     identify::Classify(run);
     identify::LearnAxes(run);

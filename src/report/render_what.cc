@@ -14,11 +14,22 @@ namespace {
 
 constexpr std::size_t kMostLines = 20;
 
+// Why it is part of this run.
+std::string JoinedText(const model::JoinReason& joined) {
+  if (joined.pass.empty()) return {};
+  std::string text = fmt::format("\n      joined: {}", joined.because);
+  if (joined.common > 0)
+    text += fmt::format(", the same values at {} of {} common steps", FormatCount(joined.agreeing),
+                        FormatCount(joined.common));
+  return text;
+}
+
 std::string SourceLine(const model::Source& source) {
   std::string line = fmt::format("    {}  {}", OneLine(source.path), source.format);
   if (!source.run.empty()) line += fmt::format(" [{}]", OneLine(source.run));
   if (source.state != model::SourceState::kRead) line += fmt::format(", {}", Name(source.state));
   if (!source.note.empty()) line += fmt::format(": {}", OneLine(source.note));
+  line += JoinedText(source.joined);
   return line + "\n";
 }
 
@@ -64,6 +75,21 @@ void WriteFiles(JsonWriter& json, std::string_view key, const std::vector<model:
   json.CloseList();
 }
 
+void WriteJoined(JsonWriter& json, const model::JoinReason& joined) {
+  if (joined.pass.empty()) return;
+  json.Key("joined");
+  json.Open();
+  json.Key("pass");
+  json.Text(joined.pass);
+  json.Key("because");
+  json.Text(joined.because);
+  json.Key("agreeing_steps");
+  json.Count(joined.agreeing);
+  json.Key("common_steps");
+  json.Count(joined.common);
+  json.Close();
+}
+
 void WriteSources(JsonWriter& json, const model::Run& run) {
   json.Key("sources");
   json.OpenList();
@@ -79,6 +105,7 @@ void WriteSources(JsonWriter& json, const model::Run& run) {
     json.Text(Name(source.state));
     json.Key("note");
     json.TextOrNull(source.note);
+    WriteJoined(json, source.joined);
     json.Close();
   }
   json.CloseList();

@@ -13,48 +13,6 @@ namespace {
 
 constexpr std::size_t kMostBytes = std::size_t{16} << 20U;
 
-// What kind of file the keys show. A model's configuration says little about the training: its dropout or temperature
-// are not the run's.
-struct Kind {
-  bool is_adapter = false;
-  bool is_model = false;
-  bool is_training = false;
-  bool is_launch = false;  // W&B's record of how the program was called
-};
-
-Kind KindOf(const std::vector<hyperparams::Setting>& settings) {
-  Kind kind;
-  bool has_program = false;
-  bool has_arguments = false;
-  for (const hyperparams::Setting& setting : settings) {
-    const std::string_view path = setting.path;
-    kind.is_adapter |= path == "peft_type";
-    kind.is_model |= path == "model_type" || path == "architectures";
-    kind.is_training |= path == "learning_rate" || path == "lr" || path == "max_steps" || path == "num_train_epochs" ||
-                        path == "train_micro_batch_size_per_gpu" || path.starts_with("zero_optimization");
-    has_program |= path == "program" || path == "codePath";
-    has_arguments |= path == "args" && !setting.items.empty();
-  }
-  kind.is_launch = has_program && has_arguments;
-  return kind;
-}
-
-bool IsOfAnyModel(std::string_view path) {
-  return path == "vocab_size" || path == "transformers_version" || path == "architectures";
-}
-
-std::vector<hyperparams::Setting> Wanted(std::vector<hyperparams::Setting> settings) {
-  const Kind kind = KindOf(settings);
-  if (kind.is_training || kind.is_adapter) return settings;
-  if (kind.is_launch) {
-    const auto arguments = std::find_if(settings.begin(), settings.end(),
-                                        [](const hyperparams::Setting& setting) { return setting.path == "args"; });
-    return hyperparams::CommandSettings(arguments->items, arguments->line);
-  }
-  std::erase_if(settings, [](const hyperparams::Setting& setting) { return !IsOfAnyModel(setting.path); });
-  return settings;
-}
-
 class ConfigJsonReader : public ingest::Reader {
  public:
   explicit ConfigJsonReader(ingest::PartBuilder& builder) : builder_(builder) {}
@@ -64,8 +22,7 @@ class ConfigJsonReader : public ingest::Reader {
 
   std::size_t Consume(std::string_view bytes, bool last) override {
     if (!last) return 0;
-    std::string problem;
-    hyperparams::StateSettings(Wanted(hyperparams::JsonSettings(bytes, &problem)), builder_);
+    const std::string problem = hyperparams::StateJsonConfig(bytes, builder_);
     if (!problem.empty()) builder_.ReportDamage(problem);
     return bytes.size();
   }
@@ -106,7 +63,7 @@ int RecogniseConfigJson(const ingest::Probe& probe) {
   const std::string_view text = FromFirstCharacter(probe.head);
   if (!text.starts_with('{') || probe.size_bytes > kMostBytes) return 0;
   const std::vector<hyperparams::Setting> settings = hyperparams::JsonSettings(text);
-  const Kind kind = KindOf(settings);
+  const hyperparams::ConfigKind kind = hyperparams::KindOf(settings);
   if (kind.is_adapter || kind.is_launch) return 60;
   const std::size_t known = hyperparams::CountKnown(settings);
   if (kind.is_model && !kind.is_training) return known >= 1 ? 60 : 0;

@@ -1,7 +1,7 @@
 #include "formats/tfevents/settings.h"
 
 #include "codec/codec.h"
-#include "formats/config_json/config_json.h"
+#include "hyperparams/hyperparams.h"
 
 namespace vigil::formats::tfevents {
 namespace {
@@ -63,7 +63,7 @@ void AddTableRow(std::string_view line, ingest::PartBuilder& builder) {
 // A part of its own takes what is wrong with the text: it is no damage of the event file.
 void AddJson(std::string_view text, ingest::PartBuilder& builder) {
   ingest::PartBuilder config("", "");
-  OpenConfigJson(config)->Consume(text, true);
+  hyperparams::StateJsonConfig(text, config);
   for (model::Fact& fact : config.part().facts) {
     fact.place = {};
     builder.part().facts.push_back(std::move(fact));

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "ingest/encoding.h"
+#include "ingest/bytes/encoding.h"
 
 namespace vigil::ingest {
 

@@ -8,6 +8,7 @@
 #include "assemble/assemble.h"
 #include "assemble/compare.h"
 #include "assemble/place.h"
+#include "formats/formats.h"
 #include "ingest/ingest.h"
 
 namespace vigil::assemble {
@@ -78,7 +79,7 @@ template <class... Parts>
 std::vector<model::Run> Joined(Parts&&... parts) {
   std::vector<model::Run> all;
   (all.push_back(std::forward<Parts>(parts)), ...);
-  return JoinParts(std::move(all));
+  return JoinParts(std::move(all), formats::Formats());
 }
 
 std::vector<std::string> Names(const std::vector<model::Run>& runs) {
@@ -434,7 +435,7 @@ TEST(JoinParts, GivesEveryRunAName) {
   EXPECT_THAT(Names(same), ElementsAre("a", "a-2"));
 }
 
-TEST(JoinParts, OfNothingIsNothing) { EXPECT_THAT(JoinParts({}), SizeIs(0)); }
+TEST(JoinParts, OfNothingIsNothing) { EXPECT_THAT(JoinParts({}, formats::Formats()), SizeIs(0)); }
 
 // Compares pairs of parts, but a number of points of each that does not grow with their length: this takes a second,
 // not hours. No limit is set on the clock.
@@ -447,8 +448,8 @@ TEST(JoinParts, HandlesAThousandParts) {
     parts[at] = Log(fmt::format("bag/run{}.log", i)).Loss(10, 5000, static_cast<int>(i));
     checkpoints[at] = State(fmt::format("out/checkpoint-{}/trainer_state.json", i * 10)).Loss(10, i * 10);
   }
-  EXPECT_THAT(JoinParts(std::move(parts)), SizeIs(1000));
-  const auto runs = JoinParts(std::move(checkpoints));
+  EXPECT_THAT(JoinParts(std::move(parts), formats::Formats()), SizeIs(1000));
+  const auto runs = JoinParts(std::move(checkpoints), formats::Formats());
   ASSERT_THAT(runs, SizeIs(1));
   EXPECT_EQ(runs[0].Find("loss")->size(), 1000U);
 }
@@ -478,9 +479,9 @@ TEST(SameButForRounding, AllowsForTheDigitsThatAreMissing) {
 }
 
 TEST(Places, TellHomesAndCheckpoints) {
-  EXPECT_EQ(HomeOf("a/b/checkpoint-500"), "a/b");
-  EXPECT_EQ(HomeOf("a/wandb/run-20260101_1-x/files"), "a/wandb/run-20260101_1-x");
-  EXPECT_EQ(HomeOf("a/b"), "a/b");
+  EXPECT_EQ(RunDirectoryOf("a/b/checkpoint-500"), "a/b");
+  EXPECT_EQ(RunDirectoryOf("a/wandb/run-20260101_1-x/files"), "a/wandb/run-20260101_1-x");
+  EXPECT_EQ(RunDirectoryOf("a/b"), "a/b");
   EXPECT_EQ(ingest::CheckpointStep("checkpoint-500"), 500);
   EXPECT_EQ(ingest::CheckpointStep("global_step_40"), 40);
   EXPECT_EQ(ingest::CheckpointStep("checkpoint-best"), std::nullopt);

@@ -9,6 +9,7 @@
 
 #include "assemble/assemble.h"
 #include "assemble/candidates.h"
+#include "formats/formats.h"
 #include "ingest/ingest.h"
 #include "pipeline/pipeline.h"
 #include "support/scratch.h"
@@ -38,9 +39,10 @@ model::Run Part(const std::string& path, const std::string& format, int seed, in
 
 TEST(CandidateIndex, FindsTheRoundedAndSparserTwinAmongMany) {
   CandidateIndex index(1'000'000, 1e-3);
-  for (int i = 0; i < 2000; ++i) index.Add(static_cast<std::uint32_t>(i), TellingCurves(Part("a", "jsonl", i, 1, 8)));
+  for (int i = 0; i < 2000; ++i)
+    index.Add(static_cast<std::uint32_t>(i), DistinctiveCurves(Part("a", "jsonl", i, 1, 8)));
   for (const int wanted : {0, 17, 1999}) {
-    const auto found = index.Find(TellingCurves(Part("b", "log-text", wanted, 10, 3)));
+    const auto found = index.Find(DistinctiveCurves(Part("b", "log-text", wanted, 10, 3)));
     EXPECT_THAT(found, Contains(static_cast<std::uint32_t>(wanted)));
     EXPECT_LT(found.size(), 100U);
   }
@@ -62,7 +64,7 @@ double JoinSeconds(std::vector<model::Run> parts, std::size_t series) {
   timespec before{};
   timespec after{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &before);
-  const std::vector<model::Run> runs = JoinParts(std::move(parts));
+  const std::vector<model::Run> runs = JoinParts(std::move(parts), formats::Formats());
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &after);
   EXPECT_EQ(runs.size(), 1U);
   EXPECT_EQ(runs.front().series.size(), series);
@@ -82,7 +84,7 @@ TEST(JoinParts, JoinsEachOfManyRunsWithItsLogKeptElsewhere) {
   constexpr int kRuns = 800;
   for (int i = 0; i < kRuns; ++i) parts.push_back(Part(fmt::format("runs/r{}/metrics.jsonl", i), "jsonl", i, 1, 8));
   for (int i = 0; i < kRuns; ++i) parts.push_back(Part(fmt::format("slurm/{}/out.log", i), "log-text", i, 10, 4));
-  const auto runs = JoinParts(std::move(parts));
+  const auto runs = JoinParts(std::move(parts), formats::Formats());
   EXPECT_THAT(runs, SizeIs(kRuns));
   for (const model::Run& run : runs) EXPECT_EQ(run.sources.size(), 2U) << run.name;
 }
@@ -91,7 +93,7 @@ TEST(JoinParts, KeepsManyRunsInOneFolderApartAndTheirCopiesTogether) {
   std::vector<model::Run> parts;
   for (int i = 0; i < 500; ++i) parts.push_back(Part(fmt::format("logs/run-{}.log", i), "log-text", i, 10, 4));
   for (int i = 0; i < 500; i += 50) parts.push_back(Part(fmt::format("logs/copy-{}.jsonl", i), "jsonl", i, 10, 8));
-  EXPECT_THAT(JoinParts(std::move(parts)), SizeIs(500));
+  EXPECT_THAT(JoinParts(std::move(parts), formats::Formats()), SizeIs(500));
 }
 
 TEST(JoinParts, AttachesSettingsToTheOneRunThatTheyCanBelongTo) {
@@ -108,7 +110,7 @@ TEST(JoinParts, AttachesSettingsToTheOneRunThatTheyCanBelongTo) {
   common.sources.push_back({"runs/defaults.json", "config-json", model::SourceState::kRead, {}});
   common.facts.push_back({"warmup_steps", "5", "warmup_steps", {}});
   parts.push_back(std::move(common));
-  const auto runs = JoinParts(std::move(parts));
+  const auto runs = JoinParts(std::move(parts), formats::Formats());
   ASSERT_THAT(runs, SizeIs(400));
   for (std::size_t i = 0; i < runs.size(); ++i) {
     EXPECT_EQ(runs[i].FactNumber("lr"), static_cast<double>(i));
@@ -122,7 +124,7 @@ TEST(JoinParts, TakesTheFoldersOfALauncherAsRanks) {
     model::Run part = Part(fmt::format("logs/none_x/attempt_0/{}/stdout.log", rank), "log-text", 5, 10, 4);
     parts.push_back(std::move(part));
   }
-  const auto runs = JoinParts(std::move(parts));
+  const auto runs = JoinParts(std::move(parts), formats::Formats());
   ASSERT_THAT(runs, SizeIs(1));
   EXPECT_EQ(runs[0].ranks, 2);
   EXPECT_THAT(runs[0].series, SizeIs(1)) << "what both ranks print is one series";
@@ -148,7 +150,7 @@ TEST_F(ManyPaths, AFolderGivenTwiceOrInsideAnotherIsNotMissed) {
 
 TEST_F(ManyPaths, LinksThatLeadNowhereOrInCirclesAreUnread) {
   Write("run/metrics.jsonl", "{\"step\": 1, \"loss\": 2.5}\n{\"step\": 2, \"loss\": 2.25}\n");
-  std::filesystem::create_symlink("absent.log", folder_ / "run/gone.log");
+  std::filesystem::create_symlink("absent.log", folder_ / "run/merged_away.log");
   std::filesystem::create_symlink("loop", folder_ / "run/loop");
   std::filesystem::create_directory_symlink(folder_, folder_ / "run/up");
   const pipeline::Imported imported = pipeline::ImportPaths({Folder()});

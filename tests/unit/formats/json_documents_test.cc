@@ -30,7 +30,8 @@ TEST(MetricJson, ReadsMegatronsGoldenValues) {
 }
 
 TEST(MetricJson, ReadsListsAndStepsByName) {
-  EXPECT_EQ(Recognised(R"({"loss": [3, 2, 1], "val_loss": [3.5, 2.5, 2.25]})"), "metric-json");
+  EXPECT_EQ(Recognised(R"({"loss": [3, 2, 1], "val_loss": [3.5]})"), "metric-json");
+  EXPECT_EQ(Recognised(R"({"loss": [3, 2, 1], "val_loss": [3.5, 2.5, 2.25]})"), "keras-history") << "one per epoch";
   const model::Run lists = Read("metric-json", R"({"loss": [3, 2, NaN], "val_loss": [3.5, 2.5, [9], 2.25]})");
   EXPECT_EQ(SeriesOf(lists, "loss").axis, model::Axis::kRow);
   EXPECT_THAT(SeriesOf(lists, "loss").steps, ElementsAre(0, 1, 2));

@@ -1,4 +1,4 @@
-#include "ingest/encoding.h"
+#include "ingest/bytes/encoding.h"
 
 namespace vigil::ingest {
 namespace {

@@ -1,0 +1,359 @@
+#include "assemble/by_values.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <span>
+#include <string_view>
+#include <tuple>
+#include <unordered_map>
+
+#include "assemble/candidates.h"
+#include "assemble/compare.h"
+#include "assemble/merge.h"
+#include "assemble/place.h"
+#include "ingest/ingest.h"
+
+namespace vigil::assemble {
+namespace {
+
+// So many runs are compared each with each; of more only those that an index finds alike.
+constexpr std::size_t kFewRuns = 300;
+
+std::int64_t LastStep(const Unit& unit) {
+  const auto range = RangeOf(unit.curves);
+  return range ? range->last : model::kNoStep;
+}
+
+// The states that resumed from one another, oldest first: each goes on from where it left the one before.
+void ChainForks(std::vector<Unit*>& branches) {
+  std::stable_sort(branches.begin(), branches.end(),
+                   [](const Unit* a, const Unit* b) { return LastStep(*a) < LastStep(*b); });
+  Unit& first = *branches.front();
+  std::vector<Curve> before = first.curves;
+  for (std::size_t i = 1; i < branches.size(); ++i) {
+    const Comparison comparison = Compare(before, branches[i]->curves);
+    before = branches[i]->curves;
+    KeepComparison(*branches[i], comparison);
+    AppendRun(first.run, std::move(branches[i]->run), comparison.last_common_step);
+    Absorb(first, *branches[i]);
+  }
+}
+
+}  // namespace
+
+// Checkpoints keep the history so far: the longest holds the others, unless a resume overwrote what they hold.
+void JoinStates(std::vector<Unit*>& members) {
+  if (members.front()->traits.files != ingest::RunFiles::kWholeHistory || members.size() < 2) return;
+  std::stable_sort(members.begin(), members.end(),
+                   [](const Unit* a, const Unit* b) { return LastStep(*a) > LastStep(*b); });
+  std::vector<std::vector<Unit*>> families;
+  for (Unit* const unit : members) {
+    if (!unit->has_points) continue;
+    bool placed = false;
+    for (auto& family : families) {
+      const Comparison comparison = Compare(family.front()->curves, unit->curves);
+      const Likeness likeness = comparison.likeness;
+      const bool checkpoints =
+          unit->folder != unit->run_directory || family.front()->folder != family.front()->run_directory;
+      placed = likeness == Likeness::kSame || (likeness == Likeness::kForked && checkpoints);
+      if (likeness == Likeness::kSame) {
+        KeepComparison(*unit, comparison);
+        AbsorbByMerging(*family.front(), *unit);
+      }
+      if (placed && likeness == Likeness::kForked) family.push_back(unit);
+      if (placed) break;
+    }
+    if (!placed) families.push_back({unit});
+  }
+  for (auto& family : families) {
+    if (family.size() > 1) ChainForks(family);
+  }
+}
+
+namespace {
+
+double IntervalOf(const Unit& unit) {
+  double interval = 1;
+  for (const Curve& curve : unit.curves) {
+    if (curve.steps.size() < 2) continue;
+    const auto gaps = static_cast<double>(curve.steps.size() - 1);
+    interval = std::max(interval, static_cast<double>(curve.steps.back() - curve.steps.front()) / gaps);
+  }
+  return interval;
+}
+
+bool ShareCurve(const Unit& a, const Unit& b) {
+  return std::any_of(a.curves.begin(), a.curves.end(), [&](const Curve& mine) {
+    return std::any_of(b.curves.begin(), b.curves.end(), [&](const Curve& theirs) { return mine.key == theirs.key; });
+  });
+}
+
+// Whether `b` goes on with the training of `a`: it begins where `a` ends, or its file is the next of a numbered series
+// and begins in the later half of `a`, after a resume.
+bool Continues(const Unit& a, const Unit& b) {
+  const auto before = RangeOf(a.curves);
+  const auto after = RangeOf(b.curves);
+  if (!before || !after || !ShareCurve(a, b) || after->last <= before->last) return false;
+  const bool numbered = WithoutDigits(a.file) == WithoutDigits(b.file);
+  if (after->first > before->last) {
+    constexpr double kNear = 5;  // logging intervals
+    const auto gap = static_cast<double>(after->first - before->last);
+    return numbered || gap <= kNear * std::max(IntervalOf(a), IntervalOf(b));
+  }
+  return numbered && after->first - before->first > (before->last - before->first) / 2;
+}
+
+}  // namespace
+
+// Parts of one log, cut by date, size or restart.
+void JoinContinuations(std::vector<Unit*>& members) {
+  if (members.front()->traits.files == ingest::RunFiles::kWholeHistory ||
+      members.front()->traits.files == ingest::RunFiles::kOnePerStart || members.size() < 2)
+    return;
+  std::vector<Unit*> parts;
+  for (Unit* const unit : members) {
+    if (RangeOf(unit->curves)) parts.push_back(unit);
+  }
+  std::stable_sort(parts.begin(), parts.end(),
+                   [](const Unit* a, const Unit* b) { return RangeOf(a->curves)->first < RangeOf(b->curves)->first; });
+  // Two that begin together are two runs, and then no other is clearly the one that goes on.
+  for (std::size_t i = 0; i + 1 < parts.size(); ++i) {
+    if (!Continues(*parts[i], *parts[i + 1])) return;
+  }
+  if (parts.size() < 2) return;
+  Joiner joiner(parts[0]->run);
+  for (std::size_t i = 1; i < parts.size(); ++i) {
+    joiner.Append(std::move(parts[i]->run));
+    parts[i]->merged_away = true;
+    parts[0]->order = std::min(parts[0]->order, parts[i]->order);
+  }
+  parts[0]->curves = DistinctiveCurves(parts[0]->run);
+}
+
+namespace {
+
+bool EndTogether(const Unit& a, const Unit& b) {
+  const auto mine = RangeOf(a.curves);
+  const auto theirs = RangeOf(b.curves);
+  if (!mine || !theirs) return false;
+  const double slack = 2 * std::max(IntervalOf(a), IntervalOf(b));
+  return std::abs(static_cast<double>(mine->last - theirs->last)) <= slack;
+}
+
+// Whether both have some series; a tracker that writes a file per metric leaves files that share none.
+bool ShareSeries(const Unit& a, const Unit& b) {
+  std::set<std::string_view> signals;
+  for (const model::Series& series : a.run.series) signals.insert(series.signal);
+  return std::any_of(b.run.series.begin(), b.run.series.end(),
+                     [&](const model::Series& series) { return signals.contains(series.signal); });
+}
+
+bool ShareFormat(const Unit& a, const Unit& b) {
+  return std::any_of(b.formats.begin(), b.formats.end(),
+                     [&](const std::string& format) { return a.formats.contains(format); });
+}
+
+Comparison RowsAgree(const RowMatch& match) {
+  Comparison comparison;
+  comparison.common = comparison.agree = match.rows.size();
+  return comparison;
+}
+
+// Joins `unit` to `run` when their numbers say that they are one training.
+bool JoinByValues(Unit& run, Unit& unit) {
+  const Comparison comparison = Compare(run.curves, unit.curves);
+  const bool same_format = ShareFormat(run, unit);
+  KeepComparison(unit, comparison);
+  switch (comparison.likeness) {
+    case Likeness::kSame:
+      // Two logs of one kind that begin alike may be two attempts with one seed; only a copy is the same.
+      if (same_format && !comparison.certain) return false;
+      if (same_format && unit.traits.files != ingest::RunFiles::kWholeHistory &&
+          unit.traits.files != ingest::RunFiles::kOnePerStart && !EndTogether(run, unit))
+        return false;
+      AbsorbByMerging(run, unit);
+      return true;
+    case Likeness::kForked:
+      if (same_format) return false;
+      if (LastStep(unit) > LastStep(run)) {
+        AppendRun(run.run, std::move(unit.run), comparison.last_common_step);
+      } else {
+        std::swap(run.run, unit.run);
+        AppendRun(run.run, std::move(unit.run), comparison.last_common_step);
+      }
+      Absorb(run, unit);
+      return true;
+    case Likeness::kDifferent:
+      return false;
+    case Likeness::kUnknown:
+      break;
+  }
+  if (const auto match = MatchRows(unit.curves, run.curves)) {
+    PlaceRows(unit.run, *match);
+    KeepComparison(unit, RowsAgree(*match));
+  } else if (const auto reverse = MatchRows(run.curves, unit.curves)) {
+    PlaceRows(run.run, *reverse);
+    KeepComparison(unit, RowsAgree(*reverse));
+  } else {
+    return false;
+  }
+  AbsorbByMerging(run, unit);
+  return true;
+}
+
+// Whether two files of one run_directory may complete each other: they have nothing in common that could differ.
+bool MayComplete(const Unit& a, const Unit& b) {
+  if (ShareFormat(a, b) && ShareSeries(a, b)) return false;
+  return Compare(a.curves, b.curves).likeness == Likeness::kUnknown;
+}
+
+// Only two that have a signal in common can contradict each other.
+bool AllMayComplete(const std::vector<Unit*>& runs) {
+  std::unordered_map<std::string_view, std::vector<const Unit*>> having;
+  for (const Unit* const run : runs) {
+    for (const model::Series& series : run->run.series) {
+      std::vector<const Unit*>& others = having[series.signal];
+      if (!others.empty() && others.back() == run) continue;
+      const bool complete =
+          std::all_of(others.begin(), others.end(), [&](const Unit* other) { return MayComplete(*run, *other); });
+      if (!complete) return false;
+      others.push_back(run);
+    }
+  }
+  return true;
+}
+
+// The runs met so far that another may belong to: all of a few, of many those that have some of its numbers.
+class Alike {
+ public:
+  explicit Alike(const std::vector<Unit*>& all)
+      : few_(all.size() <= kFewRuns), index_(PointsOf(all, few_), ErrorOf(all, few_)) {}
+
+  void Add(Unit& unit) {
+    const auto id = static_cast<CandidateIndex::Id>(runs_.size());
+    runs_.push_back(&unit);
+    if (few_) return;
+    index_.Add(id, unit.curves);
+    if (CountsRows(unit)) rows_.push_back(id);
+  }
+
+  std::vector<Unit*> Find(const Unit& unit) const {
+    if (few_ || CountsRows(unit)) return runs_;
+    std::vector<CandidateIndex::Id> ids = index_.Find(unit.curves);
+    // Rows without steps have no place in the index.
+    ids.insert(ids.end(), rows_.begin(), rows_.end());
+    std::sort(ids.begin(), ids.end());
+    ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
+    std::vector<Unit*> found;
+    found.reserve(ids.size());
+    for (const auto id : ids) found.push_back(runs_[id]);
+    return found;
+  }
+
+ private:
+  static bool CountsRows(const Unit& unit) {
+    return std::any_of(unit.curves.begin(), unit.curves.end(),
+                       [](const Curve& curve) { return curve.axis == model::Axis::kRow; });
+  }
+  static std::uint64_t PointsOf(const std::vector<Unit*>& all, bool few) {
+    std::uint64_t points = 0;
+    for (const Unit* unit : all) points += few ? 0 : CountPoints(unit->curves);
+    return points;
+  }
+
+  static double ErrorOf(const std::vector<Unit*>& all, bool few) {
+    double error = 1e-6;
+    for (const Unit* unit : all) error = few ? error : std::max(error, RelativeError(unit->curves));
+    return error;
+  }
+
+  bool few_;
+  CandidateIndex index_;
+  std::vector<Unit*> runs_;
+  std::vector<CandidateIndex::Id> rows_;
+};
+
+}  // namespace
+
+// Files of one run_directory, the most precise first. What numbers do not decide the folder does: files that have
+// nothing in common complete each other, unless it is a folder of several runs.
+void JoinRunDirectory(std::vector<Unit*>& members) {
+  std::stable_sort(members.begin(), members.end(), [](const Unit* a, const Unit* b) {
+    return std::make_tuple(-a->traits.digits, a->order) < std::make_tuple(-b->traits.digits, b->order);
+  });
+  std::vector<Unit*> runs;
+  Alike alike(members);
+  for (Unit* const unit : members) {
+    if (!unit->has_points) continue;
+    const auto earlier = alike.Find(*unit);
+    const bool joined =
+        std::any_of(earlier.begin(), earlier.end(), [&](Unit* run) { return JoinByValues(*run, *unit); });
+    if (joined) continue;
+    runs.push_back(unit);
+    alike.Add(*unit);
+  }
+  if (!AllMayComplete(runs)) return;
+  if (!runs.empty()) AbsorbAll(*runs.front(), std::span(runs).subspan(1));
+}
+
+namespace {
+
+// A format that every run has, so that none of them is of another kind than the others.
+bool AllShareAFormat(const std::vector<Unit*>& runs) {
+  const std::set<std::string>& first = runs.front()->formats;
+  return std::any_of(first.begin(), first.end(), [&](const std::string& format) {
+    return std::all_of(runs.begin(), runs.end(), [&](const Unit* run) { return run->formats.contains(format); });
+  });
+}
+
+// Whether the run_directory of one lies below that of the other: what a launcher keeps of each rank, below the log of
+// all.
+bool IsBelow(const std::string& inner, const std::string& outer) {
+  return outer.empty() ? !inner.starts_with('/') && inner != outer
+                       : inner.size() > outer.size() && inner.starts_with(outer) && inner[outer.size()] == '/';
+}
+
+bool AnyBelowAnother(const std::vector<Unit*>& runs) {
+  std::set<std::string_view> directories;
+  for (const Unit* run : runs) directories.insert(run->run_directory);
+  return std::any_of(runs.begin(), runs.end(), [&](const Unit* run) {
+    for (std::string_view above = run->run_directory; !above.empty() && above != ingest::FolderOf(above);) {
+      above = ingest::FolderOf(above);
+      if (directories.contains(above)) return true;
+    }
+    return false;
+  });
+}
+
+}  // namespace
+
+// A log kept apart from the run's folder: joined when it is of another kind, or stands above it, agrees on everything,
+// and ends with it.
+void JoinAcrossDirectories(std::vector<Unit>& units) {
+  std::vector<Unit*> all;
+  for (Unit& unit : units) {
+    if (!unit.merged_away && unit.has_points) all.push_back(&unit);
+  }
+  if (all.size() < 2 || (AllShareAFormat(all) && !AnyBelowAnother(all))) return;
+  Alike alike(all);
+  for (Unit* const unit : all) {
+    for (Unit* const run : alike.Find(*unit)) {
+      const bool nested =
+          IsBelow(run->run_directory, unit->run_directory) || IsBelow(unit->run_directory, run->run_directory);
+      if ((ShareFormat(*run, *unit) && !nested) || !EndTogether(*run, *unit)) continue;
+      const Comparison comparison = Compare(run->curves, unit->curves);
+      if (comparison.likeness != Likeness::kSame || !comparison.certain) continue;
+      if (IsBelow(run->run_directory, unit->run_directory)) {  // the outer one is what people call the run
+        run->run_directory = unit->run_directory;
+        run->file = unit->file;
+      }
+      KeepComparison(*unit, comparison);
+      AbsorbByMerging(*run, *unit);
+      break;
+    }
+    if (!unit->merged_away) alike.Add(*unit);
+  }
+}
+
+}  // namespace vigil::assemble
