@@ -120,7 +120,7 @@ std::string RemedyText(const model::Remedy& remedy) {
   if (const catalogue::RemedyRow* row = catalogue::FindRemedy(remedy.id)) return std::string(row->text);
   // A known message carries its own advice.
   const catalogue::SignatureRow* message = catalogue::FindSignature(remedy.id);
-  return message == nullptr ? std::string() : std::string(message->fix);
+  return message == nullptr ? remedy.id : std::string(message->fix);
 }
 
 std::string ChangeText(const model::Remedy& remedy) {

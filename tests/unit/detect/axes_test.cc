@@ -42,7 +42,7 @@ TEST(Axes, APlanInStepsIsNotComparedWithEpochs) {
   EXPECT_EQ(Get(findings, "lr/no-warmup"), nullptr) << "60 epochs are too few to judge 1% of\n" << Describe(findings);
   const model::Finding* lost = Get(findings, "loss/non-finite");
   ASSERT_NE(lost, nullptr);
-  EXPECT_EQ(lost->axis, model::Axis::kEpoch);
+  EXPECT_EQ(lost->first.axis(), model::Axis::kEpoch);
   EXPECT_THAT(Words(*lost), HasSubstr("from epoch 57 on"));
   for (const model::Finding& finding : findings) EXPECT_THAT(Words(finding), Not(HasSubstr("step"))) << finding.id;
 }
@@ -117,7 +117,7 @@ TEST(Axes, TokensAreNotBehindSteps) {
   const auto stall = FindStall(run, 1000, catalogue::Settings());
   ASSERT_TRUE(stall) << "token 50,000 is not past step 200";
   EXPECT_EQ(stall->first.value(), 100);
-  EXPECT_EQ(stall->axis, model::Axis::kStep);
+  EXPECT_EQ(stall->first.axis(), model::Axis::kStep);
 }
 
 TEST(Axes, AResumptionKnownByItsEpochIsFoundInTheBatches) {

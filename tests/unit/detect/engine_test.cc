@@ -188,7 +188,7 @@ TEST(Engine, ACompanionOnAnotherAxisIsLeftOutWhereNothingLeadsThere) {
   const auto findings = Detect(run, {});
   const auto* overfit = testing::Get(findings, "loss/overfit");
   ASSERT_NE(overfit, nullptr);
-  EXPECT_EQ(overfit->axis, model::Axis::kEpoch);
+  EXPECT_EQ(overfit->first.axis(), model::Axis::kEpoch);
   EXPECT_EQ(overfit->MeasureOr("train_known", -1), 0) << "step 5 is not epoch 5";
 }
 

@@ -19,8 +19,8 @@ model::Run RunWithEpochs(model::Axis axis) {
 TEST(Axes, EpochsLoggedAtStepsLeadFromOneToTheOther) {
   model::Run run = RunWithEpochs(model::Axis::kStep);
   LearnAxes(run);
-  EXPECT_EQ(run.axes.To(model::Axis::kStep, {model::Axis::kEpoch, 2}).value(), 200);
-  EXPECT_EQ(run.axes.To(model::Axis::kEpoch, {model::Axis::kStep, 300}).value(), 3);
+  EXPECT_EQ(run.axes.To(model::Axis::kStep, model::Position(model::Axis::kEpoch, 2)).value(), 200);
+  EXPECT_EQ(run.axes.To(model::Axis::kEpoch, model::Position(model::Axis::kStep, 300)).value(), 3);
 }
 
 TEST(Axes, RowsLeadNowhere) {

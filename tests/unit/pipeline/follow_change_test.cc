@@ -13,13 +13,12 @@
 #include <string>
 
 #include "ingest/follow/followed_file.h"
-#include "ingest/read.h"
 #include "ingest/ingest.h"
+#include "ingest/read.h"
 #include "pipeline/pipeline.h"
 #include "platform/files.h"
 #include "support/scratch.h"
 #include "support/tfevents_writer.h"
-#include "tfevents_writer.h"
 
 namespace vigil::pipeline {
 namespace {

@@ -42,7 +42,8 @@ std::string TextOf(const std::vector<model::RunReport>& runs) {
     std::string text = run.run.name + "\n";
     for (const model::Finding& finding : run.findings) {
       text += fmt::format("  {} [{}] {} {}-{}: {}{}\n", finding.id, Name(finding.severity), finding.signal,
-                          finding.first_step, finding.last_step, finding.message, report::Sentence(finding.says));
+                          finding.first.value(), finding.last.value(), Name(finding.first.axis()),
+                          report::Sentence(finding.says));
     }
     texts.push_back(text);
   }

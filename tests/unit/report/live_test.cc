@@ -80,7 +80,6 @@ TEST(Alarms, AreALineOfTextOrJson) {
                        model::Severity::kWarning,
                        samples::Epoch(7),
                        samples::Said("the \"loss\" jumped", {samples::Epoch(7)}),
-                       "",
                        false};
   EXPECT_EQ(AlarmText(alarm, {}), "03:12:45 warning loss/spike: the \"loss\" jumped\n");
   EXPECT_EQ(AlarmJson(alarm),

@@ -105,11 +105,9 @@ model::Diagnosis LrTooHigh(std::int64_t first, std::int64_t last) {
   diagnosis.next = Said("Train 50 steps from checkpoint-300 with a third of the learning rate");
   diagnosis.restart =
       Said("checkpoint-300, the last clean one before step 398", {model::Identifier{"checkpoint-300"}, Step(398)});
-  diagnosis.remedies = {{"sample-lower-lr", "Lower the learning rate", "hf-trainer", "TrainingArguments",
-                         "learning_rate", "0.003", "0.001"},
-                        {"sample-clip-norm", "Clip the global gradient norm", "hf-trainer", "TrainingArguments",
-                         "max_grad_norm", "", "1.0"},
-                        {"sample-inspect", "Look at the data of steps 398 to 411", "", "", "", "", ""}};
+  diagnosis.remedies = {{"sample-lower-lr", "hf-trainer", "TrainingArguments", "learning_rate", "0.003", "0.001"},
+                        {"sample-clip-norm", "hf-trainer", "TrainingArguments", "max_grad_norm", "", "1.0"},
+                        {"sample-inspect", "", "", "", "", ""}};
   return diagnosis;
 }
 
@@ -167,8 +165,8 @@ model::RunReport HiddenNanRun() {
   diagnosis.supporting = {Observed(Said("grad_norm was flat (0.98 -> 1.02) for 50 steps before"), Step(162), 1.02)};
   diagnosis.next = Said("Run the batch of step 212 alone from checkpoint-200");
   diagnosis.restart = Said("checkpoint-200, the last clean one before step 212", {Step(212)});
-  diagnosis.remedies = {{"sample-show-nan", "Show NaN in the log", "hf-trainer", "TrainingArguments",
-                         "logging_nan_inf_filter", "true", "false"}};
+  diagnosis.remedies = {
+      {"sample-show-nan", "hf-trainer", "TrainingArguments", "logging_nan_inf_filter", "true", "false"}};
   report.diagnoses = {diagnosis};
   return report;
 }
@@ -276,7 +274,7 @@ model::RunReport HostileRun() {
   report.diagnoses[0].restart = Said(terminal + page);
   report.diagnoses[0].rivals = {{page, 0.3, Said(terminal + page)}};
   report.diagnoses[0].findings = {0, 4000000000U};
-  report.diagnoses[0].remedies = {{page, terminal, page, page, page, terminal, page}};
+  report.diagnoses[0].remedies = {{page, page, page, page, terminal, page}};
   report.diagnoses[0].missing = {Said(page)};
   report.coverage = {Covered(model::Family::kHang, model::CoverageState::kBlind, Said(page), Said(terminal))};
   return report;

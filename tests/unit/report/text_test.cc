@@ -84,7 +84,7 @@ TEST(RenderText, SaysWhatToDoAboutAKnownMessageAndWhereItStands) {
   run.diagnoses[0].cause = "sample";
   run.diagnoses[0].supporting.resize(1);
   run.diagnoses[0].supporting[0].says = run.findings[0].says;
-  run.diagnoses[0].supporting[0].step = 3;
+  run.diagnoses[0].supporting[0].at = samples::Step(3);
   run.diagnoses[0].supporting[0].path = "train.log";
   run.diagnoses[0].supporting[0].line = 25;
   const std::string text = RenderText(samples::One(run), {});
@@ -191,7 +191,7 @@ TEST(RenderText, ShowsWhereAQuoteStands) {
 TEST(RenderText, TakesTheTextOfARemedyFromItsRow) {
   const catalogue::RemedyRow& row = catalogue::Remedies().front();
   model::RunReport run = samples::DivergedRun();
-  run.diagnoses[0].remedies = {{std::string(row.id), "", "", "", "", "", ""}};
+  run.diagnoses[0].remedies = {{std::string(row.id), "", "", "", "", ""}};
   TextOptions options;
   options.width = 400;
   EXPECT_THAT(RenderText(samples::One(run), options), HasSubstr(std::string(row.text)));
