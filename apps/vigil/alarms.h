@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "model/model.h"
+#include "model/report.h"
 #include "report/report.h"
 
 namespace vigil::app {

@@ -8,7 +8,7 @@
 
 #include "base/base.h"
 #include "catalogue/catalogue.h"
-#include "model/model.h"
+#include "model/report.h"
 #include "report/report.h"
 
 namespace vigil::app {

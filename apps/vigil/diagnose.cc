@@ -6,7 +6,7 @@
 #include "command.h"
 #include "exports.h"
 #include "ingest/ingest.h"
-#include "model/model.h"
+#include "model/report.h"
 #include "pipeline/pipeline.h"
 #include "platform/files.h"
 

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "base/base.h"
-#include "model/model.h"
+#include "model/report.h"
 
 namespace vigil::app {
 

@@ -10,7 +10,7 @@
 #include "assemble/splits.h"
 #include "assemble/unit.h"
 #include "assemble/writers.h"
-#include "tabular/tabular.h"
+#include "tabular/loss_parts.h"
 
 namespace vigil::assemble {
 namespace {

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "ingest/ingest.h"
-#include "model/model.h"
+#include "model/run.h"
 
 namespace vigil::assemble {
 

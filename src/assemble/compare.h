@@ -6,7 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "model/model.h"
+#include "model/position.h"
+#include "model/run.h"
 
 namespace vigil::assemble {
 

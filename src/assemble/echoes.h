@@ -1,7 +1,7 @@
 // What every rank printed alike, in one log that all of them wrote to, is one series.
 #pragma once
 
-#include "model/model.h"
+#include "model/run.h"
 
 namespace vigil::assemble {
 

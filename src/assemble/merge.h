@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "assemble/compare.h"
-#include "model/model.h"
+#include "model/run.h"
 
 namespace vigil::assemble {
 

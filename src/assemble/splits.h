@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "model/model.h"
+#include "model/run.h"
 
 namespace vigil::assemble {
 

@@ -11,7 +11,7 @@
 #include "assemble/compare.h"
 #include "assemble/place.h"
 #include "ingest/ingest.h"
-#include "model/model.h"
+#include "model/run.h"
 
 namespace vigil::assemble {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "ingest/ingest.h"
-#include "model/model.h"
+#include "model/run.h"
 
 namespace vigil::assemble {
 

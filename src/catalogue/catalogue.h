@@ -12,7 +12,9 @@
 #include <vector>
 
 #include "base/base.h"
-#include "model/model.h"
+#include "model/finding.h"
+#include "model/run.h"
+#include "model/statement.h"
 
 namespace vigil::catalogue {
 

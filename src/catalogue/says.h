@@ -1,5 +1,6 @@
-// says: the sentences of the catalogue as types. Each template of rows/*.toml is a struct with a field for every place
-// in it; a struct turns into a model::Statement. A field that is left out, or of another type, does not compile.
+// catalogue/says: the sentences of the catalogue as types. Each template of rows/*.toml is a struct with a field for
+// every place in it; a struct turns into a model::Statement. A field that is left out, or of another type, does not
+// compile.
 //
 //   finding.says = says::LossSpikeOne{.metric = "loss", .peak = 12.5, .ratio = 4, .at = position, .ended = clause};
 #pragma once

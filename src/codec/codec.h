@@ -10,9 +10,6 @@
 #include <string>
 #include <string_view>
 
-#include "codec/pickle.h"
-#include "codec/torch_archive.h"
-
 namespace vigil::codec {
 
 // ---- CRC-32C (Castagnoli)

@@ -1,5 +1,6 @@
-// Python pickles as plain data. The opcodes are followed as far as building values goes; nothing is imported and
-// nothing is called, so that a hostile pickle is data like any other. Memory is bounded by the size of the input.
+// codec/pickle: python pickles as plain data. The opcodes are followed as far as building values goes; nothing is
+// imported and nothing is called, so that a hostile pickle is data like any other. Memory is bounded by the size of the
+// input.
 #pragma once
 
 #include <cstdint>

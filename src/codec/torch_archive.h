@@ -1,4 +1,4 @@
-// The members of a ZIP archive, as torch.save writes it.
+// codec/torch_archive: the members of a ZIP archive, as torch.save writes it.
 #pragma once
 
 #include <optional>

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "catalogue/catalogue.h"
-#include "model/model.h"
+#include "model/run.h"
 
 namespace vigil::detect {
 

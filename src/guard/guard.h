@@ -10,7 +10,8 @@
 #include "base/base.h"
 #include "catalogue/catalogue.h"
 #include "detect/detect.h"
-#include "model/model.h"
+#include "model/finding.h"
+#include "model/run.h"
 
 namespace vigil::guard {
 

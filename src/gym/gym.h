@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/base.h"
-#include "model/model.h"
+#include "model/finding.h"
 
 namespace vigil::gym {
 

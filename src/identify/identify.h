@@ -1,7 +1,7 @@
 // identify: what kind of training a run is: its framework, its training method, what was aggregated over ranks.
 #pragma once
 
-#include "model/model.h"
+#include "model/run.h"
 
 namespace vigil::identify {
 

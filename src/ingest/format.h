@@ -1,4 +1,4 @@
-// What a source format is to the code that opens, recognises and feeds files.
+// ingest/format: what a source format is to the code that opens, recognises and feeds files.
 #pragma once
 
 #include <cstdint>

@@ -16,7 +16,8 @@
 #include "ingest/part_builder.h"
 #include "ingest/paths.h"
 #include "ingest/time.h"
-#include "model/model.h"
+#include "model/report.h"
+#include "model/run.h"
 
 namespace vigil::ingest {
 

@@ -1,4 +1,4 @@
-// What readers write into.
+// ingest/part_builder: what readers write into.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "model/model.h"
+#include "model/run.h"
 
 namespace vigil::ingest {
 

@@ -1,4 +1,4 @@
-// What the text of a path says. Nothing is looked up on disk.
+// ingest/paths: what the text of a path says. Nothing is looked up on disk.
 #pragma once
 
 #include <cstdint>

@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "base/base.h"
-#include "model/model.h"
+#include "model/run.h"
 
 namespace vigil::ingest {
 namespace {

@@ -1,4 +1,4 @@
-// Times as text.
+// ingest/time: times as text.
 #pragma once
 
 #include <string_view>

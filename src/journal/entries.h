@@ -8,7 +8,9 @@
 #include <vector>
 
 #include "journal/section.h"
-#include "model/model.h"
+#include "model/finding.h"
+#include "model/position.h"
+#include "model/run.h"
 
 namespace vigil::journal {
 

@@ -1,4 +1,5 @@
-// finding: what vigil observed in a run and what it concludes from it, as data. Sentences are made of it in report.
+// model/finding: what vigil observed in a run and what it concludes from it, as data. Sentences are made of it in
+// report.
 #pragma once
 
 #include <cstdint>

@@ -1,10 +1,13 @@
-#include "model/model.h"
-
 #include <algorithm>
 #include <array>
 #include <cmath>
 
 #include "base/base.h"
+#include "model/finding.h"
+#include "model/position.h"
+#include "model/report.h"
+#include "model/run.h"
+#include "model/statement.h"
 
 namespace vigil::model {
 namespace {

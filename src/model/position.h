@@ -1,5 +1,5 @@
-// position: places in a run, each with the axis it is counted on. Two axes cannot be compared or subtracted: only a map
-// of the run, made from what it logged, leads from one to the other.
+// model/position: places in a run, each with the axis it is counted on. Two axes cannot be compared or subtracted: only
+// a map of the run, made from what it logged, leads from one to the other.
 #pragma once
 
 #include <compare>

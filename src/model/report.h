@@ -1,4 +1,4 @@
-// report: everything that is said about the runs of one call.
+// model/report: everything that is said about the runs of one call.
 #pragma once
 
 #include <optional>

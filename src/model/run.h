@@ -1,5 +1,5 @@
-// run: a training run as plain data: series in columns, events, settings, checkpoints. No I/O, no behaviour beyond
-// keeping its own shape. Points are kept in columns, so ten million of them cost what their numbers cost.
+// model/run: a training run as plain data: series in columns, events, settings, checkpoints. No I/O, no behaviour
+// beyond keeping its own shape. Points are kept in columns, so ten million of them cost what their numbers cost.
 #pragma once
 
 #include <bit>
@@ -145,8 +145,8 @@ struct BatchFingerprints {
 
 enum class SourceState : std::uint8_t { kRead, kPartial, kDuplicate };
 
-// Why a source was joined to the sources before it: which rule of joining, the fact that decided, and, where values were
-// compared, at how many of the steps that both have they were the same.
+// Why a source was joined to the sources before it: which rule of joining, the fact that decided, and, where values
+// were compared, at how many of the steps that both have they were the same.
 struct JoinReason {
   std::string pass;  // empty for the first source of a run
   std::string because;

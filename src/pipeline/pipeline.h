@@ -10,7 +10,8 @@
 
 #include "catalogue/catalogue.h"
 #include "ingest/ingest.h"
-#include "model/model.h"
+#include "model/report.h"
+#include "model/run.h"
 
 namespace vigil::pipeline {
 

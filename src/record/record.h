@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "journal/journal.h"
-#include "model/model.h"
+#include "model/run.h"
 
 namespace vigil::record {
 

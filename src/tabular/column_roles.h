@@ -1,5 +1,5 @@
-// What a column of a table of metrics is for, by its name: one table for every reader of rows, so that the same rows
-// give the same series whatever file they stand in.
+// tabular/column_roles: what a column of a table of metrics is for, by its name: one table for every reader of rows, so
+// that the same rows give the same series whatever file they stand in.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
-// Distributions that a run logged (histograms of weights and gradients), as series of their quantiles.
+// tabular/distribution: distributions that a run logged (histograms of weights and gradients), as series of their
+// quantiles.
 #pragma once
 
 #include <array>

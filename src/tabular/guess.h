@@ -1,5 +1,5 @@
-// What columns without a name hold, from their numbers alone: for tables without a header and for lines of plain
-// numbers.
+// tabular/guess: what columns without a name hold, from their numbers alone: for tables without a header and for lines
+// of plain numbers.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// A JSON object as a flat row: the keys of nested objects joined by '/', values as numbers. What the readers of state
-// files and of JSON lines share.
+// tabular/json_rows: a JSON object as a flat row: the keys of nested objects joined by '/', values as numbers. What the
+// readers of state files and of JSON lines share.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
-// Objects of JSON as rows of the table of metrics: what the readers of JSON lines, of documents and of trackers share.
+// tabular/json_table: objects of JSON as rows of the table of metrics: what the readers of JSON lines, of documents and
+// of trackers share.
 #pragma once
 
 #include <vector>

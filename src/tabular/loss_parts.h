@@ -1,10 +1,10 @@
-// Trainers that log the parts of their loss and not the whole: detectors of objects write box_loss, cls_loss and
-// dfl_loss, and nothing says `loss`.
+// tabular/loss_parts: trainers that log the parts of their loss and not the whole: detectors of objects write box_loss,
+// cls_loss and dfl_loss, and nothing says `loss`.
 #pragma once
 
 #include <string_view>
 
-#include "model/model.h"
+#include "model/run.h"
 
 namespace vigil::tabular {
 

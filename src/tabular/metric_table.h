@@ -1,5 +1,6 @@
-// The one table of metrics: rows of numbers under named columns become the series of a part. Which column places a row,
-// what a null stands for, which rows are summaries, what is kept of too many points: the same for every reader of rows.
+// tabular/metric_table: the one table of metrics: rows of numbers under named columns become the series of a part.
+// Which column places a row, what a null stands for, which rows are summaries, what is kept of too many points: the
+// same for every reader of rows.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Decimal numbers at the speed of a table of them.
+// tabular/number: decimal numbers at the speed of a table of them.
 #pragma once
 
 #include <array>

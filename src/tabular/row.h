@@ -1,4 +1,4 @@
-// A row of a table of metrics as every reader hands it over.
+// tabular/row: a row of a table of metrics as every reader hands it over.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What the rows of a table are counted by, and the step of each row.
+// tabular/step_policy: what the rows of a table are counted by, and the step of each row.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "model/model.h"
+#include "model/position.h"
 #include "tabular/column_roles.h"
 #include "tabular/row.h"
 

@@ -1,6 +1,6 @@
-// Series of more points than memory has room for: every second point goes, again and again. The first and the last
-// point of a series, its smallest and largest value, the first that is not finite, and what leaves the level of its
-// neighbours stay.
+// tabular/thinning: series of more points than memory has room for: every second point goes, again and again. The first
+// and the last point of a series, its smallest and largest value, the first that is not finite, and what leaves the
+// level of its neighbours stay.
 #pragma once
 
 #include <cstdint>

@@ -5,8 +5,9 @@
 #include <cmath>
 
 #include "base/base.h"
-#include "model/model.h"
-#include "tabular/tabular.h"
+#include "model/run.h"
+#include "tabular/column_roles.h"
+#include "tabular/row.h"
 #include "textlog/line.h"
 
 namespace vigil::textlog {

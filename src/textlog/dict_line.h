@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-#include "tabular/tabular.h"
+#include "tabular/json_rows.h"
 #include "textlog/pairs.h"
 
 namespace vigil::textlog {

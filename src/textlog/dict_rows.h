@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "model/model.h"
+#include "model/run.h"
 #include "textlog/progress_bar.h"
 
 namespace vigil::textlog {

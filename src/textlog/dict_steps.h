@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "model/model.h"
+#include "model/run.h"
 #include "textlog/dict_rows.h"
 #include "textlog/progress_bar.h"
 #include "textlog/row_place.h"

@@ -7,7 +7,8 @@
 #include <string>
 
 #include "base/base.h"
-#include "tabular/tabular.h"
+#include "tabular/loss_parts.h"
+#include "tabular/thinning.h"
 
 namespace vigil::textlog {
 

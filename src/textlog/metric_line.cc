@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "base/base.h"
-#include "tabular/tabular.h"
+#include "tabular/column_roles.h"
 #include "textlog/fields.h"
 #include "textlog/line.h"
 

@@ -6,7 +6,7 @@
 
 #include "base/base.h"
 #include "catalogue/catalogue.h"
-#include "tabular/tabular.h"
+#include "tabular/column_roles.h"
 #include "textlog/line.h"
 
 namespace vigil::textlog {

@@ -4,7 +4,8 @@
 #include <cmath>
 
 #include "base/base.h"
-#include "tabular/tabular.h"
+#include "tabular/column_roles.h"
+#include "tabular/guess.h"
 #include "textlog/hints.h"
 #include "textlog/make_parsers.h"
 #include "textlog/plain_numbers.h"

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "model/model.h"
+#include "model/position.h"
 
 namespace vigil::textlog {
 

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "tabular/tabular.h"
+#include "tabular/column_roles.h"
 #include "textlog/pairs.h"
 
 namespace vigil::textlog {

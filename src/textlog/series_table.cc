@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "catalogue/catalogue.h"
-#include "tabular/tabular.h"
+#include "tabular/column_roles.h"
 
 namespace vigil::textlog {
 namespace {

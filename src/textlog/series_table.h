@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "ingest/ingest.h"
-#include "tabular/tabular.h"
+#include "tabular/thinning.h"
 #include "textlog/row_place.h"
 
 namespace vigil::textlog {

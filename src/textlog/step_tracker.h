@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "model/model.h"
+#include "model/position.h"
 #include "textlog/metric_line.h"
 #include "textlog/row_place.h"
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "model/model.h"
+#include "model/run.h"
 
 namespace vigil::textlog {
 

@@ -6,7 +6,8 @@
 #include <vector>
 
 #include "accuracy/cases.h"
-#include "model/model.h"
+#include "model/finding.h"
+#include "model/report.h"
 
 namespace vigil::accuracy {
 

@@ -7,7 +7,9 @@
 #include "formats/csv/csv.h"
 #include "formats/csv/layout.h"
 #include "formats/csv/row.h"
-#include "tabular/tabular.h"
+#include "tabular/column_roles.h"
+#include "tabular/metric_table.h"
+#include "tabular/row.h"
 
 namespace vigil::formats {
 namespace {

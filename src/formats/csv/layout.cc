@@ -7,6 +7,7 @@
 
 #include "base/base.h"
 #include "catalogue/catalogue.h"
+#include "tabular/guess.h"
 
 namespace vigil::formats::csv {
 namespace {

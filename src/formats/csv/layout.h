@@ -8,8 +8,9 @@
 #include <vector>
 
 #include "formats/csv/row.h"
-#include "model/model.h"
-#include "tabular/tabular.h"
+#include "model/run.h"
+#include "tabular/column_roles.h"
+#include "tabular/step_policy.h"
 
 namespace vigil::formats::csv {
 

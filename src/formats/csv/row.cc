@@ -9,7 +9,7 @@
 #include <string>
 
 #include "base/base.h"
-#include "tabular/tabular.h"
+#include "tabular/number.h"
 
 namespace vigil::formats::csv {
 namespace {

@@ -3,7 +3,9 @@
 #include <algorithm>
 
 #include "catalogue/catalogue.h"
-#include "tabular/tabular.h"
+#include "tabular/column_roles.h"
+#include "tabular/json_rows.h"
+#include "tabular/row.h"
 
 namespace vigil::formats {
 namespace {

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <string_view>
 
-#include "tabular/tabular.h"
+#include "tabular/json_rows.h"
 
 namespace vigil::formats {
 

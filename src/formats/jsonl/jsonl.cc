@@ -6,7 +6,7 @@
 
 #include "codec/codec.h"
 #include "formats/json/looks.h"
-#include "tabular/tabular.h"
+#include "tabular/json_table.h"
 
 namespace vigil::formats {
 namespace {

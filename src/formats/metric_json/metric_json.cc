@@ -11,7 +11,9 @@
 #include "catalogue/catalogue.h"
 #include "codec/codec.h"
 #include "formats/json/looks.h"
-#include "tabular/tabular.h"
+#include "tabular/column_roles.h"
+#include "tabular/step_policy.h"
+#include "tabular/thinning.h"
 
 namespace vigil::formats {
 namespace {

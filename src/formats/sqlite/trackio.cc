@@ -7,7 +7,9 @@
 #include "formats/sqlite/trackers.h"
 #include "hyperparams/hyperparams.h"
 #include "ingest/ingest.h"
-#include "tabular/tabular.h"
+#include "tabular/json_rows.h"
+#include "tabular/json_table.h"
+#include "tabular/row.h"
 
 namespace vigil::formats::sqlite {
 namespace {

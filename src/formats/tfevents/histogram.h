@@ -4,7 +4,7 @@
 #include <optional>
 #include <string_view>
 
-#include "tabular/tabular.h"
+#include "tabular/distribution.h"
 
 namespace vigil::formats::tfevents {
 

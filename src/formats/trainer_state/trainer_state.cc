@@ -8,7 +8,8 @@
 
 #include "codec/codec.h"
 #include "formats/json/looks.h"
-#include "tabular/tabular.h"
+#include "tabular/json_rows.h"
+#include "tabular/json_table.h"
 
 namespace vigil::formats {
 namespace {

@@ -4,7 +4,8 @@
 
 #include <array>
 
-#include "codec/codec.h"
+#include "codec/pickle.h"
+#include "codec/torch_archive.h"
 #include "hyperparams/hyperparams.h"
 
 namespace vigil::formats {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "codec/codec.h"
-#include "tabular/tabular.h"
+#include "tabular/column_roles.h"
 
 namespace vigil::formats::wandb {
 namespace {

@@ -9,7 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "model/model.h"
+#include "model/position.h"
 
 namespace vigil::formats::wandb {
 

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "tabular/tabular.h"
+#include "tabular/distribution.h"
 
 namespace vigil::formats::wandb {
 

@@ -9,7 +9,7 @@
 #include "formats/wandb/items.h"
 #include "formats/wandb/wandb.h"
 #include "hyperparams/hyperparams.h"
-#include "tabular/tabular.h"
+#include "tabular/distribution.h"
 #include "textlog/textlog.h"
 
 namespace vigil::formats {

@@ -1,7 +1,7 @@
 // Whether one part of a run says all that another says.
 #pragma once
 
-#include "model/model.h"
+#include "model/run.h"
 
 namespace vigil::ingest {
 

@@ -7,7 +7,8 @@
 #include <string>
 
 #include "detect/detect.h"
-#include "model/model.h"
+#include "model/finding.h"
+#include "model/run.h"
 #include "report/sentence.h"
 
 namespace vigil::detect::testing {

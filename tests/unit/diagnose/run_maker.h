@@ -11,7 +11,10 @@
 #include "catalogue/catalogue.h"
 #include "catalogue/says.h"
 #include "diagnose/diagnose.h"
-#include "model/model.h"
+#include "model/finding.h"
+#include "model/position.h"
+#include "model/run.h"
+#include "model/statement.h"
 #include "report/sentence.h"
 
 namespace vigil::diagnose {

@@ -12,11 +12,11 @@
 
 #include "base/base.h"
 #include "formats/formats.h"
-#include "wandb_writer.h"
 #include "ingest/ingest.h"
 #include "journal/journal.h"
 #include "support/tfevents_writer.h"
-#include "tabular/tabular.h"
+#include "tabular/column_roles.h"
+#include "wandb_writer.h"
 
 namespace vigil::formats {
 namespace {

@@ -8,7 +8,7 @@
 #include "gym/ranks.h"
 #include "gym/safetensors.h"
 #include "ingest/ingest.h"
-#include "model/model.h"
+#include "model/run.h"
 #include "pipeline/pipeline.h"
 #include "platform/process.h"
 #include "support.h"

@@ -1,9 +1,13 @@
-#include "model/model.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
+
+#include "model/finding.h"
+#include "model/position.h"
+#include "model/report.h"
+#include "model/run.h"
+#include "model/statement.h"
 
 namespace vigil::model {
 namespace {

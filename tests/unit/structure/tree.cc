@@ -181,7 +181,7 @@ std::vector<std::string> Offences(const Layers& layers) {
   return offences;
 }
 
-std::ptrdiff_t LinesReExported(const std::string& face,
+std::ptrdiff_t LinesReExported(const std::string& face, const std::vector<std::string>& faces,
                                const std::function<std::string(const std::string& header)>& read) {
   const std::string module = FirstFolder(face);
   std::ptrdiff_t lines = 0;
@@ -192,8 +192,8 @@ std::ptrdiff_t LinesReExported(const std::string& face,
     pending.pop_back();
     lines += std::count(text.begin(), text.end(), '\n');
     for (const Include& include : IncludesOf(text)) {
-      if (include.quoted && FirstFolder(include.path) == module && seen.insert(include.path).second)
-        pending.push_back(include.path);
+      const bool own = include.quoted && FirstFolder(include.path) == module && !Contains(faces, include.path);
+      if (own && seen.insert(include.path).second) pending.push_back(include.path);
     }
   }
   return lines;

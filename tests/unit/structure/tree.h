@@ -48,8 +48,9 @@ std::vector<std::string> Offences(const Layers& layers, const std::filesystem::p
 std::vector<std::string> Offences(const Layers& layers);
 
 // The lines of a face with all that it includes of its own module, over any number of includes: what a reader of the
-// face is made to read. `read` gives the text of a header ("model/run.h").
-std::ptrdiff_t LinesReExported(const std::string& face,
+// face is made to read. Other `faces` of the module are read for themselves and not counted. `read` gives the text of a
+// header ("model/run.h").
+std::ptrdiff_t LinesReExported(const std::string& face, const std::vector<std::string>& faces,
                                const std::function<std::string(const std::string& header)>& read);
 // How a face must open: "// model: " for model/model.h, "// model/run: " for model/run.h.
 std::string OpeningOf(const std::string& face);
