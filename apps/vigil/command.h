@@ -49,7 +49,8 @@ report::TextOptions TextOptionsFor(const Layout& layout);
 // The option --no-drain.
 void AddDrainOption(CLI::App& command, bool& no_drain);
 // Moves what killed processes left in shared memory into the journals at the paths, and says so on stderr in one line.
-void DrainVisibly(const std::vector<std::string>& paths, bool quiet);
+// `problems`: what has to stay there is named too.
+void DrainVisibly(const std::vector<std::string>& paths, bool quiet, bool problems = true);
 
 // "vigil: message" on stderr.
 void Complain(std::string_view message);

@@ -11,13 +11,15 @@ void AddDrainOption(CLI::App& command, bool& no_drain) {
                    "write nothing: records that killed processes left in shared memory stay there, and are not read");
 }
 
-void DrainVisibly(const std::vector<std::string>& paths, bool quiet) {
+void DrainVisibly(const std::vector<std::string>& paths, bool quiet, bool problems) {
   const pipeline::Drained drained = pipeline::DrainJournals(paths);
   if (drained.records > 0 && !quiet)
     Complain(fmt::format("moved {} records of {} killed process{} from shared memory into {} (--no-drain leaves them)",
                          FormatCount(drained.records), drained.processes, drained.processes == 1 ? "" : "es",
                          drained.processes == 1 ? "its journal" : "their journals"));
-  for (const std::string& problem : drained.problems) Complain(problem);
+  for (const std::string& problem : drained.problems) {
+    if (problems) Complain(problem);
+  }
 }
 
 }  // namespace vigil::app

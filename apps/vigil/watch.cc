@@ -112,7 +112,7 @@ class Watch {
   void Drain(double now_s) {
     if (options_.no_drain || now_s - drained_s_ < kDrainIntervalSeconds) return;
     drained_s_ = now_s;
-    pipeline::DrainJournals(options_.paths);
+    DrainVisibly(options_.paths, options_.json, false);  // problems were named at the start
   }
 
   // A run that writes nothing is judged by that.
@@ -141,7 +141,7 @@ class Watch {
   report::TextOptions Text() const { return TextOptionsFor(options_.layout); }
 
   int End() {
-    if (!options_.no_drain) pipeline::DrainJournals(options_.paths);
+    if (!options_.no_drain) DrainVisibly(options_.paths, options_.json);
     const model::Report report = monitor_.Conclude();
     canvas_.Clear();
     if (report.runs.empty())

@@ -50,7 +50,9 @@ model::Position PlaceOf(const model::Event& event) {
   if (at == std::string::npos) return event.At();
   std::size_t used = 0;
   const auto step = ParseNumberPrefix(std::string_view(event.text).substr(at + kLead.size()), used);
-  return step ? model::Position(model::Axis::kStep, static_cast<std::int64_t>(*step)) : event.At();
+  constexpr double kMostSteps = 1e15;  // what is larger, or no number, is no step
+  const bool counts = step && *step >= 0 && *step < kMostSteps;
+  return counts ? model::Position(model::Axis::kStep, static_cast<std::int64_t>(*step)) : event.At();
 }
 
 // "1 step left out, set back once (step 5: the loss is nan; left out)".

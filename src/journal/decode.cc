@@ -48,6 +48,7 @@ struct Decoder::State {
   bool searching = false;
   std::uint64_t damaged_from = 0;
   std::string reason;
+  bool is_cut = false;  // the file ends within a block
   std::string raw;
   Column column;
   std::unique_ptr<ZSTD_DCtx, std::size_t (*)(ZSTD_DCtx*)> zstd{ZSTD_createDCtx(), ZSTD_freeDCtx};
@@ -83,11 +84,12 @@ struct Decoder::State {
   }
 
   // From the byte at `offset` on something is wrong: what is whole again is searched behind it.
-  void Damaged(std::string_view why) {
+  void Damaged(std::string_view why, bool cut = false) {
     if (searching) return;
     searching = true;
     damaged_from = offset;
     reason = why;
+    is_cut = cut;
   }
 
   void ReportDamage(std::uint64_t resumed, std::uint64_t missing) {
@@ -102,6 +104,7 @@ struct Decoder::State {
     if (!searching) {
       damaged_from = offset;
       reason = "blocks are missing";
+      is_cut = false;
     }
     ReportDamage(offset, number - due);
   }
@@ -177,7 +180,7 @@ struct Decoder::State {
     if (searching && !rest.starts_with(kSync)) return SearchFrom(rest, 0, last);
     if (rest.size() < kBlockHeaderBytes) {
       if (!last) return 0;
-      Damaged("cut");
+      Damaged("cut", true);
       return rest.size();
     }
     const auto header = ParseHeader(rest);
@@ -189,7 +192,7 @@ struct Decoder::State {
     const std::size_t size = kBlockHeaderBytes + header->stored_bytes;
     if (rest.size() < size) {
       if (!last) return 0;
-      Damaged("cut");
+      Damaged("cut", true);
       return std::max<std::size_t>(1, SearchFrom(rest, 1, last));
     }
     if (const char* wrong = ReadBlock(*header, rest.substr(kBlockHeaderBytes, header->stored_bytes))) {
@@ -202,7 +205,7 @@ struct Decoder::State {
 
   void Conclude() {
     if (!searching) return;
-    if (reason == "cut") {
+    if (is_cut) {
       visitor.OnCut(damaged_from);
       searching = false;
     } else {

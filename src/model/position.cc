@@ -72,7 +72,10 @@ std::optional<double> AxisMap::Map(Axis from, Axis to, double value) const {
 Position AxisMap::To(Axis axis, Position position) const {
   if (!position.known() || position.axis() == axis) return position;
   const auto mapped = Map(position.axis(), axis, static_cast<double>(position.value()));
-  return mapped ? Position(axis, static_cast<std::int64_t>(std::llround(*mapped))) : Position();
+  // Beyond it a count is no longer exact, and rounding is undefined.
+  constexpr double kLargest = 9e15;
+  if (!mapped || !(std::abs(*mapped) < kLargest)) return {};
+  return {axis, static_cast<std::int64_t>(std::llround(*mapped))};
 }
 
 std::partial_ordering AxisMap::Compare(Position a, Position b) const {

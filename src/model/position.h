@@ -99,7 +99,7 @@ class AxisMap {
   std::partial_ordering Compare(Position a, Position b) const;
   // From `a` to `b` (negative when `b` comes first) on the axis of `a`; nullopt when no map leads there.
   std::optional<Extent> Distance(Position a, Position b) const;
-  // A distance on another axis, at the average slope of the map.
+  // A distance from the beginning of the run, on another axis.
   std::optional<Extent> To(Axis axis, Extent extent) const;
   bool empty() const { return tables_.empty(); }
 

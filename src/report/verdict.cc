@@ -85,15 +85,15 @@ std::string CauseLine(const model::RunReport& run, const model::Diagnosis& diagn
   return line;
 }
 
-// The first observation that says more than the headline; where there is none, the line of the file to look at.
+// The first observation that says more than the headline; where there is none, the line of the file to look at, if one
+// is known: the headline is not said twice.
 std::string ReasonLine(const model::RunReport& run, const model::Diagnosis& diagnosis) {
   const model::Finding* headline = HeadlineFinding(run, diagnosis);
   for (const model::Evidence& evidence : diagnosis.supporting) {
     if (headline == nullptr || !Repeats(evidence, *headline)) return OneLine(EvidenceText(evidence));
   }
   if (diagnosis.supporting.empty()) return {};
-  const std::string place = FilePlaceText(diagnosis.supporting.front());
-  return place.empty() ? OneLine(EvidenceText(diagnosis.supporting.front())) : place;
+  return FilePlaceText(diagnosis.supporting.front());
 }
 
 // What the rows say to do about a known message or a bad setting.
@@ -133,22 +133,31 @@ std::string UnknownHeadline(const model::RunReport& run) {
   return "too little of a loss or reward was logged to judge the training";
 }
 
-// How far the run came in steps, in which the plan is made; unknown where nothing logged leads there.
-model::Position Reached(const model::Run& run) { return run.axes.To(model::Axis::kStep, SpanOf(run).Last()); }
+// The planned end: in epochs where the run is counted in them and says how many, in steps else.
+model::Position PlanOf(const model::Run& run) {
+  constexpr double kMostEpochs = 1e9;
+  const auto epochs = run.FactNumber("epochs");
+  const bool by_epochs = MainAxis(run) == model::Axis::kEpoch && epochs && *epochs >= 1 && *epochs < kMostEpochs;
+  return by_epochs ? model::Position(model::Axis::kEpoch, static_cast<std::int64_t>(*epochs)) : run.Planned();
+}
+
+// How far the run came on the axis of its plan; unknown where nothing logged leads there.
+model::Position Reached(const model::Run& run) { return run.axes.To(PlanOf(run).axis(), SpanOf(run).Last()); }
 
 bool StopsShortOfPlan(const model::Run& run) {
   constexpr double kNearlyAll = 0.98;
+  const model::Position plan = PlanOf(run);
   const model::Position reached = Reached(run);
-  return run.Planned().known() && reached.known() &&
-         static_cast<double>(reached.value()) < kNearlyAll * static_cast<double>(run.planned_steps);
+  return plan.known() && reached.known() &&
+         static_cast<double>(reached.value()) < kNearlyAll * static_cast<double>(plan.value());
 }
 
 // " of 1000 planned", behind a position of the run.
 std::string PlanText(const model::Run& run) {
   if (!StopsShortOfPlan(run)) return {};
-  const bool counts_steps = MainAxis(run) == model::Axis::kStep;
-  const std::string reached = counts_steps ? std::string() : ", about " + PositionText(Reached(run));
-  return fmt::format("{} of {} planned", reached, run.planned_steps);
+  const model::Position plan = PlanOf(run);
+  const std::string reached = MainAxis(run) == plan.axis() ? std::string() : ", about " + PositionText(Reached(run));
+  return fmt::format("{} of {} planned", reached, plan.value());
 }
 
 // A log that stops short is no finding: the run may be going on. But it has to be said.

@@ -160,6 +160,7 @@ void MetricTable::StateHeader() {
 // No row has a step.
 void MetricTable::PlaceHeldBack() {
   std::vector<ColumnUse> uses;
+  uses.reserve(columns_.size());
   for (const Column& column : columns_) uses.push_back(column.spec.use);
   std::vector<SampleRow> sample;
   bool is_long = false;

@@ -38,6 +38,10 @@ struct Fill {
   bool IsFull() const { return numbers >= kNumbersToTrust && numbers >= kNumbersPerGap * gaps; }
 };
 
+// The same for a list of one metric that was read whole: nulls (model::kNoValue) stay where they hide a number, others
+// are left out, and the points keep their places.
+void KeepLikelyGaps(model::Series& series);
+
 // Takes rows in the order of the file. Steps come from the best named step column of the row; where no row has one,
 // from whole epochs, from tokens or samples that rise, or from the number of the row (from 0).
 class MetricTable {

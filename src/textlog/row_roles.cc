@@ -17,7 +17,8 @@ RowRoles::Place RowRoles::Find(const NamedNumbers& numbers) {
   for (std::size_t i = 0; i < numbers.size(); ++i) {
     const tabular::ColumnUse& use = UseOf(i, numbers[i].name);
     const double value = numbers[i].value;
-    if (!(value >= 0 && value <= kLargestStep)) continue;
+    const bool counts = value >= 0 && value <= kLargestStep;  // false for NaN
+    if (!counts) continue;
     if (use.role == tabular::ColumnRole::kStep && use.priority > step_priority) {
       place.step = static_cast<std::int64_t>(value);
       step_priority = use.priority;

@@ -45,6 +45,7 @@ COUNTERS = {
     "train/step",
     "max_steps",
     "wall_time",
+    "seed",
     "timestamp",
 }
 COUNTER_PREFIXES = ("time/", "_wandb")

@@ -120,6 +120,7 @@ bool HoldsUnixTimes(const Sample& sample, std::size_t column) {
 
 void FindAxis(Layout& layout, const Sample& sample) {
   std::vector<tabular::ColumnUse> uses;
+  uses.reserve(layout.columns.size());
   for (const Column& column : layout.columns) uses.push_back(column.use);
   layout.axis = tabular::ChooseAxis(uses, NumbersOf(sample), layout.is_long());
 }

@@ -8,6 +8,7 @@
 
 #include "codec/codec.h"
 #include "formats/json/looks.h"
+#include "tabular/metric_table.h"
 
 namespace vigil::formats {
 namespace {
@@ -60,12 +61,18 @@ class KerasHistoryReader : public ingest::Reader {
     const JsonToken token = walk_.Advance(scanner_, [&](const std::string& name, double value) { Take(name, value); });
     taken_ += scanner_.consumed();
     over_ = token != JsonToken::kNeedMore;
+    if (over_) SettleGaps();
     if (token == JsonToken::kBroken)
       builder_.ReportDamage(fmt::format("line {} (byte {}): {}", scanner_.line(), taken_, scanner_.problem()));
     return over_ ? bytes.size() : scanner_.consumed();
   }
 
  private:
+  // A metric that is not measured in every epoch is null in the others; one that always was, and is null now, is NaN.
+  void SettleGaps() {
+    for (model::Series& series : builder_.part().series) tabular::KeepLikelyGaps(series);
+  }
+
   void Take(const std::string& name, double value) {
     if (!is_open_ || name != open_name_) {
       if (builder_.part().series.size() >= kMostSeries) return;

@@ -12,6 +12,7 @@
 #include "codec/codec.h"
 #include "formats/json/looks.h"
 #include "tabular/column_roles.h"
+#include "tabular/metric_table.h"
 #include "tabular/step_policy.h"
 #include "tabular/thinning.h"
 
@@ -35,6 +36,8 @@ class MetricWalk {
         SeeKey(scanner);
       } else if (token == JsonToken::kArrayBegin) {
         in_list_ = in_list_ || scanner.depth() == 2;
+      } else if (token == JsonToken::kNull && in_list_ && scanner.depth() == 2) {
+        take(name_, model::kNoStep, model::kNoValue);  // it has its place in the list
       } else if (const auto value = NumberOf(token, scanner)) {
         if (Belongs(scanner.depth())) take(name_, in_list_ ? model::kNoStep : step_, *value);
       }
@@ -100,6 +103,7 @@ class MetricJsonReader : public ingest::Reader {
       if (steps == nullptr || priority > tabular::StepPriority(steps->raw)) steps = &series;
     }
     if (steps != nullptr) CountBy(std::vector<double>(steps->values));
+    for (model::Series& series : builder_.part().series) tabular::KeepLikelyGaps(series);
     if (thinning_.stride() > 1) builder_.AddNote(tabular::ThinnedNote(thinning_.stride()));
   }
 

@@ -29,6 +29,15 @@ TEST(MetricJson, ReadsMegatronsGoldenValues) {
   EXPECT_EQ(part.series.size(), 2U);
 }
 
+TEST(MetricJson, ANullInAListHasItsPlace) {
+  const model::Run part =
+      Read("metric-json",
+           R"({"step": [10, 20, 30, 40, 50, 60], "train_loss": [5, 4, 3, 2, null, null], "lr": [1, 1, 1, 1, 1, 1]})");
+  ASSERT_NE(part.Find("loss"), nullptr);
+  EXPECT_THAT(part.Find("loss")->steps, ElementsAre(10, 20, 30, 40, 50, 60));
+  EXPECT_TRUE(std::isnan(part.Find("loss")->values.back()));
+}
+
 TEST(MetricJson, ReadsListsAndStepsByName) {
   EXPECT_EQ(Recognised(R"({"loss": [3, 2, 1], "val_loss": [3.5]})"), "metric-json");
   EXPECT_EQ(Recognised(R"({"loss": [3, 2, 1], "val_loss": [3.5, 2.5, 2.25]})"), "keras-history") << "one per epoch";

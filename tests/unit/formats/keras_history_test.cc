@@ -48,6 +48,15 @@ TEST(KerasHistory, HasAValuePerEpochOfEachMetric) {
   ASSERT_NE(part.Find("lr"), nullptr);
 }
 
+TEST(KerasHistory, ANullIsAGapWhereTheMetricIsNotMeasuredInEveryEpoch) {
+  const model::Run part = Read(R"({"loss": [5, 4, 3, 2, null, null], "val_loss": [5, null, 4, null, 3, null]})");
+  ASSERT_NE(part.Find("eval_loss"), nullptr);
+  EXPECT_THAT(part.Find("eval_loss")->steps, ElementsAre(1, 3, 5));
+  // One that always was there is NaN where it is null.
+  EXPECT_THAT(part.Find("loss")->steps, ElementsAre(1, 2, 3, 4, 5, 6));
+  EXPECT_TRUE(std::isnan(part.Find("loss")->values[4]));
+}
+
 TEST(KerasHistory, IsTheSameInPiecesOfOneByteAndReadUpToACut) {
   const model::Run whole = Read(kHistory);
   const model::Run pieces = Read(kHistory, 1);

@@ -17,8 +17,8 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 
 // Modules that hold no sentence. `guard` is none of them: its notes are recorded inside the training process, which has
-// no templates to render, and its errors are about a file of the user. `diagnose` comes here when it is converted.
-constexpr std::array<std::string_view, 3> kWithoutSentences = {"detect", "model", "stats"};
+// no templates to render, and its errors are about a file of the user.
+constexpr std::array<std::string_view, 4> kWithoutSentences = {"detect", "diagnose", "model", "stats"};
 
 // Texts that are searched for in the logs of others, and no words of ours.
 constexpr std::array<std::string_view, 3> kTextsOfLogs = {"Tried to allocate", "total capacity of", "did not arrive"};
