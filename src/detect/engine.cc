@@ -108,8 +108,8 @@ std::uint64_t PrintOf(const model::Run& run, const RunTraits& traits) {
     print = print * 0x9e3779b97f4a7c15U + std::hash<std::string_view>()(text) + 1;
   };
   add(run.framework);
-  add(run.regime.name);
-  add(run.regime.confidence >= model::kRegimeKnown ? "known" : "");
+  add(run.method.name);
+  add(run.method.confidence >= model::kMethodKnown ? "known" : "");
   add(std::to_string(run.planned_steps));
   for (const model::Fact& fact : run.facts) {
     add(fact.key);

@@ -52,7 +52,7 @@ model::Run Recent(const model::Run& run) {
   recent.name = run.name;
   recent.sources = run.sources;
   recent.framework = run.framework;
-  recent.regime = run.regime;
+  recent.method = run.method;
   recent.ranks = run.ranks;
   recent.planned_steps = run.planned_steps;
   recent.events = run.events;

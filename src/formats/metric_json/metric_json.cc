@@ -74,7 +74,7 @@ class MetricJsonReader : public ingest::Reader {
  public:
   explicit MetricJsonReader(ingest::PartBuilder& builder) : builder_(builder), thinning_(builder) {}
 
-  ingest::Growth growth() const override { return ingest::Growth::kWrittenAnew; }
+  ingest::Growth growth() const override { return ingest::Growth::kRewritten; }
   std::size_t Consume(std::string_view bytes, bool last) override {
     if (over_) return bytes.size();
     scanner_.Continue(bytes, last);

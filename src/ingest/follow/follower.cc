@@ -180,7 +180,7 @@ class Follower::Files {
     PartBuilder builder(path, std::string(opened->format->id));
     const auto reader = opened->format->open(builder);
     place.companion_suffix = reader->CompanionSuffix();
-    place.is_document = reader->growth() == Growth::kWrittenAnew;
+    place.is_document = reader->growth() == Growth::kRewritten;
     // Nobody appends to a compressed file.
     if (place.is_document || reader->NeedsWholeFile() || opened->file.is_changed())
       return ReadWhole(place, std::move(*opened));

@@ -78,11 +78,11 @@ TEST(Run, ReadsFactsAsNumbersWhereTheyAre) {
 
 TEST(Run, AGuessedRegimeIsNotOneToJudgeBy) {
   model::Run run;
-  run.regime = {"grpo", 0.4};
-  EXPECT_FALSE(run.InRegime("grpo"));
-  run.regime.confidence = 0.5;
-  EXPECT_TRUE(run.InRegime("grpo"));
-  EXPECT_FALSE(run.InRegime("sft"));
+  run.method = {"grpo", 0.4};
+  EXPECT_FALSE(run.HasMethod("grpo"));
+  run.method.confidence = 0.5;
+  EXPECT_TRUE(run.HasMethod("grpo"));
+  EXPECT_FALSE(run.HasMethod("sft"));
 }
 
 TEST(Labels, AreFoundByKey) {
