@@ -1,4 +1,4 @@
-// Runs that blow up: which cause is named, and which rivals are told apart.
+// Runs that blow up: which cause is named, and which rivals are distinguished.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -64,7 +64,7 @@ TEST(BlowUp, ANanOutOfFlatGradientsIsNoMatterOfTheLearningRate) {
   const model::Diagnosis diagnosis = run.First();
   EXPECT_THAT(diagnosis.cause, AnyOf("layer-numerics", "bad-sample"));
   EXPECT_LT(diagnosis.confidence, 0.8) << "the log cannot tell a layer from a sample";
-  EXPECT_THAT(Words(diagnosis.summary), HasSubstr("Cannot be told apart"));
+  EXPECT_THAT(Words(diagnosis.summary), HasSubstr("Cannot be distinguished"));
   EXPECT_THAT(Words(diagnosis.summary),
               AllOf(HasSubstr(diagnosis.cause == "bad-sample" ? "layer-numerics" : "bad-sample")));
   EXPECT_FALSE(Words(diagnosis.next).empty());
