@@ -47,7 +47,7 @@ std::string FrameworkOf(const model::Run& run) {
   return run.framework;
 }
 
-// ---- method
+// ---- training method
 
 // What says so decides; a rank alone, which dumps hold also where no adapter is used, only hints at one.
 bool UsesAdapter(const model::Run& run) {

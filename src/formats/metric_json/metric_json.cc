@@ -22,7 +22,7 @@ using codec::JsonToken;
 
 constexpr std::size_t kMostSeries = 20'000;
 
-// Walks the document and tells `take` of every number that belongs to a metric: name, step (kNoStep in a list), value.
+// Walks the document and gives `take` every number that belongs to a metric: name, step (kNoStep in a list), value.
 // Depth says what a token is: 1 names of metrics, 2 steps or members of a metric, 3 steps below "values".
 class MetricWalk {
  public:
