@@ -14,7 +14,7 @@
 
 namespace vigil::model {
 
-// "No value was given", told from a value that is NaN by its payload, which copies keep.
+// "No value was given", distinguished from a value that is NaN by its payload, which copies keep.
 inline constexpr double kNoValue = std::bit_cast<double>(std::uint64_t{0x7ff8'0000'7669'6769});
 constexpr bool IsNoValue(double value) {
   return std::bit_cast<std::uint64_t>(value) == std::bit_cast<std::uint64_t>(kNoValue);

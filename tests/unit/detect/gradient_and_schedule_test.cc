@@ -106,7 +106,7 @@ TEST(GradExplosion, IsFoundByExponentialGrowth) {
   EXPECT_NE(Get(maker.Find(), "grad/explosion"), nullptr) << Describe(maker.Find());
 }
 
-TEST(GradExplosion, TheFixedLimitHoldsOnlyInAKnownRegime) {
+TEST(GradExplosion, TheFixedLimitHoldsOnlyForAKnownMethod) {
   RunMaker known;
   known.Method("sft").Series("grad_norm", 60, known.Level(300, 0.2)).Series("loss", 60, known.Level(12, 0.02));
   EXPECT_NE(Get(known.Find(), "grad/explosion"), nullptr);

@@ -76,7 +76,7 @@ TEST(Run, ReadsFactsAsNumbersWhereTheyAre) {
   EXPECT_EQ(run.FindFact("optim")->value, "adamw_torch");
 }
 
-TEST(Run, AGuessedRegimeIsNotOneToJudgeBy) {
+TEST(Run, AGuessedMethodIsNotOneToJudgeBy) {
   model::Run run;
   run.method = {"grpo", 0.4};
   EXPECT_FALSE(run.HasMethod("grpo"));
