@@ -44,7 +44,7 @@ void Main(Bench& bench) {
   const std::size_t steps = bench.Size<std::size_t>(200'000, 2'000);
   std::mt19937 random(1);
   model::Run run;
-  run.regime = {"sft", 0.9};
+  run.method = {"sft", 0.9};
   run.series.push_back(MakeSeries("loss", 2, 0.05, steps, random));
   run.series.push_back(MakeSeries("grad_norm", 1, 0.3, steps, random));
   run.series.push_back(MakeSeries("lr", 1e-4, 0, steps, random));

@@ -10,7 +10,7 @@
 namespace vigil::assemble {
 namespace {
 
-// Whether a file tells nothing by which its run could be known: settings, a traceback, a table of the learning rate
+// Whether a file holds nothing by which its run could be known: settings, a traceback, a table of the learning rate
 // that a monitor keeps for itself.
 bool HasNoDistinctiveMetric(const Unit& unit) {
   return std::all_of(unit.run.series.begin(), unit.run.series.end(), [](const model::Series& series) {

@@ -15,7 +15,7 @@ void JoinFilesPerStart(std::vector<Unit*>& members);
 void JoinNumberedParts(std::vector<Unit*>& members);
 // A run of MLflow's file store has a file per metric.
 void JoinFilesPerMetric(std::vector<Unit*>& members);
-// Logs of several ranks: what a rank tells that the first does not carries its number.
+// Logs of several ranks: a metric that a rank logs and the first does not carries its number.
 void JoinRanks(std::vector<Unit*>& members);
 // W&B keeps what the run printed beside its own record of it, which counts steps in its own way.
 void JoinTrackerDirectory(std::vector<Unit*>& members);

@@ -18,7 +18,7 @@ constexpr double kMostPerE = 1e5;
 // Compare is certain from three numbers on.
 constexpr std::size_t kAgreements = 3;
 constexpr std::size_t kFewLookups = 6;
-// A place where that many runs agree (the first step of a sweep with one seed) tells nothing.
+// A place where that many runs agree (the first step of a sweep with one seed) decides nothing.
 constexpr std::size_t kMostInPlace = 512;
 
 std::uint64_t Mix(std::uint64_t x) {

@@ -9,7 +9,7 @@ namespace vigil::assemble {
 namespace {
 
 // A value that is hardly larger than its rounding agrees with anything near zero.
-constexpr double kTellingErrors = 5;
+constexpr double kErrorsToCompare = 5;
 constexpr std::size_t kValuesForRounding = 64;
 constexpr int kMostDigits = 6;
 constexpr double kFloatError = 1e-6;  // relative: event files hold floats
@@ -19,9 +19,9 @@ constexpr double kAgreeingShare = 0.9;
 // Points looked at before all are: most pairs of runs differ at once.
 constexpr std::size_t kSamples = 16;
 
-constexpr std::array<std::string_view, 10> kTelling = {"loss",        "eval_loss", "reward",        "grad_norm",
-                                                       "policy_loss", "accuracy",  "eval_accuracy", "kl",
-                                                       "entropy",     "value_loss"};
+constexpr std::array<std::string_view, 10> kDistinctive = {"loss",        "eval_loss", "reward",        "grad_norm",
+                                                           "policy_loss", "accuracy",  "eval_accuracy", "kl",
+                                                           "entropy",     "value_loss"};
 // The same in every run of one recipe, or in every run on one machine.
 constexpr std::array<std::string_view, 18> kShared = {"lr",
                                                       "epoch",
@@ -43,10 +43,10 @@ constexpr std::array<std::string_view, 18> kShared = {"lr",
                                                       "host_memory"};
 
 int Rank(const model::Series& series) {
-  const auto at = std::find(kTelling.begin(), kTelling.end(), series.signal);
-  if (at != kTelling.end()) return static_cast<int>(at - kTelling.begin());
+  const auto at = std::find(kDistinctive.begin(), kDistinctive.end(), series.signal);
+  if (at != kDistinctive.end()) return static_cast<int>(at - kDistinctive.begin());
   const bool shared = std::find(kShared.begin(), kShared.end(), series.signal) != kShared.end();
-  return shared ? -1 : static_cast<int>(kTelling.size());
+  return shared ? -1 : static_cast<int>(kDistinctive.size());
 }
 
 bool IsWhole(double value) { return std::abs(value - std::round(value)) < 1e-5; }
@@ -86,7 +86,7 @@ class Tally {
   std::int64_t first_differing = model::kNoStep;
 
   void See(std::int64_t step, double a, double b) {
-    if (!IsTelling(a, b)) return;
+    if (!IsComparable(a, b)) return;
     ++common;
     if (!SameButForRounding(a, b, of_a_, of_b_)) {
       if (first_differing == model::kNoStep) first_differing = step;
@@ -104,9 +104,9 @@ class Tally {
   }
 
  private:
-  bool IsTelling(double a, double b) const {
+  bool IsComparable(double a, double b) const {
     if (!std::isfinite(a) || !std::isfinite(b)) return true;
-    return std::max(std::abs(a), std::abs(b)) > kTellingErrors * std::max(of_a_.Error(a), of_b_.Error(b));
+    return std::max(std::abs(a), std::abs(b)) > kErrorsToCompare * std::max(of_a_.Error(a), of_b_.Error(b));
   }
 
   Rounding of_a_;

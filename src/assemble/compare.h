@@ -37,8 +37,8 @@ struct Curve {
 // Signal and labels of a series as one text.
 std::string SignalKey(const model::Series& series);
 
-// The curves of a part by which it can be told from other runs: losses, rewards, norms; never the learning rate, which
-// runs of one recipe share. The most telling first, at most kMostCurves.
+// The curves of a part that distinguish it from other runs: losses, rewards, norms; never the learning rate, which
+// runs of one recipe share. The most distinctive first, at most kMostCurves.
 inline constexpr std::size_t kMostCurves = 4;
 std::vector<Curve> DistinctiveCurves(const model::Run& part);
 

@@ -171,7 +171,7 @@ std::int64_t LastStepOf(const model::Run& run) {
   return last;
 }
 
-// A log that begins with "resuming" tells no step: it is where the part before it ended.
+// A log that begins with "resuming" gives no step: it is where the part before it ended.
 void PlaceResumes(const model::Run& into, model::Run& from) {
   for (model::Event& event : from.events) {
     if (event.kind == model::EventKind::kResume && event.step <= 0) event.step = LastStepOf(into);
@@ -191,7 +191,7 @@ struct Joiner::Index {
     by_key.try_emplace(key, at);
     by_name.try_emplace(key + '\x1f' + series.raw, at);
   }
-  // The series that tells the same as `like`: of that key, the raw name deciding among several.
+  // The series of the same metric as `like`: of that key, the raw name deciding among several.
   std::optional<std::size_t> Find(const model::Series& like) const {
     const std::string key = KeyOf(like);
     if (const auto at = by_name.find(key + '\x1f' + like.raw); at != by_name.end()) return at->second;

@@ -73,8 +73,7 @@ constexpr std::array kPasses = {
          "after each directory is settled: only values speak for it, so it wants all of them to agree", nullptr,
          nullptr, JoinAcrossDirectories},
     Pass{"attach", "no metrics of its own, and the only run nearby",
-         "last: whose settings and tracebacks they are can be told when all runs are known", nullptr, nullptr,
-         AttachRest},
+         "last: whose settings and tracebacks they are is clear when all runs are known", nullptr, nullptr, AttachRest},
 };
 
 void JoinGroups(const Pass& pass, std::vector<Unit>& units) {

@@ -68,7 +68,8 @@ std::string NameOf(const NameHints& hints) {
   return std::string(folder);
 }
 
-// The folder whose name tells a run of that name from others: the next one above it that is not called so everywhere.
+// The folder whose name distinguishes a run of that name from others: the next one above it that is not called so
+// everywhere.
 std::string_view FolderAbove(const NameHints& hints, const std::string& name) {
   // A tracker's own id stands in the place of a folder's name.
   const std::string_view run_directory =

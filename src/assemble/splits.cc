@@ -34,7 +34,7 @@ Split SplitOf(std::string_view stem) {
   return split;
 }
 
-// The name without the word that tells the split: equal for the two of a pair.
+// The name without the word that names the split: equal for the two of a pair.
 std::string PairOf(const model::Run& part) {
   const std::string_view path = ingest::WithoutCompression(part.sources.front().path);
   std::string name = ToLower(ingest::StemOf(ingest::FileOf(path)));

@@ -99,7 +99,7 @@ struct CauseRow {
   Words remedies;         // fast to invasive
 };
 
-// What tells two causes apart, for a pair that is often mistaken for each other.
+// What distinguishes two causes, for a pair that is often mistaken for each other.
 struct PairRow {
   std::string_view id;  // both ids, sorted, with a "+" between them
   Words causes;         // two

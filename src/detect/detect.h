@@ -17,7 +17,7 @@ namespace vigil::detect {
 
 // What is known of the run beside its numbers, at the time the findings are asked for.
 struct Context {
-  const model::Run* run = nullptr;  // facts, regime, planned steps, events; its series are not to be read by detectors
+  const model::Run* run = nullptr;  // facts, method, planned steps, events; its series are not to be read by detectors
   const catalogue::Settings* settings = nullptr;
   const catalogue::FindingRow* row = nullptr;
   const model::Series* primary = nullptr;  // name, labels, aggregation of the series judged; not its points

@@ -1,4 +1,4 @@
-// The engine: which detectors run on which series, and what of their findings is told.
+// The engine: which detectors run on which series, and which of their findings are reported.
 #include <algorithm>
 #include <array>
 #include <functional>
@@ -40,7 +40,7 @@ bool ComesTooEarly(const Context& context, const model::Finding& finding) {
   return planned.known() && static_cast<double>(finding.last.value()) < kRoom * static_cast<double>(planned.value());
 }
 
-// The order of the rows: of findings at one step and severity, the more telling one first.
+// The order of the rows: of findings at one step and severity, the more specific one first.
 std::ptrdiff_t RowOrder(const model::Finding& finding) {
   const catalogue::FindingRow* row = catalogue::FindFinding(finding.id);
   return row == nullptr ? -1 : row - catalogue::Findings().data();
@@ -108,8 +108,8 @@ std::uint64_t PrintOf(const model::Run& run, const RunTraits& traits) {
     print = print * 0x9e3779b97f4a7c15U + std::hash<std::string_view>()(text) + 1;
   };
   add(run.framework);
-  add(run.regime.name);
-  add(run.regime.confidence >= model::kRegimeKnown ? "known" : "");
+  add(run.method.name);
+  add(run.method.confidence >= model::kMethodKnown ? "known" : "");
   add(std::to_string(run.planned_steps));
   for (const model::Fact& fact : run.facts) {
     add(fact.key);

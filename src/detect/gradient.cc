@@ -99,10 +99,10 @@ class GradExplosion : public Cloned<GradExplosion> {
 
   static double FixedLimit(const Context& context) {
     const model::Run& run = *context.run;
-    if (run.regime.confidence < model::kRegimeKnown) return std::numeric_limits<double>::infinity();
-    if (run.regime.name == "grpo" || run.regime.name == "ppo") return context.Threshold("limit_rl");
+    if (run.method.confidence < model::kMethodKnown) return std::numeric_limits<double>::infinity();
+    if (run.method.name == "grpo" || run.method.name == "ppo") return context.Threshold("limit_rl");
     constexpr std::array<std::string_view, 4> kLanguage = {"pretrain", "sft", "lora", "dpo"};
-    const bool language = std::find(kLanguage.begin(), kLanguage.end(), run.regime.name) != kLanguage.end();
+    const bool language = std::find(kLanguage.begin(), kLanguage.end(), run.method.name) != kLanguage.end();
     return language ? context.Threshold("limit_sft") : std::numeric_limits<double>::infinity();
   }
 

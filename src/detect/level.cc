@@ -19,8 +19,8 @@ bool IsLanguageTrainer(const model::Run& run) {
 double SmallLoss(const model::Run& run) {
   constexpr double kSmallLoss = 0.05;
   constexpr double kLowForLanguage = 1.5;
-  const bool tuned = run.InRegime("sft") || run.InRegime("lora") ||
-                     (run.regime.confidence < model::kRegimeKnown && IsLanguageTrainer(run));
+  const bool tuned = run.HasMethod("sft") || run.HasMethod("lora") ||
+                     (run.method.confidence < model::kMethodKnown && IsLanguageTrainer(run));
   return tuned ? kLowForLanguage : kSmallLoss;
 }
 

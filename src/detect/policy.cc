@@ -12,7 +12,8 @@ class EntropyCollapse : public Cloned<EntropyCollapse> {
  public:
   explicit EntropyCollapse(const Context& context)
       : places_(context),
-        enabled_(context.run->InRegime("grpo") || context.run->InRegime("ppo")),  // the floor is one of language models
+        enabled_(context.run->HasMethod("grpo") ||
+                 context.run->HasMethod("ppo")),  // the floor is one of language models
         floor_(context.Threshold("floor")),
         min_points_(context.Threshold("min_points")) {}
 
@@ -101,7 +102,7 @@ class KlBlowup : public Cloned<KlBlowup> {
       : places_(context),
         limit_(context.Threshold("limit")),
         points_needed_(context.Threshold("points")),
-        per_token_(context.run->InRegime("grpo")) {}
+        per_token_(context.run->HasMethod("grpo")) {}
 
   void Observe(const Sample& sample) override {
     if (!std::isfinite(sample.value)) return;

@@ -118,7 +118,7 @@ class NoWarmup : public Cloned<NoWarmup> {
         run_(context.run),
         warmup_share_(context.Threshold("warmup_share")),
         min_steps_(context.Threshold("min_steps")),
-        enabled_(!context.reinforcement && !context.run->InRegime("lora")) {}
+        enabled_(!context.reinforcement && !context.run->HasMethod("lora")) {}
 
   void Observe(const Sample& sample) override {
     last_step_ = std::max(last_step_, sample.step);

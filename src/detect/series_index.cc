@@ -60,7 +60,7 @@ SeriesIndex::SeriesIndex(const model::Run& run) : run_(&run), first_(run.series.
     Print print;
     const std::uint64_t own = PrintOf(run, series);
     print.Add(own);
-    print.Add(times[own]++);  // two of the same name are told apart by their order
+    print.Add(times[own]++);  // two of the same name differ by their order
     ids_.push_back(print.value());
     if (!series.empty()) by_signal_[series.signal][series.labels].push_back(&series);
   }

@@ -51,7 +51,7 @@ void AddMeasure(model::Finding& finding, std::string name, double value) {
 }
 
 bool IsReinforcementLearning(const model::Run& run) {
-  return run.InRegime("grpo") || run.InRegime("ppo") || run.Find("reward") != nullptr ||
+  return run.HasMethod("grpo") || run.HasMethod("ppo") || run.Find("reward") != nullptr ||
          run.Find("reward_of") != nullptr;
 }
 

@@ -91,7 +91,7 @@ std::optional<Breach> GenerationsIndivisible(const RunView& run) {
 // An adapter is small: the decay of pretraining pulls it back to nothing.
 std::optional<Breach> WeightDecayHigh(const RunView& run) {
   const auto decay = run.FactNumber("weight_decay");
-  if (!decay || !(*decay > 0.1) || (!run.InRegime("lora") && run.FindFact("adapter") == nullptr)) return std::nullopt;
+  if (!decay || !(*decay > 0.1) || (!run.HasMethod("lora") && run.FindFact("adapter") == nullptr)) return std::nullopt;
   return Breach{says::ConfigWeightDecayHighBroken{.decay = *decay}, run.FindFact("weight_decay")};
 }
 

@@ -71,7 +71,7 @@ std::size_t Rank(std::string_view signal) {
 // reference policy costs memory that few spend.
 bool IsOptional(std::string_view signal, const RunView& run) {
   if (signal == "loss_scale") return PrecisionOf(run) != Precision::kFp16;
-  if (signal.starts_with("preference_")) return !run.InRegime("dpo");
+  if (signal.starts_with("preference_")) return !run.HasMethod("dpo");
   // One kind of memory is what a run is judged by, and few loaders time themselves.
   if (signal == "host_memory") return Logged(run, "mem_allocated");
   if (signal == "mem_allocated") return Logged(run, "host_memory");
@@ -128,7 +128,7 @@ model::Coverage Covered(Family family, CoverageState state, model::Statement rea
 
 // A run without rewards, pairs or a method that has them is no reinforcement learning.
 bool IsMatterForRl(const RunView& run) {
-  return IsReinforcement(run) || run.InRegime("dpo") || Logged(run, "preference_margin");
+  return IsReinforcement(run) || run.HasMethod("dpo") || Logged(run, "preference_margin");
 }
 
 model::Coverage CoverBySignals(const RunView& run, Family family, const Checks& checks) {

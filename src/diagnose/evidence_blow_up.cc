@@ -108,7 +108,7 @@ Answer NothingAnnounced(const RunView& run, const Incident& incident) {
               : Yes(NothingUnusual(blow_up, losses.back(), norm), blow_up.lost_at, losses.back());
 }
 
-// What was usual in this part of the run; the beginning of a long one was another regime.
+// What was usual in this part of the run; the beginning of a long one was another phase.
 std::vector<double> NormsBefore(const RunView& run, const Incident& incident) {
   const BlowUp blow_up = FindBlowUp(run, incident);
   if (!blow_up.known() || IsCutByClipping(run)) return {};

@@ -67,7 +67,7 @@ constexpr double kHighestLearnedLanguage = 4.5;
 
 // A language model that predicts this well has learned what its labels have to do with its inputs.
 bool PredictsLanguage(const RunView& run, double loss) {
-  return (run.InRegime("sft") || run.InRegime("lora")) && !run.FindFact("vocab_size") && loss < 2;
+  return (run.HasMethod("sft") || run.HasMethod("lora")) && !run.FindFact("vocab_size") && loss < 2;
 }
 
 Answer FellThenFlat(const RunView& run, const Incident&) {
@@ -179,7 +179,7 @@ Answer AccuracyFlat(const RunView& run, const Incident&) {
 
 // Pairs are ranked right half of the time although the margins move: what is learned has nothing to do with the pairs.
 Answer PreferencesAtChance(const RunView& run, const Incident&) {
-  if (!run.InRegime("dpo") && !Logged(run, "preference_margin")) return Moot();
+  if (!run.HasMethod("dpo") && !Logged(run, "preference_margin")) return Moot();
   const Shape accuracy = ShapeOf(run, "preference_accuracy");
   const Shape margin = ShapeOf(run, "preference_margin");
   if (!accuracy.known() || !margin.known()) return Unknown();

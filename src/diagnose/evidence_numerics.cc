@@ -109,7 +109,7 @@ Answer IsolatedBadStep(const RunView& run, const Incident& incident) {
 
 bool IsAbsent(double value) { return !std::isfinite(value) || value == 0; }
 
-// Nothing can have gone wrong by training when the very first forward pass is already bad.
+// Training cannot be what went wrong when the very first forward pass is already bad.
 Answer BadFromFirstStep(const RunView& run, const Incident& incident) {
   const Course course = LastCourse(run, "loss");
   const Stretch loss = course.View();

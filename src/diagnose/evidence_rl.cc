@@ -27,7 +27,7 @@ bool IsConstant(const std::vector<double>& values) {
 
 Answer ReinforcementRun(const RunView& run, const Incident&) {
   if (IsReinforcement(run)) return Yes(says::ReinforcementRunYes{});
-  if (run->regime.confidence >= model::kRegimeKnown || !Logged(run, "reward")) return No(says::ReinforcementRunNo{});
+  if (run->method.confidence >= model::kMethodKnown || !Logged(run, "reward")) return No(says::ReinforcementRunNo{});
   return Unknown();
 }
 
@@ -37,7 +37,7 @@ Answer LanguagePolicy(const RunView& run, const Incident&) {
   for (const std::string_view signal : {"completion_length", "truncated_share", "zero_std_share"}) {
     if (Logged(run, signal)) return Yes(says::LanguagePolicyYes{});
   }
-  return run.InRegime("grpo") ? Yes(says::LanguagePolicyYes{}) : No(says::LanguagePolicyNo{});
+  return run.HasMethod("grpo") ? Yes(says::LanguagePolicyYes{}) : No(says::LanguagePolicyNo{});
 }
 
 // That all functions are constant speaks for the data they get, one alone for its own code.

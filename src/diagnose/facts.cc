@@ -32,10 +32,10 @@ Precision ParsePrecision(std::string_view stated) {
 }
 
 struct MethodBand {
-  std::string_view regime;
+  std::string_view method;
   double low;
   double high;
-  std::string_view method;
+  std::string_view words;  // what a reader calls it
 };
 
 // Full fine-tuning and LoRA as guides to fine-tuning give them; pretraining as in the published runs of 0.1 to 100 B
@@ -55,26 +55,26 @@ enum class Adapter : std::uint8_t { kUnknown, kNone, kSome };
 
 // A stated adapter of "none" or "full" is a statement too; silence is not.
 Adapter AdapterOf(const RunView& run) {
-  if (run->regime.name == "lora") return Adapter::kSome;
+  if (run->method.name == "lora") return Adapter::kSome;
   const model::Fact* fact = run.FindFact("adapter");
   if (fact == nullptr) return Adapter::kUnknown;
   const std::string word = ToLower(Trim(fact->value));
   return IsOneOf(word, kFalseWords) || word == "full" ? Adapter::kNone : Adapter::kSome;
 }
 
-LrBand BandOfRegime(const RunView& run) {
+LrBand BandOfMethod(const RunView& run) {
   const Adapter adapter = AdapterOf(run);
   for (const MethodBand& band : kBands) {
-    if (band.regime != run->regime.name) continue;
-    const std::string method(band.method);
-    LrBand usual{true, true, band.low, band.high, says::MethodPlain{.method = method}};
+    if (band.method != run->method.name) continue;
+    const std::string words(band.words);
+    LrBand usual{true, true, band.low, band.high, says::MethodPlain{.method = words}};
     // Pretraining has no adapter, and LoRA always has one.
-    if (adapter == Adapter::kNone || band.regime == "pretrain" || band.regime == "lora") return usual;
+    if (adapter == Adapter::kNone || band.method == "pretrain" || band.method == "lora") return usual;
     usual.high *= kAdapterFactor;
-    usual.method = says::MethodEither{.method = method};
+    usual.method = says::MethodEither{.method = words};
     if (adapter == Adapter::kUnknown) return usual;
     usual.low *= kAdapterFactor;
-    usual.method = says::MethodWithAdapter{.method = method};
+    usual.method = says::MethodWithAdapter{.method = words};
     return usual;
   }
   return {};
@@ -121,7 +121,7 @@ bool IsHfLike(const RunView& run) {
 
 // A run that logs rewards is one whatever its method was taken for.
 bool IsReinforcement(const RunView& run) {
-  if (run.InRegime("grpo") || run.InRegime("ppo") || run.InRegime("ebft")) return true;
+  if (run.HasMethod("grpo") || run.HasMethod("ppo") || run.HasMethod("ebft")) return true;
   return Logged(run, "reward") || Logged(run, "reward_of");
 }
 
@@ -136,7 +136,7 @@ bool UsesAdam(const RunView& run) {
 
 bool IsLanguageModel(const RunView& run) {
   if (run.FindFact("vocab_size") != nullptr || Logged(run, "tokens_per_s") || Logged(run, "num_tokens")) return true;
-  return std::any_of(kBands.begin(), kBands.end(), [&](const MethodBand& band) { return run.InRegime(band.regime); });
+  return std::any_of(kBands.begin(), kBands.end(), [&](const MethodBand& band) { return run.HasMethod(band.method); });
 }
 
 // What was logged counts before what was configured: a scheduler may never have reached the setting.
@@ -152,8 +152,8 @@ double PeakLr(const RunView& run) {
 }
 
 LrBand UsualLr(const RunView& run) {
-  if (run->regime.confidence >= model::kRegimeKnown) {
-    if (LrBand band = BandOfRegime(run); band.known) return band;
+  if (run->method.confidence >= model::kMethodKnown) {
+    if (LrBand band = BandOfMethod(run); band.known) return band;
   }
   if (UsesAdam(run)) return {true, false, kLowestAdam, kHighestAdam, says::MethodPlain{.method = "Adam"}};
   return {true, false, kLowestAdam, kHighestAny, says::MethodAny{}};

@@ -30,7 +30,7 @@ bool IsLanguageModel(const RunView& run);
 // Highest learning rate of the run: what was logged, else what was configured; NaN when neither is known.
 double PeakLr(const RunView& run);
 
-// The learning rates that are usual for what the run does. Known only where the regime is, or, with a wide range,
+// The learning rates that are usual for what the run does. Known only where the method is, or, with a wide range,
 // where at least the optimizer is.
 struct LrBand {
   bool known = false;

@@ -9,7 +9,7 @@ namespace vigil::diagnose {
 namespace {
 
 struct ConfigClass {
-  std::string_view regime;
+  std::string_view method;
   std::string_view name;
 };
 
@@ -19,7 +19,7 @@ constexpr std::array kTrlClasses = {ConfigClass{"grpo", "GRPOConfig"}, ConfigCla
 
 std::string_view TrlClass(const RunView& run) {
   for (const ConfigClass& config : kTrlClasses) {
-    if (run.InRegime(config.regime)) return config.name;
+    if (run.HasMethod(config.method)) return config.name;
   }
   return "TrainingArguments";
 }

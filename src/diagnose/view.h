@@ -27,7 +27,7 @@ class RunView {
 
   const model::Fact* FindFact(std::string_view key) const { return run_->FindFact(key); }
   std::optional<double> FactNumber(std::string_view key) const { return run_->FactNumber(key); }
-  bool InRegime(std::string_view wanted) const { return run_->InRegime(wanted); }
+  bool HasMethod(std::string_view wanted) const { return run_->HasMethod(wanted); }
 
  private:
   bool IsPreferred(const model::Series& series) const;

@@ -22,7 +22,7 @@ Setting WithEquals(std::string_view word, std::uint32_t line) {
   return {std::string(word.substr(0, equals)), std::string(word.substr(equals + 1)), line};
 }
 
-// Counts of processes that a launcher is told.
+// Counts of processes that a launcher is given.
 struct Launch {
   std::optional<double> processes;  // on a node
   std::optional<double> nodes;

@@ -31,7 +31,7 @@ std::vector<Setting> YamlSettings(std::string_view text, std::string* problem = 
 std::vector<Setting> TomlSettings(std::string_view text, std::string* problem = nullptr);
 
 // The settings that the words of a command line make: "--lr 1e-4", "--bf16=True", "--flash" and "optim.lr=1e-4". What
-// the launcher was told of processes and nodes becomes the number of ranks.
+// the launcher was given of processes and nodes becomes the number of ranks.
 std::vector<Setting> CommandSettings(const std::vector<std::string>& words, std::uint32_t line);
 
 // The canonical key of a setting: of its whole path, else of its end below sections that only say that it is about the

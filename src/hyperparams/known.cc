@@ -55,7 +55,7 @@ void PassClassArguments(std::string_view& path) {
   }
 }
 
-// Names that mean one thing to one program and another to the next: who wrote them tells.
+// Names that mean one thing to one program and another to the next: who wrote them decides.
 class Context {
  public:
   explicit Context(const std::vector<Setting>& settings)

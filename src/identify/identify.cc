@@ -47,7 +47,7 @@ std::string FrameworkOf(const model::Run& run) {
   return run.framework;
 }
 
-// ---- regime
+// ---- training method
 
 // What says so decides; a rank alone, which dumps hold also where no adapter is used, only hints at one.
 bool UsesAdapter(const model::Run& run) {
@@ -66,7 +66,7 @@ double FirstFinite(const model::Series* series) {
 
 // A language model from scratch begins at the logarithm of its vocabulary; 7 to 12.5 is a vocabulary of 1,000 to
 // 270,000.
-model::Regime PretrainingBySigns(const model::Run& run) {
+model::TrainingMethod PretrainingBySigns(const model::Run& run) {
   const double first = FirstFinite(run.Find("loss"));
   const auto vocabulary = run.FactNumber("vocab_size");
   if (vocabulary && *vocabulary > 1 && std::abs(first - std::log(*vocabulary)) < 0.7) return {"pretrain", 0.8};
@@ -84,10 +84,10 @@ bool IsCausalLanguageModel(const model::Run& run) {
 }
 
 // What the framework was asked for: LLaMA-Factory's `stage`, axolotl's `rl`.
-model::Regime AskedFor(const model::Run& run) {
+model::TrainingMethod AskedFor(const model::Run& run) {
   struct Stage {
     std::string_view name;
-    std::string_view regime;
+    std::string_view method;
   };
   constexpr std::array<Stage, 8> kStages = {{{"pt", "pretrain"},
                                              {"pretrain", "pretrain"},
@@ -101,28 +101,29 @@ model::Regime AskedFor(const model::Run& run) {
   if (asked == nullptr) return {};
   for (const Stage& stage : kStages) {
     if (ToLower(asked->value) != stage.name) continue;
-    const bool adapter = stage.regime == "sft" && UsesAdapter(run);
-    return {adapter ? "lora" : std::string(stage.regime), 0.9};
+    const bool adapter = stage.method == "sft" && UsesAdapter(run);
+    return {adapter ? "lora" : std::string(stage.method), 0.9};
   }
   return {};
 }
 
-model::Regime RegimeOf(const model::Run& run) {
+model::TrainingMethod MethodOf(const model::Run& run) {
   if (Has(run, "preference_margin") || Has(run, "preference_accuracy")) return {"dpo", 0.95};
   const bool critic = Has(run, "value_loss") || HasRawPrefix(run, "critic/vf_");
   const bool language = Has(run, "completion_length") || Has(run, "truncated_share");
   if (Has(run, "zero_std_share")) return {"grpo", 0.95};
-  if (language && Has(run, "reward")) return critic ? model::Regime{"ppo", 0.9} : model::Regime{"grpo", 0.85};
+  if (language && Has(run, "reward"))
+    return critic ? model::TrainingMethod{"ppo", 0.9} : model::TrainingMethod{"grpo", 0.85};
   if (HasRaw(run, "objective/kl") || HasRaw(run, "policy/approxkl_avg")) return {"ppo", 0.9};
   if (Has(run, "reward_std") && Has(run, "kl")) return {critic ? "ppo" : "grpo", 0.7};
-  if (model::Regime asked = AskedFor(run); asked.confidence > 0) return asked;
+  if (model::TrainingMethod asked = AskedFor(run); asked.confidence > 0) return asked;
   // Rewards of games and robots: the limits for language models do not hold.
   if (Has(run, "reward")) return {};
   if (UsesAdapter(run)) return {"lora", run.FindFact("adapter") == nullptr ? 0.7 : 0.9};
   if (FindFramework(run.framework).token_accuracy_is_sft &&
       (HasRaw(run, "mean_token_accuracy") || HasRaw(run, "train/mean_token_accuracy")))
     return {"sft", 0.85};
-  model::Regime pretraining = PretrainingBySigns(run);
+  model::TrainingMethod pretraining = PretrainingBySigns(run);
   if (pretraining.confidence > 0) return pretraining;
   // LLaMA-Factory says how it tunes. HF Trainer also trains classifiers and vision models: a loss alone does not tell.
   const model::Fact* const tuning = run.FindFact("adapter");
@@ -169,7 +170,7 @@ model::Clipping ClippingByName(std::string_view raw) {
 void Classify(model::Run& run) {
   run.framework = FrameworkOf(run);
   const Framework& framework = FindFramework(run.framework);
-  if (run.regime.confidence == 0) run.regime = RegimeOf(run);
+  if (run.method.confidence == 0) run.method = MethodOf(run);
   for (model::Series& series : run.series) {
     if (series.signal == "grad_norm" && series.clipping == model::Clipping::kUnknown)
       series.clipping = ClippingByName(series.raw);

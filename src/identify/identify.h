@@ -5,7 +5,7 @@
 
 namespace vigil::identify {
 
-// Fills framework, regime and aggregation from the names of signals, facts and events.
+// Fills framework, training method and aggregation from the names of signals, facts and events.
 void Classify(model::Run& run);
 
 // Fills the map between the axes of the run (epoch to step to tokens) from metrics that count one against another.

@@ -11,9 +11,9 @@
 namespace vigil::ingest {
 
 enum class Growth : std::uint8_t {
-  kByRecords,     // records are appended, and each is told at once
-  kSettlesAtEnd,  // records are appended, but later ones tell more about earlier ones: the end makes the part right
-  kWrittenAnew,   // a document: each version replaces the one before
+  kByRecords,     // records are appended, and each is complete at once
+  kSettlesAtEnd,  // records are appended, but later ones say more about earlier ones: the end makes the part right
+  kRewritten,     // a document: each version replaces the one before
 };
 
 // Turns the bytes of one source into a part. Bytes come in pieces, so that a growing file can be followed: Consume

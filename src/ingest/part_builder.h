@@ -13,7 +13,7 @@
 
 namespace vigil::ingest {
 
-// What a reader writes into: the part of a run that one file tells. Series are opened by raw name; the vocabulary gives
+// What a reader writes into: the part of a run that one file holds. Series are opened by raw name; the vocabulary gives
 // them their canonical signal and labels.
 class PartBuilder {
  public:
@@ -45,10 +45,10 @@ class PartBuilder {
   // once instead of by doubling.
   void MakeRoom(std::uint64_t done, std::uint64_t total);
 
-  // A run of its own inside this source, for sources that hold several: `id` tells it from the others, `name` is what
-  // people call it. The builder lives as long as this one.
+  // A run of its own inside this source, for sources that hold several: `id` distinguishes it from the others, `name`
+  // is what people call it. The builder lives as long as this one.
   PartBuilder& OpenRun(std::string_view id, std::string_view name);
-  // When every point stands at step 0 the writer was never told a step: points are counted instead.
+  // When every point stands at step 0 the writer was never given a step: points are counted instead.
   void CountRowsIfNeverStepped();
 
   model::Run& part() { return part_; }

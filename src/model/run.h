@@ -14,7 +14,7 @@
 
 namespace vigil::model {
 
-// "No value was given", told from a value that is NaN by its payload, which copies keep.
+// "No value was given", distinguished from a value that is NaN by its payload, which copies keep.
 inline constexpr double kNoValue = std::bit_cast<double>(std::uint64_t{0x7ff8'0000'7669'6769});
 constexpr bool IsNoValue(double value) {
   return std::bit_cast<std::uint64_t>(value) == std::bit_cast<std::uint64_t>(kNoValue);
@@ -165,18 +165,18 @@ struct Source {
 };
 
 // What kind of training this is: pretrain, sft, lora, grpo, ppo, dpo, ebft, other. Confidence 0..1; fixed limits hold
-// only from kRegimeKnown on.
-struct Regime {
+// only from kMethodKnown on.
+struct TrainingMethod {
   std::string name = "other";
   double confidence = 0;
 };
-inline constexpr double kRegimeKnown = 0.5;
+inline constexpr double kMethodKnown = 0.5;
 
 struct Run {
   std::string name;
   std::vector<Source> sources;
   std::string framework;  // hf-trainer, trl, axolotl, lightning, torch, ... or empty
-  Regime regime;
+  TrainingMethod method;
   std::int32_t ranks = 1;
   std::int64_t planned_steps = 0;  // 0 = unknown
   AxisMap axes;                    // how its axes relate, from what it logged
@@ -192,7 +192,7 @@ struct Run {
   std::optional<double> FactNumber(std::string_view key) const;
   // The planned end, and settings that count steps (max_steps, warmup_steps, save_steps): places on the axis of steps.
   Position Planned() const { return planned_steps > 0 ? Position(Axis::kStep, planned_steps) : Position(); }
-  bool InRegime(std::string_view wanted) const { return regime.name == wanted && regime.confidence >= kRegimeKnown; }
+  bool HasMethod(std::string_view wanted) const { return method.name == wanted && method.confidence >= kMethodKnown; }
 };
 
 }  // namespace vigil::model

@@ -1,4 +1,4 @@
-// model/statement: what is said, as data. The id names a template of the catalogue; the arguments are what the template
+// model/statement: a message, as data. The id names a template of the catalogue; the arguments are what the template
 // is filled with. Only report turns it into a sentence, so nothing before it needs to read one.
 #pragma once
 

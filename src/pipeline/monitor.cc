@@ -52,7 +52,7 @@ model::Run Recent(const model::Run& run) {
   recent.name = run.name;
   recent.sources = run.sources;
   recent.framework = run.framework;
-  recent.regime = run.regime;
+  recent.method = run.method;
   recent.ranks = run.ranks;
   recent.planned_steps = run.planned_steps;
   recent.events = run.events;
@@ -118,10 +118,10 @@ class Monitor::Runs {
   // Another run may come to lie where one was: an engine never outlives its own.
   void ForgetEngines() {
     std::erase_if(engines_, [&](const auto& entry) {
-      const bool gone = std::none_of(live_.runs().begin(), live_.runs().end(),
-                                     [&](const auto& run) { return run.get() == entry.first; });
-      if (gone) replays_ += entry.second.replays();
-      return gone;
+      const bool removed = std::none_of(live_.runs().begin(), live_.runs().end(),
+                                        [&](const auto& run) { return run.get() == entry.first; });
+      if (removed) replays_ += entry.second.replays();
+      return removed;
     });
   }
 

@@ -73,7 +73,7 @@ class Monitor {
   std::unique_ptr<Runs> runs_;
 };
 
-// What is said about one run. One that has not `ended` is not blamed for what may yet come.
+// The report of one run. One that has not `ended` is not blamed for what may yet come.
 model::RunReport DiagnoseRun(model::Run run, const catalogue::Settings& settings, bool ended = true);
 
 // What killed processes of these runs left in shared memory, moved into their journals: the one step that writes.

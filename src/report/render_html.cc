@@ -207,7 +207,7 @@ void AddFacts(Page& page, const model::Run& run) {
 void AddOrigins(Page& page, const model::Run& run) {
   page.Add("<h3>What was read</h3>\n<div class=\"card scroll\"><p>{}, training method {} ({})</p>",
            run.framework.empty() ? "framework not recognised" : "framework " + EscapeHtml(run.framework),
-           EscapeHtml(run.regime.name), Percent(run.regime.confidence));
+           EscapeHtml(run.method.name), Percent(run.method.confidence));
   page.Add("<details><summary>{} files, {} metrics, {} settings</summary>", run.sources.size(), run.series.size(),
            run.facts.size());
   AddSources(page, run);

@@ -177,11 +177,11 @@ void WriteCoverage(JsonWriter& json, const model::Coverage& coverage) {
   WriteSays(json, "enable_says", coverage.enable);
 }
 
-void WriteRegime(JsonWriter& json, const model::Regime& regime) {
+void WriteMethod(JsonWriter& json, const model::TrainingMethod& method) {
   json.Key("regime");
   json.Open();
-  WriteText(json, "name", regime.name);
-  WriteConfidence(json, regime.confidence);
+  WriteText(json, "name", method.name);
+  WriteConfidence(json, method.confidence);
   json.Close();
 }
 
@@ -222,7 +222,7 @@ void WriteRun(JsonWriter& json, const model::RunReport& report) {
   WriteText(json, "name", run.name);
   WriteList(json, "sources", run.sources, WriteSource);
   WriteTextOrNull(json, "framework", run.framework);
-  WriteRegime(json, run.regime);
+  WriteMethod(json, run.method);
   WriteSpan(json, SpanOf(run));
   json.Key("ranks");
   json.Integer(run.ranks);

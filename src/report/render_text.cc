@@ -236,7 +236,7 @@ void DrawRunFacts(Screen& screen, const model::Run& run) {
   screen.Heading("the run");
   screen.Item(2, PadRight("framework", 11), run.framework.empty() ? "not recognised" : run.framework);
   screen.Item(2, PadRight("method", 11),
-              fmt::format("{} (confidence {})", OneLine(run.regime.name), Percent(run.regime.confidence)));
+              fmt::format("{} (confidence {})", OneLine(run.method.name), Percent(run.method.confidence)));
   for (const model::Fact& fact : run.facts) screen.Item(2, PadRight("setting", 11), fact.key + " = " + fact.value);
   for (const model::Series& series : run.series) screen.Item(2, PadRight("metric", 11), MetricText(series));
 }

@@ -39,7 +39,7 @@ std::string RunLine(const model::Run& run) {
   if (!span.empty())
     line += fmt::format(", {}, {} points in the longest", RangeText(span.Range()), FormatCount(span.logged));
   if (!run.framework.empty()) line += fmt::format(", {}", OneLine(run.framework));
-  if (run.regime.confidence > 0) line += fmt::format(", {} ({})", run.regime.name, Percent(run.regime.confidence));
+  if (run.method.confidence > 0) line += fmt::format(", {} ({})", run.method.name, Percent(run.method.confidence));
   if (run.ranks > 1) line += fmt::format(", {} ranks", run.ranks);
   return line + "\n";
 }
@@ -119,7 +119,7 @@ void WriteRunRow(JsonWriter& json, const model::Run& run) {
   json.Key("framework");
   json.TextOrNull(run.framework);
   json.Key("regime");
-  json.Text(run.regime.name);
+  json.Text(run.method.name);
   json.Key("ranks");
   json.Integer(run.ranks);
   json.Key("first_step");

@@ -21,7 +21,7 @@ enum class ColumnRole : std::uint8_t {
   kSamples,
   kSplit,          // its text says what the row was measured on: "train", "val"
   kMetricName,     // long form: one metric a row, named in this column,
-  kMetricVariant,  // told from others of the name by this one,
+  kMetricVariant,  // distinguished from others of the name by this one,
   kMetricValue,    // with its value in this one
   kFingerprint,    // hash of the data of the step
   kStep,

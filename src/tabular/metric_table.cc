@@ -399,7 +399,7 @@ bool MetricTable::PlanCell(const Cell& cell, const Roles& roles, std::vector<Ser
   Column& column = columns_[cell.column];
   const ColumnRole role = column.spec.use.role;
   Planned& planned = plan_.emplace_back(Planned{cell.column, Kind::kIgnored, cell.is_null, kNoSlot});
-  if (column.planned_in == plans_) return false;  // a key that stands twice in one row
+  if (column.planned_in == plans_) return false;  // a duplicate key in one row
   column.planned_in = plans_;
   if (cell.is_null) return !column.is_open;
   const bool is_value = HoldsValues(cell, column);

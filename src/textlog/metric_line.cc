@@ -332,8 +332,8 @@ void LineParser::Take(const Field& field) {
   is_first_ = false;
 }
 
-// The line ends with this number, and may have gone on: a step with more digits would be another step, and whether a
-// value lacks any is for those who know the ones before it.
+// The line ends with this number, and the number may be truncated: a step with more digits would be another step, and
+// whether a value lacks any is for those who know the ones before it.
 void LineParser::TakeLastOfCutLine(const Field& field) {
   if (IsStepName(field) || IsEpochName(field, {})) return;
   const std::int64_t step = line_.step;

@@ -17,7 +17,7 @@ class ConfigJsonReader : public ingest::Reader {
  public:
   explicit ConfigJsonReader(ingest::PartBuilder& builder) : builder_(builder) {}
 
-  ingest::Growth growth() const override { return ingest::Growth::kWrittenAnew; }
+  ingest::Growth growth() const override { return ingest::Growth::kRewritten; }
   bool NeedsWholeFile() const override { return true; }
 
   std::size_t Consume(std::string_view bytes, bool last) override {

@@ -28,7 +28,7 @@ class ConfigTextReader : public ingest::Reader {
   ConfigTextReader(ingest::PartBuilder& builder, Parse parse) : builder_(builder), parse_(parse) {}
 
   bool NeedsWholeFile() const override { return true; }
-  ingest::Growth growth() const override { return ingest::Growth::kWrittenAnew; }
+  ingest::Growth growth() const override { return ingest::Growth::kRewritten; }
 
   std::size_t Consume(std::string_view bytes, bool last) override {
     if (!last) return 0;

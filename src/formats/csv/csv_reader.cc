@@ -246,7 +246,7 @@ class CsvReader : public ingest::Reader {
     return csv::LayoutOfHeader(cells, layout_);
   }
 
-  // ---- what is said about the file
+  // ---- notes about the file
 
   void Conclude() {
     if (cut_.count != 0) builder_.ReportDamage(fmt::format("line {}: the last row is cut", cut_.first_line));

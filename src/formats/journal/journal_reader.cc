@@ -48,7 +48,7 @@ class JournalReader : public ingest::Reader, private journal::Visitor {
 
  private:
   // Points of a series whose definition was lost, until it comes again.
-  struct Nameless {
+  struct UndefinedSeries {
     std::vector<std::int64_t> steps;
     std::vector<double> values;
     std::vector<double> times;
@@ -82,13 +82,13 @@ class JournalReader : public ingest::Reader, private journal::Visitor {
     series.axis = definition.axis;
     series.aggregation = definition.aggregation;
     series.clipping = definition.clipping;
-    if (const auto waiting = nameless_.find(definition.id); waiting != nameless_.end()) {
+    if (const auto waiting = undefined_.find(definition.id); waiting != undefined_.end()) {
       AddAll(id, waiting->second);
-      nameless_.erase(waiting);
+      undefined_.erase(waiting);
     }
   }
 
-  void AddAll(ingest::PartBuilder::SeriesId id, const Nameless& points) {
+  void AddAll(ingest::PartBuilder::SeriesId id, const UndefinedSeries& points) {
     for (std::size_t i = 0; i < points.steps.size(); ++i)
       Add(id, points.steps[i], points.values[i], points.times[i], points.times_ms[i]);
   }
@@ -100,7 +100,7 @@ class JournalReader : public ingest::Reader, private journal::Visitor {
   }
 
   // Threads write through lanes that are emptied one after the other: where a thread changed its lane, what it recorded
-  // later may stand first. The clock that only goes forward tells.
+  // later may stand first. The clock that only goes forward decides.
   void PutInOrder(ingest::PartBuilder::SeriesId id, const std::vector<std::uint64_t>& recorded_ms) {
     model::Series& series = builder_.series(id);
     const auto is_before = [&](std::size_t a, std::size_t b) {
@@ -129,7 +129,7 @@ class JournalReader : public ingest::Reader, private journal::Visitor {
                  std::span<const double> values) override {
     const auto known = series_.find(series);
     if (known == series_.end()) {
-      Nameless& points = nameless_[series];
+      UndefinedSeries& points = undefined_[series];
       points.steps.insert(points.steps.end(), steps.begin(), steps.end());
       points.values.insert(points.values.end(), values.begin(), values.end());
       for (const std::uint64_t time : times_ms) points.times.push_back(UnixSeconds(time));
@@ -156,10 +156,10 @@ class JournalReader : public ingest::Reader, private journal::Visitor {
   }
 
   // A message that is known from logs means here what it means there.
-  void NoteFailure(const model::Event& told, std::uint64_t time_ms) {
-    const catalogue::SignatureRow* row = textlog::FindSignature(told.text);
+  void NoteFailure(const model::Event& reported, std::uint64_t time_ms) {
+    const catalogue::SignatureRow* row = textlog::FindSignature(reported.text);
     if (row == nullptr) return;
-    model::Event known = told;
+    model::Event known = reported;
     known.kind = model::EventKind::kSignature;
     known.name = std::string(row->id);
     failures_.emplace_back(std::move(known), time_ms);
@@ -207,9 +207,9 @@ class JournalReader : public ingest::Reader, private journal::Visitor {
   void OnRefused(std::string_view reason) override { builder_.ReportDamage(reason); }
 
   void Conclude() {
-    for (const auto& [series, points] : nameless_)
+    for (const auto& [series, points] : undefined_)
       AddAll(builder_.OpenSeries(fmt::format("series-{}", series)), points);
-    nameless_.clear();
+    undefined_.clear();
     for (const auto& [id, recorded_ms] : recorded_ms_) PutInOrder(id, recorded_ms);
     for (auto& [event, time_ms] : failures_) {
       event.run_went_on = last_sample_ms_ > time_ms;
@@ -244,7 +244,7 @@ class JournalReader : public ingest::Reader, private journal::Visitor {
   ingest::PartBuilder& builder_;
   journal::Decoder decoder_;
   std::unordered_map<std::uint32_t, ingest::PartBuilder::SeriesId> series_;
-  std::map<std::uint32_t, Nameless> nameless_;
+  std::map<std::uint32_t, UndefinedSeries> undefined_;
   std::unordered_map<ingest::PartBuilder::SeriesId, std::vector<std::uint64_t>> recorded_ms_;  // by the monotonic clock
   std::int32_t rank_ = -1;
   bool begun_ = false;

@@ -15,8 +15,8 @@ class RowsProbe {
 
   // Reads the object at the front of `text`; returns how many bytes it took, 0 when there is no whole object.
   std::size_t See(std::string_view text);
-  // The same of an object that what was read for recognition ends within: its front counts as a row when it tells
-  // something. False when it does not; `too_deep` when nothing could have told.
+  // The same of an object that what was read for recognition ends within: its front counts as a row when it holds
+  // a value. False when it does not; `too_deep` when that could not be seen.
   bool SeeFront(std::string_view text, bool& too_deep);
   bool SeenEnough() const { return rows_ >= kRowsToSee; }
   // 0 (no metrics) to 90 (steps, and names from the vocabulary).

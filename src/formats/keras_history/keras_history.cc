@@ -53,7 +53,7 @@ class KerasHistoryReader : public ingest::Reader {
  public:
   explicit KerasHistoryReader(ingest::PartBuilder& builder) : builder_(builder) { builder_.part().framework = "keras"; }
 
-  ingest::Growth growth() const override { return ingest::Growth::kWrittenAnew; }
+  ingest::Growth growth() const override { return ingest::Growth::kRewritten; }
 
   std::size_t Consume(std::string_view bytes, bool last) override {
     if (over_) return bytes.size();

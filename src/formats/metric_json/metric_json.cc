@@ -23,7 +23,7 @@ using codec::JsonToken;
 
 constexpr std::size_t kMostSeries = 20'000;
 
-// Walks the document and tells `take` of every number that belongs to a metric: name, step (kNoStep in a list), value.
+// Walks the document and gives `take` every number that belongs to a metric: name, step (kNoStep in a list), value.
 // Depth says what a token is: 1 names of metrics, 2 steps or members of a metric, 3 steps below "values".
 class MetricWalk {
  public:
@@ -77,7 +77,7 @@ class MetricJsonReader : public ingest::Reader {
  public:
   explicit MetricJsonReader(ingest::PartBuilder& builder) : builder_(builder), thinning_(builder) {}
 
-  ingest::Growth growth() const override { return ingest::Growth::kWrittenAnew; }
+  ingest::Growth growth() const override { return ingest::Growth::kRewritten; }
   std::size_t Consume(std::string_view bytes, bool last) override {
     if (over_) return bytes.size();
     scanner_.Continue(bytes, last);

@@ -40,7 +40,7 @@ class MlflowFilesReader : public ingest::Reader {
   }
   bool NeedsWholeFile() const override { return place_.kind != "metrics"; }
   ingest::Growth growth() const override {
-    return place_.kind == "metrics" ? ingest::Growth::kSettlesAtEnd : ingest::Growth::kWrittenAnew;
+    return place_.kind == "metrics" ? ingest::Growth::kSettlesAtEnd : ingest::Growth::kRewritten;
   }
 
  private:

@@ -27,7 +27,7 @@ int SpendSteps(void* context) {
   return left == 0 ? 1 : 0;
 }
 
-// A name as SQL text. Ours hold neither quotes nor zero bytes; a column of a stranger's table is never put into SQL.
+// A name as SQL text. Ours hold neither quotes nor zero bytes; a column of an unrecognised table is never put into SQL.
 std::string Quoted(std::string_view name) { return fmt::format("\"{}\"", name); }
 
 // No tracker computes columns; a schema that does could make any row expensive.

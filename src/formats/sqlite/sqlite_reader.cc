@@ -19,7 +19,7 @@ class SqliteReader : public ingest::Reader {
   explicit SqliteReader(ingest::PartBuilder& builder) : builder_(builder) {}
 
   bool NeedsWholeFile() const override { return true; }
-  ingest::Growth growth() const override { return ingest::Growth::kWrittenAnew; }
+  ingest::Growth growth() const override { return ingest::Growth::kRewritten; }
   std::string_view CompanionSuffix() const override { return "-wal"; }
   void TakeCompanion(std::string_view bytes) override { log_ = bytes; }
 

@@ -10,7 +10,7 @@
 
 namespace vigil::formats::sqlite {
 
-// More runs than this in one database are not told apart by anybody; the rest is left out with a note.
+// More runs than this in one database are not distinguished by anybody; the rest is left out with a note.
 inline constexpr std::size_t kMostRuns = 100'000;
 
 bool IsMlflow(Database& database);

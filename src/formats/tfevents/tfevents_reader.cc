@@ -174,11 +174,11 @@ class TfeventsReader : public ingest::Reader {
   void TakeText(const Event& event, const Value& value, const Tag& tag) {
     const std::string_view text = tfevents::TensorText(value.tensor);
     if (text.empty() || tag.holds_settings || ++texts_ > kMaxTexts) return;
-    model::Event told;
-    told.text = fmt::format("{}: {}", value.tag, Printable(text.substr(0, kLongestText)));
-    if (event.step >= 0) told.step = event.step;
-    told.time = event.wall_time;
-    builder_.AddEvent(std::move(told));
+    model::Event logged;
+    logged.text = fmt::format("{}: {}", value.tag, Printable(text.substr(0, kLongestText)));
+    if (event.step >= 0) logged.step = event.step;
+    logged.time = event.wall_time;
+    builder_.AddEvent(std::move(logged));
   }
 
   void OpenHistogram(Tag& tag) {
@@ -234,17 +234,17 @@ class TfeventsReader : public ingest::Reader {
 
   void TakeSessionLog(const Event& event) {
     const tfevents::SessionLog log = tfevents::ParseSessionLog(event.session_log);
-    model::Event told;
-    if (event.step >= 0) told.step = event.step;
-    told.time = event.wall_time;
+    model::Event logged;
+    if (event.step >= 0) logged.step = event.step;
+    logged.time = event.wall_time;
     if (log.status == tfevents::SessionStatus::kStart && event.step > 0) {
-      told.kind = model::EventKind::kResume;
-      told.text = fmt::format("session started at step {}", event.step);
-      builder_.AddEvent(std::move(told));
+      logged.kind = model::EventKind::kResume;
+      logged.text = fmt::format("session started at step {}", event.step);
+      builder_.AddEvent(std::move(logged));
     } else if (log.status == tfevents::SessionStatus::kCheckpoint) {
-      told.kind = model::EventKind::kCheckpoint;
-      told.text = std::string(log.checkpoint_path.substr(0, 4096));
-      builder_.AddEvent(std::move(told));
+      logged.kind = model::EventKind::kCheckpoint;
+      logged.text = std::string(log.checkpoint_path.substr(0, 4096));
+      builder_.AddEvent(std::move(logged));
     }
   }
 
@@ -274,7 +274,7 @@ class TfeventsReader : public ingest::Reader {
     places = {};
   }
 
-  // The writer was never told a step, and put every point at 0: the points are counted instead.
+  // The writer was never given a step, and put every point at 0: the points are counted instead.
   void CountRows() {
     for (Tag& tag : tags_.all()) {
       if (tag.kind != TagKind::kScalar || tag.counts_rows) continue;

@@ -50,7 +50,7 @@ class TrainerStateReader : public ingest::Reader {
  public:
   explicit TrainerStateReader(ingest::PartBuilder& builder) : builder_(builder), table_(builder) {}
 
-  ingest::Growth growth() const override { return ingest::Growth::kWrittenAnew; }
+  ingest::Growth growth() const override { return ingest::Growth::kRewritten; }
   std::size_t Consume(std::string_view bytes, bool last) override {
     if (phase_ == Phase::kOver) return bytes.size();
     scanner_.Continue(bytes, last);

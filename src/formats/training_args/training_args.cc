@@ -110,7 +110,7 @@ class TrainingArgsReader : public ingest::Reader {
   explicit TrainingArgsReader(ingest::PartBuilder& builder) : builder_(builder) {}
 
   bool NeedsWholeFile() const override { return true; }
-  ingest::Growth growth() const override { return ingest::Growth::kWrittenAnew; }
+  ingest::Growth growth() const override { return ingest::Growth::kRewritten; }
 
   std::size_t Consume(std::string_view bytes, bool last) override {
     if (!last) return 0;

@@ -65,7 +65,7 @@ class WandbReader : public ingest::Reader {
   }
 
  private:
-  // One value of a row of history that is not yet in its series: the step may stand behind it in the row.
+  // One value of a row of history that waits to be put into its series: the step may stand behind it in the row.
   struct Pending {
     ingest::PartBuilder::SeriesId series = 0;
     std::size_t axis = wandb::Axes::kNone;
@@ -198,7 +198,7 @@ class WandbReader : public ingest::Reader {
     held_summary_.clear();
   }
 
-  // What was told at the end and is no series yet: one point behind all others.
+  // What was logged at the end and is no series yet: one point behind all others.
   void AddSummary() {
     ReadHeldSummary();
     for (const auto& [key, value] : summary_) {
@@ -309,8 +309,8 @@ class WandbReader : public ingest::Reader {
     model::Event event;
     event.kind = model::EventKind::kExit;
     event.name = code == 0 ? "finished" : std::to_string(code);
-    // 255 is what the client writes whenever it was not told how the process ended: in notebooks, and on Ctrl-C.
-    if (code == kNotTold) event.kind = model::EventKind::kMessage;
+    // 255 is what the client writes whenever it does not know how the process ended: in notebooks, and on Ctrl-C.
+    if (code == kNotKnown) event.kind = model::EventKind::kMessage;
     event.text = fmt::format("the run ended with exit code {}", code);
     builder_.AddEvent(std::move(event));
     ended_ = true;
@@ -335,7 +335,7 @@ class WandbReader : public ingest::Reader {
     if (!ended_ && !cut_) builder_.AddNote("no exit record: the run was killed, or still runs");
   }
 
-  static constexpr std::int64_t kNotTold = 255;
+  static constexpr std::int64_t kNotKnown = 255;
   static constexpr std::size_t kMostSummaries = 10'000;
   static constexpr std::size_t kConsolePiece = std::size_t{64} << 10U;
   static constexpr std::size_t kLongestFact = 4096;

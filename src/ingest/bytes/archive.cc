@@ -181,7 +181,7 @@ class MemberStream : public ByteStream {
 
 Members::Members(std::unique_ptr<ByteStream> stream, const platform::File* file, std::string path)
     : input_(std::make_unique<Input>(std::move(stream), file, std::move(path))) {
-  // Only what is said to be read: every format more is code that hostile input can reach.
+  // No more formats than are meant to be read: each is code that hostile input can reach.
   archive_read_support_format_tar(input_->handle);
   archive_read_support_format_zip(input_->handle);
   archive_read_support_format_7zip(input_->handle);

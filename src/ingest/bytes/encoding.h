@@ -1,5 +1,5 @@
 // ingest/encoding: how a log's bytes are written. Programs write UTF-8; a shell that redirects them may write UTF-16
-// (PowerShell's `>` does), which is told by the mark at its beginning and turned into UTF-8 here.
+// (PowerShell's `>` does), which is known by the mark at its beginning and turned into UTF-8 here.
 #pragma once
 
 #include <cstdint>

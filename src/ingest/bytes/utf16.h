@@ -15,7 +15,7 @@ class Utf16Stream {
   // For a file that begins with `head`; empty when nothing in it is UTF-16. `marked`: only a byte-order mark counts.
   static std::optional<Utf16Stream> ForContent(std::string_view head, bool marked);
 
-  // Appends the UTF-8 of what can be told so far to `text`; with `last` of everything.
+  // Appends the UTF-8 of what can be decoded so far to `text`; with `last` of everything.
   void Decode(std::string_view bytes, bool last, std::string& text);
 
  private:

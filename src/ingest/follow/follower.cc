@@ -24,7 +24,7 @@ namespace {
 // the time.
 constexpr double kShortSearchSeconds = 2e-3;
 constexpr double kSearchShare = 0.02;
-// A process may have a thousand files open; what is read anew does not need to be.
+// A process may have a thousand files open; what is read again does not need to be.
 constexpr std::size_t kMostOpenFiles = 256;
 
 // What is known of one path: what it looked like last, and what it gave.
@@ -35,7 +35,7 @@ struct Place {
   bool is_document = false;  // each version replaces the one before
   std::optional<Marks> marks;
   std::unique_ptr<FollowedFile> file;
-  std::vector<model::Run> whole;  // as it was read last, where it is read anew each time
+  std::vector<model::Run> whole;  // as it was read last, where it is read again each time
 
   bool grows() const { return file != nullptr && file->grows(); }
   bool holds_something() const { return file != nullptr || !whole.empty(); }
@@ -154,11 +154,11 @@ class Follower::Files {
     if (!Update(path, place, *now)) return false;
     place.last = *now;
     place.companion = std::move(companion);  // as it was before the reading: what came meanwhile is seen next time
-    // What is nothing of ours is no news: the index that a database keeps in shared memory changes all the time.
+    // An unrecognised file is no news: the index that a database keeps in shared memory changes all the time.
     return place.holds_something();
   }
 
-  // False when the file is about to be another one: the next look tells.
+  // False when the file is about to be another one: the next look decides.
   bool Update(const std::string& path, Place& place, const platform::Entry& now) {
     const bool moved = now.identity != place.last.identity;
     const bool goes_on = !moved && now.size_bytes >= place.last.size_bytes && place.marks && place.marks->Hold(path);
@@ -180,7 +180,7 @@ class Follower::Files {
     PartBuilder builder(path, std::string(opened->format->id));
     const auto reader = opened->format->open(builder);
     place.companion_suffix = reader->CompanionSuffix();
-    place.is_document = reader->growth() == Growth::kWrittenAnew;
+    place.is_document = reader->growth() == Growth::kRewritten;
     // Nobody appends to a compressed file.
     if (place.is_document || reader->NeedsWholeFile() || opened->file.is_changed())
       return ReadWhole(place, std::move(*opened));

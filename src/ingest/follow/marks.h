@@ -1,5 +1,5 @@
 // Whether a file is still the one that was read: what it holds at the beginning and where the last look ended. A file
-// that only grows keeps both; one that was written anew, even larger than before, hardly ever does.
+// that only grows keeps both; one that was rewritten, even larger than before, hardly ever does.
 #pragma once
 
 #include <cstdint>

@@ -34,7 +34,7 @@ TEST_P(HealthyRuns, RaiseNoErrorsAndFewWarningsIn100000Steps) {
       return kind.freedom > 0 ? level * std::max(0.05, 1 + noise(sigma)) : level * std::exp(noise(sigma));
     };
     const double floor = 0.3 + 0.02 * i;
-    maker.Regime("sft").Planned(kSteps);
+    maker.Method("sft").Planned(kSteps);
     maker.Series("loss", kSteps, [&](int step) { return around(floor + 3 * std::pow(step, -0.4), kind.sigma); });
     carried = 0;
     maker.Series("grad_norm", kSteps, [&](int step) { return around(0.5 + std::pow(step, -0.3), 4 * kind.sigma); });
@@ -57,12 +57,12 @@ INSTANTIATE_TEST_SUITE_P(Noise, HealthyRuns,
 TEST(HealthyRuns, ShortRunsAndAveragedLogsAreNotJudgedAsIfTheyWereLong) {
   for (std::uint32_t seed = 1; seed <= 50; ++seed) {
     RunMaker maker(seed);
-    maker.Regime("sft")
+    maker.Method("sft")
         .Series("loss", 15, maker.Falling(2.0, 1.5, 0.15))
         .Series("grad_norm", 15, maker.Level(1.0, 0.4));
     EXPECT_EQ(CountAtLeast(maker.Find(), model::Severity::kError), 0) << Describe(maker.Find());
     RunMaker averaged(seed);
-    averaged.Regime("sft").Series("loss", 500, averaged.Falling(2.0, 1.2, 0.05), 10, 10);
+    averaged.Method("sft").Series("loss", 500, averaged.Falling(2.0, 1.2, 0.05), 10, 10);
     EXPECT_EQ(CountAtLeast(averaged.Find(), model::Severity::kError), 0) << Describe(averaged.Find());
   }
 }
@@ -115,7 +115,7 @@ TEST(HealthyRuns, AStepThatIsWrittenTwiceIsNoRestart) {
 TEST(HealthyRuns, PolicyLossesAroundZeroAreNotJudgedByTheirShape) {
   for (std::uint32_t seed = 1; seed <= 20; ++seed) {
     RunMaker maker(seed);
-    maker.Regime("grpo");
+    maker.Method("grpo");
     maker.Series("loss", 300, [&](int) { return maker.Gauss(0.02); });
     maker.Series("reward", 300, [&](int step) { return 0.8 * (1 - std::exp(-step / 60.0)) + maker.Gauss(0.1); });
     maker.Series("grad_norm", 300, [&](int step) { return step % 11 == 0 ? 0.0 : 0.2 * std::exp(maker.Gauss(0.5)); });

@@ -124,7 +124,7 @@ model::Run Troubled(std::uint32_t seed) {
   const int spike = 100 + static_cast<int>(random() % 200);
   const int bad = 300 + static_cast<int>(random() % 100);
   const auto falling = maker.Falling(8, 2, 0.03);
-  maker.Regime(seed % 3 == 0 ? "pretrain" : "other").Planned(1000);
+  maker.Method(seed % 3 == 0 ? "pretrain" : "other").Planned(1000);
   maker.Series("loss", 400, [&](int step) {
     if (step >= bad && step < bad + 5) return std::nan("");
     return falling(step) * (step == spike ? 4 : 1);
@@ -232,7 +232,7 @@ TEST(Engine, FeedsAgainWhenTheTrainingMethodBecomesKnown) {
   model::Run run = maker.run();
   Engine engine{catalogue::Settings()};
   EXPECT_EQ(TextOf(engine.Findings(run)), "");
-  run.regime = {"grpo", 0.9};
+  run.method = {"grpo", 0.9};
   EXPECT_NE(TextOf(engine.Findings(run)), "");
   EXPECT_GT(engine.replays(), 0U);
 }

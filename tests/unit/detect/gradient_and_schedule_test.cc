@@ -63,7 +63,7 @@ TEST(NonFiniteGrad, Bfloat16HasNoLossScaler) {
 
 TEST(GradExplosion, InReinforcementLearningTheBeginningOfASignalIsNone) {
   RunMaker maker(3);
-  maker.Regime("grpo").Series("grad_norm", 200,
+  maker.Method("grpo").Series("grad_norm", 200,
                               [&](int step) { return (step < 120 ? 1e-3 : 0.2) * std::exp(maker.Gauss(0.4)); });
   maker.Series("reward", 200, [&](int step) { return step < 120 ? 0.01 : 0.4 + maker.Gauss(0.02); });
   EXPECT_EQ(Get(maker.Find(), "grad/explosion"), nullptr) << Describe(maker.Find());
@@ -106,9 +106,9 @@ TEST(GradExplosion, IsFoundByExponentialGrowth) {
   EXPECT_NE(Get(maker.Find(), "grad/explosion"), nullptr) << Describe(maker.Find());
 }
 
-TEST(GradExplosion, TheFixedLimitHoldsOnlyInAKnownRegime) {
+TEST(GradExplosion, TheFixedLimitHoldsOnlyForAKnownMethod) {
   RunMaker known;
-  known.Regime("sft").Series("grad_norm", 60, known.Level(300, 0.2)).Series("loss", 60, known.Level(12, 0.02));
+  known.Method("sft").Series("grad_norm", 60, known.Level(300, 0.2)).Series("loss", 60, known.Level(12, 0.02));
   EXPECT_NE(Get(known.Find(), "grad/explosion"), nullptr);
   RunMaker unknown;
   unknown.Series("grad_norm", 60, unknown.Level(300, 0.2)).Series("loss", 60, unknown.Falling(12, 1, 0.02));

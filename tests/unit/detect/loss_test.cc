@@ -572,7 +572,7 @@ TEST(Detectors, SurviveDegenerateSeries) {
   for (const std::size_t points : {0U, 1U, 2U, 3U, 5U, 40U}) {
     for (const double value : {0.0, 1.0, -1.0, kNan, 1e308, -1e308, 5e-324}) {
       model::Run run;
-      run.regime = {"grpo", 0.9};
+      run.method = {"grpo", 0.9};
       for (const catalogue::SignalRow& signal : catalogue::Signals()) {
         model::Series series;
         series.signal = std::string(signal.id);
@@ -580,7 +580,7 @@ TEST(Detectors, SurviveDegenerateSeries) {
         run.series.push_back(std::move(series));
       }
       Detect(run, catalogue::Settings());
-      run.regime = {"sft", 0.9};
+      run.method = {"sft", 0.9};
       std::erase_if(run.series, [](const model::Series& series) { return series.signal.starts_with("reward"); });
       Detect(run, catalogue::Settings());
     }

@@ -9,7 +9,7 @@ namespace {
 TEST(NonFiniteLoss, IsSeenInThePartsOfALossAndInRewards) {
   for (const char* signal : {"policy_loss", "value_loss", "reward"}) {
     RunMaker maker;
-    maker.Regime("ppo").Series(signal, 300, [&](int step) { return step < 200 ? 0.1 + maker.Gauss(0.02) : NAN; });
+    maker.Method("ppo").Series(signal, 300, [&](int step) { return step < 200 ? 0.1 + maker.Gauss(0.02) : NAN; });
     const auto findings = maker.Find();
     const auto* found = Get(findings, "loss/non-finite");
     ASSERT_NE(found, nullptr) << signal;

@@ -7,7 +7,7 @@ namespace {
 
 TEST(RewardFlat, AConstantRewardIsAnError) {
   RunMaker maker;
-  maker.Regime("grpo").Series("reward", 40, [](int) { return 0.0; });
+  maker.Method("grpo").Series("reward", 40, [](int) { return 0.0; });
   const auto findings = maker.Find();
   ASSERT_NE(Get(findings, "rl/reward-flat"), nullptr);
   EXPECT_EQ(Get(findings, "rl/reward-flat")->severity, model::Severity::kError);
@@ -38,7 +38,7 @@ TEST(RewardCollapse, IsFoundAfterARiseAndAFall) {
 
 TEST(NoSignal, IsAnErrorWhenMostStepsHaveNoVariance) {
   RunMaker maker;
-  maker.Regime("grpo").Series("zero_std_share", 50, [](int step) { return step % 5 == 0 ? 0.75 : 1.0; });
+  maker.Method("grpo").Series("zero_std_share", 50, [](int step) { return step % 5 == 0 ? 0.75 : 1.0; });
   maker.Series("reward", 50, [&](int) { return 0.3 + maker.Gauss(0.1); });
   ASSERT_NE(Get(maker.Find(), "rl/no-signal"), nullptr);
   EXPECT_EQ(Get(maker.Find(), "rl/no-signal")->severity, model::Severity::kError);
@@ -46,7 +46,7 @@ TEST(NoSignal, IsAnErrorWhenMostStepsHaveNoVariance) {
 
 TEST(NoSignal, ATaskLearnedToTheEndIsOnlyWorthANote) {
   RunMaker maker;
-  maker.Regime("grpo").Series("zero_std_share", 200, [](int step) { return step < 60 ? 0.2 : 1.0; });
+  maker.Method("grpo").Series("zero_std_share", 200, [](int step) { return step < 60 ? 0.2 : 1.0; });
   maker.Series("reward", 200, [&](int step) { return std::min(1.0, 0.1 + step / 60.0); });
   const auto findings = maker.Find();
   ASSERT_NE(Get(findings, "rl/no-signal"), nullptr);
@@ -55,23 +55,23 @@ TEST(NoSignal, ATaskLearnedToTheEndIsOnlyWorthANote) {
 
 TEST(NoSignal, OlderLogsWithOnlyTheDeviationAreReadToo) {
   RunMaker maker;
-  maker.Regime("grpo").Series("reward_std", 50, [](int) { return 0.0; }).Series("reward", 50, [](int) { return 1.0; });
+  maker.Method("grpo").Series("reward_std", 50, [](int) { return 0.0; }).Series("reward", 50, [](int) { return 1.0; });
   EXPECT_NE(Get(maker.Find(), "rl/no-signal"), nullptr);
 }
 
 TEST(EntropyCollapse, IsFoundBelowTheFloorAndNotAboveIt) {
   RunMaker collapsed;
-  collapsed.Regime("grpo").Series("entropy", 100, [](int step) { return 0.5 * std::exp(-step / 10.0); });
+  collapsed.Method("grpo").Series("entropy", 100, [](int step) { return 0.5 * std::exp(-step / 10.0); });
   collapsed.Series("reward", 100, [&](int) { return 0.2 + collapsed.Gauss(0.02); });
   EXPECT_NE(Get(collapsed.Find(), "rl/entropy-collapse"), nullptr);
   RunMaker healthy;
-  healthy.Regime("grpo").Series("entropy", 100, [](int step) { return 0.4 - 0.003 * step; });
+  healthy.Method("grpo").Series("entropy", 100, [](int step) { return 0.4 - 0.003 * step; });
   EXPECT_EQ(Get(healthy.Find(), "rl/entropy-collapse"), nullptr);
 }
 
 TEST(EntropyCollapse, TheEntropyThatSupervisedTrainersLogIsNoPolicy) {
   RunMaker maker;
-  maker.Regime("sft")
+  maker.Method("sft")
       .Series("entropy", 100, [](int) { return 0.004; })
       .Series("loss", 100, maker.Falling(1, 0.01, 0.02));
   EXPECT_EQ(Get(maker.Find(), "rl/entropy-collapse"), nullptr);
@@ -79,31 +79,31 @@ TEST(EntropyCollapse, TheEntropyThatSupervisedTrainersLogIsNoPolicy) {
 
 TEST(KlBlowup, SingleOutliersInALongRunAreNone) {
   RunMaker maker(6);
-  maker.Regime("grpo").Series("kl", 5000, [&](int step) { return step % 1500 == 0 ? 3.0 : 0.1 + maker.Gauss(0.01); });
+  maker.Method("grpo").Series("kl", 5000, [&](int step) { return step % 1500 == 0 ? 3.0 : 0.1 + maker.Gauss(0.01); });
   EXPECT_EQ(Get(maker.Find(), "rl/kl-blowup"), nullptr);
 }
 
 TEST(KlBlowup, TheLimitIsForTheKlPerTokenOfGrpo) {
   RunMaker grpo;
-  grpo.Regime("grpo").Series("kl", 100, [](int step) { return 0.05 * step; });
+  grpo.Method("grpo").Series("kl", 100, [](int step) { return 0.05 * step; });
   EXPECT_NE(Get(grpo.Find(), "rl/kl-blowup"), nullptr);
   RunMaker ppo;
-  ppo.Regime("ppo").Series("kl", 100, [&](int) { return 10 + ppo.Gauss(1); });
+  ppo.Method("ppo").Series("kl", 100, [&](int) { return 10 + ppo.Gauss(1); });
   EXPECT_EQ(Get(ppo.Find(), "rl/kl-blowup"), nullptr);
 }
 
 TEST(Truncated, IsFoundWhenMostCompletionsAreCut) {
   RunMaker maker;
-  maker.Regime("grpo").Series("truncated_share", 40, [](int) { return 1.0; });
+  maker.Method("grpo").Series("truncated_share", 40, [](int) { return 1.0; });
   EXPECT_NE(Get(maker.Find(), "rl/truncated"), nullptr);
   RunMaker learned;
-  learned.Regime("grpo").Series("truncated_share", 100, [](int step) { return std::max(0.0, 1.0 - step / 40.0); });
+  learned.Method("grpo").Series("truncated_share", 100, [](int step) { return std::max(0.0, 1.0 - step / 40.0); });
   EXPECT_EQ(Get(learned.Find(), "rl/truncated"), nullptr);
 }
 
 TEST(PreferenceNoSignal, IsFoundAtLnTwo) {
   RunMaker maker;
-  maker.Regime("dpo")
+  maker.Method("dpo")
       .Series("preference_margin", 60, [&](int) { return maker.Gauss(0.005); })
       .Series("preference_accuracy", 60, [&](int) { return 0.5 + maker.Gauss(0.05); });
   EXPECT_NE(Get(maker.Find(), "rl/preference-no-signal"), nullptr);
@@ -111,7 +111,7 @@ TEST(PreferenceNoSignal, IsFoundAtLnTwo) {
 
 TEST(Settings, CanChangeAThresholdAndSwitchADetectorOff) {
   RunMaker maker;
-  maker.Regime("grpo").Series("truncated_share", 40, [](int) { return 0.7; });
+  maker.Method("grpo").Series("truncated_share", 40, [](int) { return 0.7; });
   EXPECT_EQ(Get(maker.Find(), "rl/truncated"), nullptr);
   const auto stricter =
       catalogue::Settings::Parse("[\"rl/truncated\"]\nlimit = 0.5\nseverity = \"error\"\n", "test.toml");

@@ -19,8 +19,8 @@ class RunMaker {
  public:
   explicit RunMaker(std::uint32_t seed = 1) : random_(seed) {}
 
-  RunMaker& Regime(const std::string& name) {
-    run_.regime = {name, 0.9};
+  RunMaker& Method(const std::string& name) {
+    run_.method = {name, 0.9};
     return *this;
   }
   RunMaker& Planned(int steps) {

@@ -1,4 +1,4 @@
-// Runs that blow up: which cause is named, and which rivals are told apart.
+// Runs that blow up: which cause is named, and which rivals are distinguished.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -13,7 +13,7 @@ using ::testing::HasSubstr;
 // LoRA at 3e-3 (ten times its usual range): gradients climb from step 180, the loss from 190, NaN at 205.
 RunMaker LrTooHigh(std::uint32_t seed = 1) {
   RunMaker run("hf-trainer", seed);
-  run.Planned(1000).Regime("lora").Fact("lr", "3e-3").Fact("max_grad_norm", "1.0");
+  run.Planned(1000).Method("lora").Fact("lr", "3e-3").Fact("max_grad_norm", "1.0");
   run.Series("lr", 400, [](int s) { return CosineLr(3e-3, s, 100, 1000); });
   run.Series("grad_norm", 400,
              [&](int s) { return s >= 205 ? kNan : run.HealthyNorm() * (s < 180 ? 1 : std::exp(0.25 * (s - 180))); });
@@ -64,7 +64,7 @@ TEST(BlowUp, ANanOutOfFlatGradientsIsNoMatterOfTheLearningRate) {
   const model::Diagnosis diagnosis = run.First();
   EXPECT_THAT(diagnosis.cause, AnyOf("layer-numerics", "bad-sample"));
   EXPECT_LT(diagnosis.confidence, 0.8) << "the log cannot tell a layer from a sample";
-  EXPECT_THAT(Words(diagnosis.summary), HasSubstr("Cannot be told apart"));
+  EXPECT_THAT(Words(diagnosis.summary), HasSubstr("Cannot be distinguished"));
   EXPECT_THAT(Words(diagnosis.summary),
               AllOf(HasSubstr(diagnosis.cause == "bad-sample" ? "layer-numerics" : "bad-sample")));
   EXPECT_FALSE(Words(diagnosis.next).empty());
@@ -103,7 +103,7 @@ TEST(BlowUp, AGradientThatBreaksBeforeTheLossPointsAtALayer) {
 
 TEST(BlowUp, ASingleSpikeThatHealsIsABadBatch) {
   RunMaker run;
-  run.Planned(300).Regime("sft").Fact("lr", "2e-5");
+  run.Planned(300).Method("sft").Fact("lr", "2e-5");
   run.Series("loss", 300, [&](int s) { return s == 150 ? 6.5 : run.HealthyLoss(s); });
   run.Series("grad_norm", 300, [&](int s) { return s == 150 ? 25 : run.HealthyNorm(); });
   run.Series("lr", 300, [](int s) { return CosineLr(2e-5, s, 20, 300); });
@@ -115,7 +115,7 @@ TEST(BlowUp, ASingleSpikeThatHealsIsABadBatch) {
 
 TEST(BlowUp, SpikesThatKeepComingAreToldOnceAndAreNoSingleBatch) {
   RunMaker run;
-  run.Planned(2000).Regime("pretrain").Fact("lr", "6e-3");
+  run.Planned(2000).Method("pretrain").Fact("lr", "6e-3");
   run.Series("loss", 1500,
              [&](int s) { return run.HealthyLoss(s) * (s % 230 < 6 && s > 200 ? 1.2 + 0.3 * (s % 230) : 1); });
   run.Series("grad_norm", 1500, [&](int s) { return run.HealthyNorm() * (s > 200 && (s + 4) % 230 < 10 ? 8 : 1); });
@@ -129,7 +129,7 @@ TEST(BlowUp, SpikesThatKeepComingAreToldOnceAndAreNoSingleBatch) {
 
 TEST(BlowUp, ABlowUpInTheFirstStepsAtTheFullRateIsAMissingWarmup) {
   RunMaker run("torch");
-  run.Planned(1000).Regime("pretrain");
+  run.Planned(1000).Method("pretrain");
   run.Series("lr", 200, [](int s) { return CosineLr(6e-4, s, 0, 1000); });
   run.Series("loss", 200, [&](int s) {
     return s < 6 ? 9.1 + run.Noise(0.05) : 9.1 + std::min(4.0, 0.5 * (s - 6)) + run.Noise(0.3);

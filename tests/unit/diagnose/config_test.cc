@@ -35,7 +35,7 @@ TEST(Config, ClippingThatIsOffIsNamedWithItsPlace) {
 
 TEST(Config, SoundSettingsBreakNothing) {
   RunMaker run;
-  run.Regime("lora")
+  run.Method("lora")
       .Planned(1000)
       .Fact("lr", "2e-4")
       .Fact("warmup_steps", "50")
@@ -60,17 +60,17 @@ TEST(Config, NoWarmupIsJudgedInRunsOfSomeLengthOnly) {
 
 TEST(Config, TheRateIsJudgedByTheMethodAndOnlyWhereItIsKnown) {
   RunMaker run;
-  run.Fact("lr", "2e-3").Regime("sft");
+  run.Fact("lr", "2e-3").Method("sft");
   EXPECT_THAT(BrokenRules(run), ElementsAre("config/lr-band"));
-  run.Regime("sft", 0.2);
+  run.Method("sft", 0.2);
   EXPECT_THAT(BrokenRules(run), IsEmpty());
-  run.Regime("sft").Fact("adapter", "lora");
+  run.Method("sft").Fact("adapter", "lora");
   EXPECT_THAT(BrokenRules(run), ElementsAre("config/lr-band"));
 }
 
 TEST(Config, SettingsOfReinforcement) {
   RunMaker run("trl");
-  run.Regime("grpo")
+  run.Method("grpo")
       .Fact("logging_steps", "10")
       .Fact("num_generations", "6")
       .Fact("batch_size", "8")
@@ -82,9 +82,9 @@ TEST(Config, SettingsOfReinforcement) {
 
 TEST(Config, WeightDecayIsHighForAnAdapterOnly) {
   RunMaker run;
-  run.Regime("lora").Fact("weight_decay", "0.3");
+  run.Method("lora").Fact("weight_decay", "0.3");
   EXPECT_THAT(BrokenRules(run), ElementsAre("config/weight-decay-high"));
-  run.Regime("pretrain");
+  run.Method("pretrain");
   EXPECT_THAT(BrokenRules(run), IsEmpty());
 }
 
@@ -143,7 +143,7 @@ TEST(Coverage, WithoutAnythingEverythingIsBlind) {
 
 TEST(Coverage, ReinforcementIsNoMatterForAFineTune) {
   RunMaker run;
-  run.Regime("sft").Series("loss", 20, [](int) { return 1.0; });
+  run.Method("sft").Series("loss", 20, [](int) { return 1.0; });
   for (const model::Coverage& coverage : Cover(run.run)) EXPECT_NE(coverage.family, model::Family::kRl);
 }
 

@@ -48,7 +48,7 @@ TEST(Incidents, SpikesFromLongBeforeTheBlowUpAreNotItsBeginning) {
 
 TEST(Incidents, RewardAndSignalAreOneUnderReinforcement) {
   RunMaker run("trl");
-  run.Regime("grpo");
+  run.Method("grpo");
   run.Series("reward", 60, [](int) { return 0.0; });
   run.Found("rl/reward-flat", 1, 60).Found("rl/no-signal", 1, 60).Found("grad/zero", 1, 60);
   EXPECT_EQ(run.Diagnoses().size(), 1U);

@@ -12,7 +12,7 @@ using ::testing::HasSubstr;
 
 TEST(NoLearning, ALossOfExactlyZeroFromTheStartIsMaskedLabels) {
   RunMaker run;
-  run.Regime("sft").Planned(80);
+  run.Method("sft").Planned(80);
   run.Series("loss", 80, [](int) { return 0.0; });
   run.Series("grad_norm", 80, [](int) { return 0.0; });
   run.Series("lr", 80, [](int s) { return CosineLr(2e-5, s, 5, 80); });
@@ -35,7 +35,7 @@ TEST(NoLearning, ANanFromTheVeryFirstStepIsMaskedLabelsAndNoMatterOfTraining) {
 
 TEST(NoLearning, ASmallFirstGainAndThenAFlatLineIsWrongTargets) {
   RunMaker run;
-  run.Regime("pretrain").Planned(300).Fact("lr", "3e-4");
+  run.Method("pretrain").Planned(300).Fact("lr", "3e-4");
   run.Series("loss", 300, [&](int s) { return 4.17 + 0.4 * std::exp(-s / 15.0) + run.Noise(0.02); });
   run.Series("grad_norm", 300, [&](int s) { return (0.25 + 0.6 * std::exp(-s / 20.0)) * run.Factor(0.1); });
   run.Series("lr", 300, [](int s) { return CosineLr(3e-4, s, 20, 300); });
@@ -66,7 +66,7 @@ TEST(NoLearning, NoiseThatHidesAnyMovementIsNoProofOfFrozenParameters) {
 
 TEST(NoLearning, AccuracyThatGrowsExcludesWrongTargets) {
   RunMaker run;
-  run.Regime("sft").Planned(300);
+  run.Method("sft").Planned(300);
   run.Series("loss", 300, [&](int s) { return 1.9 + 0.6 * std::exp(-s / 15.0) + run.Noise(0.02); });
   run.Series("accuracy", 300, [&](int s) { return 0.7 - 0.4 * std::exp(-s / 15.0) + run.Noise(0.01); });
   run.Found("loss/plateau", 40, 300);
@@ -76,7 +76,7 @@ TEST(NoLearning, AccuracyThatGrowsExcludesWrongTargets) {
 
 TEST(NoLearning, ALossThatDoesNotMoveUnderSoundGradientsIsFrozenParameters) {
   RunMaker run("torch");
-  run.Regime("pretrain").Planned(300);
+  run.Method("pretrain").Planned(300);
   run.Series("loss", 300, [&](int) { return 4.74 + run.Noise(0.03); });
   run.Series("grad_norm", 300, [&](int) { return 1.1 * run.Factor(0.05); });
   run.Series("lr", 300, [](int s) { return CosineLr(1e-3, s, 20, 300); });
@@ -88,7 +88,7 @@ TEST(NoLearning, ALossThatDoesNotMoveUnderSoundGradientsIsFrozenParameters) {
 
 TEST(NoLearning, AVanishinglySmallRateIsTheRate) {
   RunMaker run;
-  run.Regime("sft").Planned(300).Fact("lr", "3e-8");
+  run.Method("sft").Planned(300).Fact("lr", "3e-8");
   run.Series("loss", 300, [&](int s) { return 2.4 - 0.0001 * s + run.Noise(0.02); });
   run.Series("grad_norm", 300, [&](int) { return 1.4 * run.Factor(0.1); });
   run.Series("lr", 300, [](int s) { return CosineLr(3e-8, s, 20, 300); });
@@ -126,7 +126,7 @@ TEST(NoLearning, AFlatLossAloneNamesNoCause) {
 
 TEST(NoLearning, EvaluationThatTurnsOverSeveralEpochsIsOverfitting) {
   RunMaker run;
-  run.Regime("sft").Planned(600).Fact("epochs", "10").Fact("save_steps", "100");
+  run.Method("sft").Planned(600).Fact("epochs", "10").Fact("save_steps", "100");
   run.Series("loss", 600, [&](int s) {
     return 2.5 * std::exp(-s / 200.0) - 0.1 * std::floor(s / 60.0) * 0.3 + 0.4 + run.Noise(0.01);
   });
@@ -146,7 +146,7 @@ TEST(NoLearning, EvaluationThatTurnsOverSeveralEpochsIsOverfitting) {
 
 TEST(NoLearning, APlateauAfterRealLearningIsNoWrongTargets) {
   RunMaker run;
-  run.Regime("pretrain").Planned(2000);
+  run.Method("pretrain").Planned(2000);
   run.Series("loss", 2000, [&](int s) { return 1.4 + 3 * std::exp(-s / 60.0) + run.Noise(0.03); }, 10);
   run.Series("grad_norm", 2000, [&](int) { return run.HealthyNorm(); }, 10);
   run.Found("loss/plateau", 400, 2000);

@@ -10,9 +10,9 @@ namespace vigil::diagnose {
 namespace {
 
 // A clear case of a learning rate too high, for any framework.
-RunMaker Exploding(std::string framework, std::string_view regime, double peak) {
+RunMaker Exploding(std::string framework, std::string_view method, double peak) {
   RunMaker run(std::move(framework));
-  run.Planned(1000).Regime(regime);
+  run.Planned(1000).Method(method);
   run.Series("lr", 400, [=](int s) { return CosineLr(peak, s, 100, 1000); });
   run.Series("grad_norm", 400,
              [&](int s) { return run.HealthyNorm() * (s < 180 ? 1 : std::exp(0.25 * std::min(s - 180, 40))); });

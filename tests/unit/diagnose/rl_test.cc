@@ -12,7 +12,7 @@ using ::testing::HasSubstr;
 
 RunMaker Grpo(std::uint32_t seed = 1) {
   RunMaker run("trl", seed);
-  run.Regime("grpo").Planned(60).Fact("num_generations", "8").Fact("max_completion_length", "256");
+  run.Method("grpo").Planned(60).Fact("num_generations", "8").Fact("max_completion_length", "256");
   return run;
 }
 
@@ -120,7 +120,7 @@ TEST(Rl, AGameHasNoCompletionsToCutOff) {
 
 TEST(Rl, PairsRankedByChanceWhileThePolicyMovesAreSwapped) {
   RunMaker run("trl");
-  run.Regime("dpo").Planned(150);
+  run.Method("dpo").Planned(150);
   run.Series("loss", 150, [&](int) { return 0.693 + run.Noise(0.01); });
   run.Series("preference_accuracy", 150, [&](int) { return 0.5 + run.Noise(0.08); });
   run.Series("preference_margin", 150, [&](int s) { return run.Noise(0.0002 * s); });

@@ -51,9 +51,9 @@ class AnyRun : public ::testing::TestWithParam<Shape> {};
 
 TEST_P(AnyRun, GivesSaneDiagnoses) {
   const Shape& shape = GetParam();
-  for (const std::string_view regime : {"other", "sft", "grpo"}) {
+  for (const std::string_view method : {"other", "sft", "grpo"}) {
     RunMaker run("hf-trainer");
-    run.Regime(regime);
+    run.Method(method);
     for (const std::string_view signal : SomeSignals()) run.Series(signal, shape.steps, shape.value);
     run = WithEveryFinding(std::move(run), shape.steps);
     ExpectSane(run.Diagnoses(), run.findings.size());
@@ -122,7 +122,7 @@ TEST(Robustness, ASymptomWithoutAnySignalNeverNamesACause) {
 
 TEST(Robustness, NoConfidenceAboveTheCapWithoutDecisiveEvidence) {
   RunMaker run("torch", 3);
-  run.Planned(1000).Regime("lora").Fact("lr", "3e-1").Fact("max_grad_norm", "1.0");
+  run.Planned(1000).Method("lora").Fact("lr", "3e-1").Fact("max_grad_norm", "1.0");
   run.Series("lr", 400, [](int s) { return CosineLr(3e-1, s, 100, 1000); });
   run.Series("grad_norm", 400, [&](int s) { return run.HealthyNorm() * (s < 180 ? 1 : std::exp(0.25 * (s - 180))); });
   run.Series("loss", 400, [&](int s) { return run.HealthyLoss(s) * (s < 190 ? 1 : 1 + 0.2 * (s - 190)); });

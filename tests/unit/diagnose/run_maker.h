@@ -44,8 +44,8 @@ class RunMaker {
     return *this;
   }
 
-  RunMaker& Regime(std::string_view name, double confidence = 0.9) {
-    run.regime = {std::string(name), confidence};
+  RunMaker& Method(std::string_view name, double confidence = 0.9) {
+    run.method = {std::string(name), confidence};
     return *this;
   }
 

@@ -373,7 +373,7 @@ TEST(Settings, TellAnAdapterFromTheRankThatItWouldHave) {
   EXPECT_EQ(FactOf(run, "lora_rank"), "8");
   ASSERT_TRUE(run);
   identify::Classify(*run);
-  EXPECT_EQ(run->regime.name, "sft");
+  EXPECT_EQ(run->method.name, "sft");
 }
 
 TEST(Settings, OfDeepSpeedGiveTheBatchOfAllProcesses) {

@@ -31,8 +31,8 @@ model::Run WithFact(model::Run run, std::string key, std::string value, std::str
   return run;
 }
 
-std::string RegimeOf(const model::Run& run) {
-  return run.regime.confidence >= model::kRegimeKnown ? run.regime.name : "unknown";
+std::string MethodOf(const model::Run& run) {
+  return run.method.confidence >= model::kMethodKnown ? run.method.name : "unknown";
 }
 
 TEST(Classify, FindsTheFrameworkByItsNames) {
@@ -53,36 +53,36 @@ TEST(Classify, KeepsAFrameworkThatTheSourceNamed) {
   EXPECT_EQ(Classified(run).framework, "axolotl");
 }
 
-TEST(Classify, TellsTheRegimesOfReinforcementLearningApart) {
-  EXPECT_EQ(RegimeOf(Classified(RunWith({"reward", "frac_reward_zero_std", "kl"}))), "grpo");
-  EXPECT_EQ(RegimeOf(Classified(RunWith({"reward", "completions/mean_length"}))), "grpo");
-  EXPECT_EQ(RegimeOf(Classified(RunWith({"critic/score/mean", "response_length/mean", "critic/vf_loss"}))), "ppo");
-  EXPECT_EQ(RegimeOf(Classified(RunWith({"objective/kl", "objective/scores"}))), "ppo");
-  EXPECT_EQ(RegimeOf(Classified(RunWith({"loss", "rewards/margins", "rewards/accuracies"}))), "dpo");
+TEST(Classify, DistinguishesTheMethodsOfReinforcementLearning) {
+  EXPECT_EQ(MethodOf(Classified(RunWith({"reward", "frac_reward_zero_std", "kl"}))), "grpo");
+  EXPECT_EQ(MethodOf(Classified(RunWith({"reward", "completions/mean_length"}))), "grpo");
+  EXPECT_EQ(MethodOf(Classified(RunWith({"critic/score/mean", "response_length/mean", "critic/vf_loss"}))), "ppo");
+  EXPECT_EQ(MethodOf(Classified(RunWith({"objective/kl", "objective/scores"}))), "ppo");
+  EXPECT_EQ(MethodOf(Classified(RunWith({"loss", "rewards/margins", "rewards/accuracies"}))), "dpo");
 }
 
 TEST(Classify, DoesNotTakeAGameForALanguageModel) {
-  EXPECT_EQ(RegimeOf(Classified(RunWith({"rollout/ep_rew_mean", "train/value_loss", "train/loss"}))), "unknown");
+  EXPECT_EQ(MethodOf(Classified(RunWith({"rollout/ep_rew_mean", "train/value_loss", "train/loss"}))), "unknown");
 }
 
 TEST(Classify, TellsFineTuning) {
-  EXPECT_EQ(RegimeOf(Classified(RunWith({"loss", "mean_token_accuracy"}, "trainer-state"))), "sft");
-  EXPECT_EQ(RegimeOf(Classified(WithFact(RunWith({"loss"}), "adapter", "LORA"))), "lora");
-  EXPECT_EQ(RegimeOf(Classified(WithFact(RunWith({"loss"}), "adapter", "none"))), "unknown");
-  EXPECT_EQ(RegimeOf(Classified(WithFact(RunWith({"loss"}), "adapter", "full", "finetuning_type"))), "sft");
+  EXPECT_EQ(MethodOf(Classified(RunWith({"loss", "mean_token_accuracy"}, "trainer-state"))), "sft");
+  EXPECT_EQ(MethodOf(Classified(WithFact(RunWith({"loss"}), "adapter", "LORA"))), "lora");
+  EXPECT_EQ(MethodOf(Classified(WithFact(RunWith({"loss"}), "adapter", "none"))), "unknown");
+  EXPECT_EQ(MethodOf(Classified(WithFact(RunWith({"loss"}), "adapter", "full", "finetuning_type"))), "sft");
 }
 
 TEST(Classify, TellsPretrainingByTheFirstLossAndTheVocabulary) {
-  EXPECT_EQ(RegimeOf(Classified(WithFact(RunWith({"loss"}, "csv", 10.9), "vocab_size", "50257"))), "pretrain");
-  EXPECT_EQ(RegimeOf(Classified(RunWith({"lm loss"}, "tfevents", 10.9))), "pretrain");
+  EXPECT_EQ(MethodOf(Classified(WithFact(RunWith({"loss"}, "csv", 10.9), "vocab_size", "50257"))), "pretrain");
+  EXPECT_EQ(MethodOf(Classified(RunWith({"lm loss"}, "tfevents", 10.9))), "pretrain");
   const model::Run guess = Classified(RunWith({"loss"}, "csv", 10.9));
-  EXPECT_EQ(guess.regime.name, "pretrain");
-  EXPECT_LT(guess.regime.confidence, model::kRegimeKnown) << "a guess switches no fixed limit on";
+  EXPECT_EQ(guess.method.name, "pretrain");
+  EXPECT_LT(guess.method.confidence, model::kMethodKnown) << "a guess switches no fixed limit on";
 }
 
-TEST(Classify, LeavesAnUnknownRegimeUnknown) {
-  EXPECT_EQ(RegimeOf(Classified(RunWith({"loss", "learning_rate", "epoch"}, "trainer-state"))), "unknown");
-  EXPECT_EQ(RegimeOf(Classified(RunWith({"box_loss", "mAP50"}, "csv"))), "unknown");
+TEST(Classify, LeavesAnUnknownMethodUnknown) {
+  EXPECT_EQ(MethodOf(Classified(RunWith({"loss", "learning_rate", "epoch"}, "trainer-state"))), "unknown");
+  EXPECT_EQ(MethodOf(Classified(RunWith({"box_loss", "mAP50"}, "csv"))), "unknown");
 }
 
 TEST(Classify, KnowsHowHfTrainerTakesItsValues) {

@@ -76,13 +76,13 @@ TEST(Run, ReadsFactsAsNumbersWhereTheyAre) {
   EXPECT_EQ(run.FindFact("optim")->value, "adamw_torch");
 }
 
-TEST(Run, AGuessedRegimeIsNotOneToJudgeBy) {
+TEST(Run, AGuessedMethodIsNotOneToJudgeBy) {
   model::Run run;
-  run.regime = {"grpo", 0.4};
-  EXPECT_FALSE(run.InRegime("grpo"));
-  run.regime.confidence = 0.5;
-  EXPECT_TRUE(run.InRegime("grpo"));
-  EXPECT_FALSE(run.InRegime("sft"));
+  run.method = {"grpo", 0.4};
+  EXPECT_FALSE(run.HasMethod("grpo"));
+  run.method.confidence = 0.5;
+  EXPECT_TRUE(run.HasMethod("grpo"));
+  EXPECT_FALSE(run.HasMethod("sft"));
 }
 
 TEST(Labels, AreFoundByKey) {

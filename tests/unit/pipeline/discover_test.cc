@@ -157,7 +157,7 @@ TEST_F(ImportPathsTest, ClassifiesTheRuns) {
   const Imported imported = ImportPaths({Folder()});
   ASSERT_THAT(imported.runs, SizeIs(1));
   EXPECT_EQ(imported.runs[0].framework, "trl");
-  EXPECT_EQ(imported.runs[0].regime.name, "grpo");
+  EXPECT_EQ(imported.runs[0].method.name, "grpo");
   EXPECT_EQ(imported.runs[0].planned_steps, 9);
 }
 

@@ -177,7 +177,7 @@ TEST_F(FollowChangeTest, AFileThatLeavesTheFolderKeepsWhatItHeld) {
   EXPECT_EQ(LossSteps(follower.Runs()).size(), 2011U);
 }
 
-TEST_F(FollowChangeTest, AFileWrittenAnewAndLargerIsReadAnew) {
+TEST_F(FollowChangeTest, AFileRewrittenAndLargerIsReadAgain) {
   Write("m.jsonl", JsonLines(0, 3000));
   ASSERT_GT(fs::file_size(At("m.jsonl")), kBig);
   Follower follower({Folder()});

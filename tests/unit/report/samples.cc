@@ -70,7 +70,7 @@ model::RunReport Named(std::string name, std::string path) {
   report.run.name = std::move(name);
   report.run.sources.push_back({std::move(path), "hf-trainer-state", model::SourceState::kRead, {}});
   report.run.framework = "hf-trainer";
-  report.run.regime = {"sft", 0.8};
+  report.run.method = {"sft", 0.8};
   report.coverage = {
       Covered(model::Family::kLoss, model::CoverageState::kChecked, Said("loss and gradient norm at every step")),
       Covered(model::Family::kMemory, model::CoverageState::kBlind, Said("no memory was logged"),
@@ -199,7 +199,7 @@ model::RunReport UndecidedRun() {
 model::RunReport RlRun() {
   model::RunReport report = Named("grpo-flat", "grpo/train.log");
   report.run.framework = "trl";
-  report.run.regime = {"grpo", 0.9};
+  report.run.method = {"grpo", 0.9};
   for (const char* signal : {"reward", "reward_std", "kl", "entropy", "completion_length"})
     report.run.series.push_back(MakeSeries(signal, signal, 60, [](std::int64_t step) { return 0.05 * Noise(step); }));
   report.run.series[3] = MakeSeries("entropy", "entropy", 60,
@@ -257,7 +257,7 @@ model::RunReport HostileRun() {
   const std::string page = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\"'&amp;";
   model::RunReport report = Named(page + terminal, terminal + page);
   report.run.framework = page;
-  report.run.regime.name = page;
+  report.run.method.name = page;
   report.run.sources[0].state = model::SourceState::kPartial;
   report.run.sources[0].note = terminal;
   report.run.facts.push_back({"lr", page, page, {}});

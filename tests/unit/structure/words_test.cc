@@ -1,5 +1,5 @@
-// Words that doc/glossary.md puts out of use become fewer, never more. tools/words.py finds them, and lists them by
-// file for whoever wants to replace some.
+// Words that doc/glossary.md puts out of use are not used, but for the lines that its allow-list names. tools/words.py
+// finds them, and lists them by file.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -13,42 +13,23 @@
 namespace vigil::structure {
 namespace {
 
-// How many a module may still hold: what it held when it was counted last. Lower the number with the words, never raise
-// it. What is not named here may hold none; modules taken out of src/import share its number.
-const std::map<std::string, int>& Allowances() {
-  static const std::map<std::string, int> allowances = {
-      {"doc/guide", 2},     {"src/base", 0},     {"src/catalogue", 41}, {"src/codec", 0},    {"src/detect", 77},
-      {"src/diagnose", 64}, {"src/guard", 0},    {"src/gym", 0},        {"src/import", 364}, {"src/journal", 0},
-      {"src/model", 10},    {"src/platform", 0}, {"src/record", 0},     {"src/report", 51},  {"src/stats", 0},
-  };
-  return allowances;
-}
-
-// src/<module> of a module without a number of its own, which came out of src/import.
-std::string AccountOf(const std::string& module) {
-  const bool named = Allowances().contains(module);
-  return named || !module.starts_with("src/") ? module : "src/import";
-}
-
 std::map<std::string, int> Count() {
   std::map<std::string, int> counts;
   const auto run = testing_support::RunShell(
       "/usr/bin/python3 " + testing_support::QuoteForShell(InTree("tools/words.py").string()) + " --count");
   for (const std::string_view line : Split(run.output, '\n')) {
     const auto cells = Split(line, '\t');
-    if (cells.size() == 2) counts[AccountOf(std::string(cells[0]))] += static_cast<int>(*ParseInteger(cells[1]));
+    if (cells.size() == 2) counts[std::string(cells[0])] = static_cast<int>(*ParseInteger(cells[1]));
   }
   return counts;
 }
 
-TEST(Words, ThatAreOutBecomeFewer) {
+TEST(Words, ThatAreOutAreNotUsed) {
   const std::map<std::string, int> counts = Count();
   EXPECT_GT(counts.size(), 5U) << "tools/words.py did not run";
   for (const auto& [module, count] : counts) {
-    const auto allowance = Allowances().find(module);
-    const int most = allowance == Allowances().end() ? 0 : allowance->second;
-    EXPECT_LE(count, most) << module << ": words that doc/glossary.md puts out of use; `tools/words.py " << module
-                           << "` lists them";
+    EXPECT_EQ(count, 0) << module << ": words that doc/glossary.md puts out of use; `tools/words.py " << module
+                        << "` lists them";
   }
 }
 

@@ -99,7 +99,7 @@ TEST(LogSettings, AreTakenFromAxolotlsConfig) {
   EXPECT_EQ(FactOf(run, "adapter"), "lora");
   EXPECT_EQ(FactOf(run, "lora_rank"), "16");
   EXPECT_EQ(FactOf(run, "sequence_length"), "2048");
-  EXPECT_EQ(run.regime.name, "lora");
+  EXPECT_EQ(run.method.name, "lora");
   EXPECT_EQ(PointsOf(run, "loss").size(), 2U);
 }
 
@@ -128,7 +128,7 @@ TEST(LogSettings, TellAnAdapterFromTheRankThatItWouldHave) {
   EXPECT_EQ(FactOf(run, "adapter"), "False");
   EXPECT_EQ(FactOf(run, "lora_rank"), "16");
   EXPECT_EQ(FactOf(run, "sequence_length"), "4096");
-  EXPECT_EQ(run.regime.name, "sft");
+  EXPECT_EQ(run.method.name, "sft");
 }
 
 TEST(SplitWords, FollowsTheShell) {
