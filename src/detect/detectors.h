@@ -68,6 +68,10 @@ template <class Self>
 class Cloned : public Detector {
  public:
   std::unique_ptr<Detector> Clone() const override { return std::make_unique<Self>(static_cast<const Self&>(*this)); }
+
+ private:
+  Cloned() = default;
+  friend Self;  // so that no class derives from the copying of another
 };
 
 // Severity of a finding that leaves it to its row: a value no detector would set.

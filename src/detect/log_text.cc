@@ -63,8 +63,7 @@ std::optional<double> GibibytesBehind(std::string_view text, std::string_view wo
   std::size_t used = 0;
   const auto value = ParseNumberPrefix(rest, used);
   const std::string_view unit = Trim(rest.substr(std::min(used, rest.size())));
-  if (!value) return std::nullopt;
-  if (unit.starts_with("GiB")) return *value;
+  if (!value || unit.starts_with("GiB")) return value;
   if (unit.starts_with("MiB")) return *value / kMebibytes;
   return std::nullopt;
 }
