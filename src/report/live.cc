@@ -74,7 +74,7 @@ std::string CountText(model::Position position) {
 std::string WhereText(const model::Run& run) {
   const model::Position last = SpanOf(run).Last();
   if (!last.known()) return "no metrics so far";
-  const std::string where = fmt::format("{} {}", AxisWord(last.axis()), CountText(last));
+  std::string where = fmt::format("{} {}", AxisWord(last.axis()), CountText(last));
   const model::Position reached = run.axes.To(model::Axis::kStep, last);
   if (!run.Planned().known() || !reached.known()) return where;
   const double share = static_cast<double>(reached.value()) / static_cast<double>(run.planned_steps);

@@ -23,13 +23,14 @@ std::string FileText(const std::string& path, std::uint32_t line) {
 
 // The cause and what speaks for it most. The rivals are lines of their own.
 std::string SummaryOfParts(const model::Diagnosis& diagnosis) {
-  const std::string cause = CauseTitle(diagnosis.cause);
+  std::string cause = CauseTitle(diagnosis.cause);
   if (diagnosis.supporting.empty()) return cause;
   return fmt::format("{}: {}", cause, EvidenceText(diagnosis.supporting.front()));
 }
 
 std::vector<std::string> Sentences(const std::vector<model::Statement>& statements) {
   std::vector<std::string> sentences;
+  sentences.reserve(statements.size());
   for (const model::Statement& statement : statements) sentences.push_back(Sentence(statement));
   return sentences;
 }

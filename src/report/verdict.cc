@@ -85,15 +85,15 @@ std::string CauseLine(const model::RunReport& run, const model::Diagnosis& diagn
   return line;
 }
 
-// The first observation that says more than the headline; where there is none, the line of the file to look at, if one
-// is known: the headline is not said twice.
+// The first observation that says more than the headline; where there is none, the line of the file to look at.
 std::string ReasonLine(const model::RunReport& run, const model::Diagnosis& diagnosis) {
   const model::Finding* headline = HeadlineFinding(run, diagnosis);
   for (const model::Evidence& evidence : diagnosis.supporting) {
     if (headline == nullptr || !Repeats(evidence, *headline)) return OneLine(EvidenceText(evidence));
   }
   if (diagnosis.supporting.empty()) return {};
-  return FilePlaceText(diagnosis.supporting.front());
+  const std::string place = FilePlaceText(diagnosis.supporting.front());
+  return place.empty() ? OneLine(EvidenceText(diagnosis.supporting.front())) : place;
 }
 
 // What the rows say to do about a known message or a bad setting.

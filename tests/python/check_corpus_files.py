@@ -46,6 +46,7 @@ COUNTERS = {
     "max_steps",
     "wall_time",
     "seed",
+    "train_steps",
     "timestamp",
 }
 COUNTER_PREFIXES = ("time/", "_wandb")

@@ -20,8 +20,11 @@ using testing::IsEmpty;
 // no templates to render, and its errors are about a file of the user.
 constexpr std::array<std::string_view, 4> kWithoutSentences = {"detect", "diagnose", "model", "stats"};
 
-// Texts that are searched for in the logs of others, and no words of ours.
-constexpr std::array<std::string_view, 3> kTextsOfLogs = {"Tried to allocate", "total capacity of", "did not arrive"};
+// Texts that are searched for in logs, and values of settings that are no number: neither is a sentence of a report.
+constexpr std::array<std::string_view, 7> kTextsOfLogs = {"Tried to allocate",      "total capacity of",
+                                                          "did not arrive",         "killed by signal",
+                                                          "was given up",           "the usual value of the model",
+                                                          "twice the present limit"};
 
 struct Literal {
   std::string text;
