@@ -9,8 +9,8 @@
 
 #include "detect/detect.h"
 #include "formats/formats.h"
-#include "pipeline/pipeline.h"
 #include "ingest/ingest.h"
+#include "pipeline/pipeline.h"
 #include "runs.h"
 
 namespace vigil::detect {

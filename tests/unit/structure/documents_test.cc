@@ -21,8 +21,8 @@ using testing_support::RunShell;
 using testing_support::RunVigil;
 
 std::vector<fs::path> Documents() {
-  std::vector<fs::path> documents = {"README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md",
-                                     "doc/glossary.md"};
+  std::vector<fs::path> documents = {"README.md",    "ARCHITECTURE.md", "CONTRIBUTING.md",
+                                     "CHANGELOG.md", "SECURITY.md",     "doc/glossary.md"};
   for (const char* folder : {"doc/guide", "doc/decisions", "bench"}) {
     for (const fs::path& path : FilesBelow(folder, {".md"})) {
       // Pages made from the rows quote names of other people's metrics.
