@@ -8,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include "formats/formats.h"
 #include "ingest/ingest.h"
 #include "record/record.h"
 #include "support.h"
