@@ -10,14 +10,7 @@ namespace {
 
 std::unique_ptr<model::Series> WithoutPoints(const model::Series& series) {
   auto header = std::make_unique<model::Series>();
-  header->signal = series.signal;
-  header->raw = series.raw;
-  header->unit = series.unit;
-  header->labels = series.labels;
-  header->axis = series.axis;
-  header->aggregation = series.aggregation;
-  header->clipping = series.clipping;
-  header->source = series.source;
+  static_cast<model::SeriesHeader&>(*header) = series;
   return header;
 }
 

@@ -37,10 +37,8 @@ struct Place {
   std::uint32_t line = 0;
 };
 
-// One labelled stream of numbers. `steps` and `values` have equal length; `times` (unix seconds) and `lines` have that
-// length or are empty. Steps rise within a segment; a step that goes back opens the next segment: a restart is kept
-// beside what it overwrote.
-struct Series {
+// What a series is, without its points.
+struct SeriesHeader {
   std::string signal;  // canonical id from the vocabulary; the raw name when the vocabulary does not know it
   std::string raw;     // the name in the source
   std::string unit;
@@ -49,6 +47,12 @@ struct Series {
   Aggregation aggregation = Aggregation::kUnknown;
   Clipping clipping = Clipping::kUnknown;
   std::uint32_t source = 0;
+};
+
+// One labelled stream of numbers. `steps` and `values` have equal length; `times` (unix seconds) and `lines` have that
+// length or are empty. Steps rise within a segment; a step that goes back opens the next segment: a restart is kept
+// beside what it overwrote.
+struct Series : SeriesHeader {
   std::vector<std::int64_t> steps;
   std::vector<double> values;
   std::vector<double> times;
@@ -172,7 +176,8 @@ struct TrainingMethod {
 };
 inline constexpr double kMethodKnown = 0.5;
 
-struct Run {
+// What a run is, without the numbers of its steps.
+struct RunHeader {
   std::string name;
   std::vector<Source> sources;
   std::string framework;  // hf-trainer, trl, axolotl, lightning, torch, ... or empty
@@ -180,10 +185,13 @@ struct Run {
   std::int32_t ranks = 1;
   std::int64_t planned_steps = 0;  // 0 = unknown
   AxisMap axes;                    // how its axes relate, from what it logged
-  std::vector<Series> series;
   std::vector<Event> events;
   std::vector<Fact> facts;
   std::vector<Artifact> artifacts;
+};
+
+struct Run : RunHeader {
+  std::vector<Series> series;
   BatchFingerprints batches;
 
   // First series of that canonical signal (the one with most points when several carry it without labels), or null.

@@ -27,14 +27,7 @@ std::vector<Number> LastOf(const std::vector<Number>& column, std::size_t count)
 
 model::Series Recent(const model::Series& series) {
   model::Series recent;
-  recent.signal = series.signal;
-  recent.raw = series.raw;
-  recent.unit = series.unit;
-  recent.labels = series.labels;
-  recent.axis = series.axis;
-  recent.aggregation = series.aggregation;
-  recent.clipping = series.clipping;
-  recent.source = series.source;
+  static_cast<model::SeriesHeader&>(recent) = series;
   recent.steps = LastOf(series.steps, kShownPoints);
   recent.values = LastOf(series.values, kShownPoints);
   recent.times = LastOf(series.times, kShownPoints);
@@ -49,15 +42,7 @@ model::Series Recent(const model::Series& series) {
 // The run as it is shown: a copy of all points would cost more than judging what is new.
 model::Run Recent(const model::Run& run) {
   model::Run recent;
-  recent.name = run.name;
-  recent.sources = run.sources;
-  recent.framework = run.framework;
-  recent.method = run.method;
-  recent.ranks = run.ranks;
-  recent.planned_steps = run.planned_steps;
-  recent.events = run.events;
-  recent.facts = run.facts;
-  recent.artifacts = run.artifacts;
+  static_cast<model::RunHeader&>(recent) = run;
   const std::size_t shown = std::min(run.series.size(), kShownSeries);
   recent.series.reserve(shown);
   for (std::size_t i = 0; i < shown; ++i) recent.series.push_back(Recent(run.series[i]));

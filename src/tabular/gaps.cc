@@ -3,12 +3,8 @@
 namespace vigil::tabular {
 
 void KeepLikelyGaps(model::Series& series) {
-  model::Series kept = series;
-  kept.steps.clear();
-  kept.values.clear();
-  kept.times.clear();
-  kept.lines.clear();
-  kept.segment_starts.clear();
+  model::Series kept;
+  static_cast<model::SeriesHeader&>(kept) = series;
   Fill fill;
   for (std::size_t i = 0; i < series.size(); ++i) {
     const bool is_gap = model::IsNoValue(series.values[i]);
