@@ -58,6 +58,10 @@ class Feed {
   // Trouble on the way is reported as damage at its byte: what came before it stays. False when the source cannot be
   // read on.
   bool Take(bool last);
+  // Brings the part up to date with all that was handed over.
+  void Settle(bool paused) {
+    if (!over_) reader_->Settle(paused);
+  }
   // Nothing more will come: what was held back is handed over as it is, without another look at the source.
   void Conclude();
   // From the first byte of the source again, into a new part.

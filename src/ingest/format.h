@@ -11,8 +11,8 @@
 namespace vigil::ingest {
 
 enum class Growth : std::uint8_t {
-  kByRecords,     // records are appended, and each is complete at once
-  kSettlesAtEnd,  // records are appended, but later ones say more about earlier ones: the end makes the part right
+  kByRecords,     // records are appended, and the points of each stay as they are
+  kSettlesAtEnd,  // records are appended, but later ones may move the points of earlier ones: read again as it grows
   kRewritten,     // a document: each version replaces the one before
 };
 
@@ -26,7 +26,13 @@ class Reader {
   virtual std::size_t Consume(std::string_view bytes, bool last) = 0;
   // Whether a record may span the whole file (a JSON document): the driver then hands over the file in one piece.
   virtual bool NeedsWholeFile() const { return false; }
-  // How such a file changes while it is written, for those who follow it.
+  // Brings the part up to date in what depends on all records so far (how an event went on, which of two kinds of lines
+  // counts). Called whenever the bytes at hand end and more may come; Consume does it by itself with `last`. With
+  // `paused` nothing came for a while: records that wait for what comes behind them are placed without it.
+  virtual void Settle(bool /*paused*/) {}
+  // Whether records wait for what comes behind them.
+  virtual bool waits() const { return false; }
+  // How such a file changes while it is written, for those who follow it. May change with what is read.
   virtual Growth growth() const { return Growth::kByRecords; }
   // Whether nothing more can be had from this source, whatever follows (damage that cannot be passed).
   virtual bool IsOver() const { return false; }

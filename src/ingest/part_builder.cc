@@ -116,7 +116,35 @@ void PartBuilder::MakeRoom(std::uint64_t done, std::uint64_t total) {
   }
 }
 
+void PartBuilder::LeaveOut(SeriesId id, bool left_out) {
+  if (left_out_.size() <= id) left_out_.resize(id + std::size_t{1}, false);
+  left_out_[id] = left_out;
+}
+
+std::size_t PartBuilder::PlacedPoints(SeriesId id) const {
+  const std::vector<std::int64_t>& steps = part_.series[id].steps;
+  std::size_t count = steps.size();
+  while (count > 0 && PlacedStep(steps[count - 1]) == model::kNoStep) --count;
+  return count;
+}
+
+// What is left out, and what waits for its step.
+void PartBuilder::DropUnplaced() {
+  for (SeriesId id = 0; id < part_.series.size(); ++id) {
+    model::Series& series = part_.series[id];
+    const std::size_t kept = IsLeftOut(id) ? 0 : PlacedPoints(id);
+    if (kept == series.size()) continue;
+    series.steps.resize(kept);
+    series.values.resize(kept);
+    if (!series.times.empty()) series.times.resize(kept);
+    if (!series.lines.empty()) series.lines.resize(kept);
+    std::erase_if(series.segment_starts, [&](std::uint32_t start) { return start >= kept; });
+  }
+  for (model::Event& event : part_.events) event.step = PlacedStep(event.step);
+}
+
 model::Run PartBuilder::Finish() {
+  DropUnplaced();
   for (const auto& [id, scale] : scales_) {
     for (double& value : part_.series[id].values) {
       if (value == value) value *= scale;  // NaN keeps its payload

@@ -56,11 +56,20 @@ class PartBuilder {
   // What the values of a series are multiplied with when the part is handed on.
   double ScaleOf(SeriesId id) const;
   model::Series& series(SeriesId id) { return part_.series[id]; }
-  // The part as it is handed on: without series that stayed empty, values in the units of their signals. The builder is
-  // spent.
+  // A series that is left out is not handed on. It keeps its points, since more records may decide otherwise.
+  void LeaveOut(SeriesId id, bool left_out);
+  bool IsLeftOut(SeriesId id) const { return id < left_out_.size() && left_out_[id]; }
+  // Points at the end of a series may wait for their steps, at steps above kMaxStep: how many stand before them.
+  std::size_t PlacedPoints(SeriesId id) const;
+  // The part as it is handed on: without series that stayed empty or are left out and points that wait for their steps,
+  // values in the units of their signals. The builder is spent.
   model::Run Finish();
   // The same as it stands now, while more may come.
   model::Run Snapshot() const;
+  // The step of an event as it is handed on.
+  static std::int64_t PlacedStep(std::int64_t step) {
+    return step > static_cast<std::int64_t>(kMaxStep) ? model::kNoStep : step;
+  }
   // The same for every run that the source holds something of: this part when no other was opened, else those. Notes
   // and damage of the source are each one's.
   std::vector<model::Run> FinishAll();
@@ -71,6 +80,7 @@ class PartBuilder {
   static constexpr std::uint64_t kMaxStep = std::uint64_t{1} << 53U;
 
  private:
+  void DropUnplaced();
   struct NameHash {
     using is_transparent = void;
     std::size_t operator()(std::string_view name) const { return std::hash<std::string_view>()(name); }
@@ -79,6 +89,7 @@ class PartBuilder {
   model::Run part_;
   std::unordered_map<std::string, SeriesId, NameHash, std::equal_to<>> ids_;
   std::uint64_t impossible_steps_ = 0;
+  std::vector<bool> left_out_;                       // by series; shorter where the rest is handed on
   std::vector<std::pair<SeriesId, double>> scales_;  // of series whose name says another unit than the signal's
   std::vector<std::shared_ptr<PartBuilder>> runs_;   // a copy of the builder (Snapshot) looks at the same ones
 };

@@ -47,6 +47,7 @@ struct SeriesHeader {
   Aggregation aggregation = Aggregation::kUnknown;
   Clipping clipping = Clipping::kUnknown;
   std::uint32_t source = 0;
+  std::vector<std::string> sum_of;  // the raw names of the series that it was added up from, or empty
 };
 
 // One labelled stream of numbers. `steps` and `values` have equal length; `times` (unix seconds) and `lines` have that

@@ -4,6 +4,7 @@
 #include <bit>
 #include <utility>
 
+#include "identify/identify.h"
 #include "pipeline/join_parts.h"
 
 namespace vigil::pipeline {
@@ -13,8 +14,12 @@ bool SameBits(double a, double b) { return std::bit_cast<std::uint64_t>(a) == st
 
 double Scaled(double value, double scale) { return scale == 1 || value != value ? value : value * scale; }
 
+bool SameText(const model::Event& a, const model::Event& b) {
+  return a.kind == b.kind && a.name == b.name && a.text == b.text;
+}
+
 bool SameEvent(const model::Event& a, const model::Event& b) {
-  return a.kind == b.kind && a.step == b.step && a.rank == b.rank && a.name == b.name && a.text == b.text;
+  return SameText(a, b) && a.step == b.step && a.axis == b.axis && a.rank == b.rank && a.run_went_on == b.run_went_on;
 }
 
 // Whether a run is the one that was there before, joined again.
@@ -23,13 +28,35 @@ bool IsSameRun(const model::Run& a, const model::Run& b) {
          a.sources.front().path == b.sources.front().path && a.sources.front().run == b.sources.front().run;
 }
 
+// The join adds labels (the rank of a file) and takes none away.
+bool HasLabels(const model::Series& series, const model::Labels& wanted) {
+  return std::all_of(wanted.begin(), wanted.end(), [&](const auto& label) {
+    return std::find(series.labels.begin(), series.labels.end(), label) != series.labels.end();
+  });
+}
+
+std::vector<model::Event> EventsOf(const ingest::PartBuilder& builder, std::uint32_t place) {
+  std::vector<model::Event> events = builder.part().events;
+  for (model::Event& event : events) {
+    event.step = ingest::PartBuilder::PlacedStep(event.step);
+    event.place.source = place;
+  }
+  return events;
+}
+
+std::size_t PointsOf(const model::Run& run) {
+  std::size_t points = 0;
+  for (const model::Series& series : run.series) points += series.size();
+  return points;
+}
+
+ingest::PartBuilder::SeriesId Id(std::size_t at) { return static_cast<ingest::PartBuilder::SeriesId>(at); }
+
 }  // namespace
 
 void LiveRuns::Update() {
-  const bool fits = files_.structure() == structure_ &&
-                    std::all_of(sources_.begin(), sources_.end(), [&](const Source& one) { return CanAppend(one); });
-  if (!fits) return JoinAgain();
-  for (Source& source : sources_) Append(source);
+  if (files_.structure() != structure_ || !CanAppend() || !Append()) return JoinAgain();
+  LearnMore();
 }
 
 // ---- joining
@@ -39,6 +66,7 @@ void LiveRuns::JoinAgain() {
   structure_ = files_.structure();
   Replace(JoinParts(files_.Parts()));
   sources_.clear();
+  sums_.clear();
   for (const ingest::PartBuilder* builder : files_.Growing()) {
     Source& source = sources_.emplace_back();
     source.builder = builder;
@@ -48,6 +76,8 @@ void LiveRuns::JoinAgain() {
   for (Source& source : sources_) FindMadeSeries(source);
   FindOnlyOnes();
   MakeRoom();
+  learned_points_.clear();
+  for (const auto& run : runs_) learned_points_.push_back(PointsOf(*run));
 }
 
 // The first point that is appended would move the whole column: at ten million points that is a look of a second.
@@ -58,7 +88,7 @@ void LiveRuns::MakeRoom() {
   for (const Source& source : sources_) {
     for (const Route& route : source.routes) {
       if (route.kind != Route::Kind::kAppend) continue;
-      model::Series& series = runs_[route.run]->series[route.series];
+      model::Series& series = runs_[source.run]->series[route.series];
       reserve(series.steps);
       reserve(series.values);
       reserve(series.times);
@@ -82,8 +112,8 @@ void LiveRuns::Replace(std::vector<model::Run> joined) {
 
 void LiveRuns::RoutePart(Source& source) const {
   const model::Run& part = source.builder->part();
+  source.framework = part.framework;
   source.facts = part.facts.size();
-  source.events = part.events.size();
   source.artifacts = part.artifacts.size();
   source.batches = part.batches.steps.size();
   source.planned_steps = part.planned_steps;
@@ -97,24 +127,36 @@ void LiveRuns::RoutePart(Source& source) const {
     source.place = static_cast<std::uint32_t>(at - its.begin());
   }
   source.routes.resize(part.series.size());
+  source.events = EventsOf(*source.builder, source.place);
   if (source.run == kNoRun) return;
-  for (std::size_t i = 0; i < part.series.size(); ++i) RouteSeries(part, i, source);
+  for (std::size_t i = 0; i < part.series.size(); ++i) RouteSeries(i, source);
+  RouteEvents(source);
 }
 
-void LiveRuns::RouteSeries(const model::Run& part, std::size_t at, Source& source) const {
-  const model::Series& from = part.series[at];
+void LiveRuns::RouteSeries(std::size_t at, Source& source) const {
+  const model::Series& from = source.builder->part().series[at];
   Route& route = source.routes[at];
-  route.taken = from.size();
+  route.signal = from.signal;
+  route.axis = from.axis;
+  route.aggregation = from.aggregation;
+  if (source.builder->IsLeftOut(Id(at))) {
+    route.kind = Route::Kind::kLeftOut;
+    return;
+  }
+  route.taken = source.builder->PlacedPoints(Id(at));
   route.segments = from.segment_starts.size();
-  route.last_step = from.empty() ? 0 : from.steps.back();
-  route.scale = source.builder->ScaleOf(static_cast<ingest::PartBuilder::SeriesId>(at));
-  route.run = source.run;
-  if (from.empty()) return;
+  route.scale = source.builder->ScaleOf(Id(at));
+  if (route.taken == 0) return;
+  route.last_step = from.steps[route.taken - 1];
+  route.last_value = from.values[route.taken - 1];
   const std::vector<model::Series>& targets = runs_[source.run]->series;
   for (const bool of_this_file : {true, false}) {  // two ranks may have logged the same
-    for (route.series = 0; route.series < targets.size(); ++route.series) {
-      const model::Series& to = targets[route.series];
-      if (to.raw != from.raw || (to.source == source.place) != of_this_file || !FitsTail(route, from)) continue;
+    for (std::size_t i = 0; i < targets.size(); ++i) {
+      const model::Series& to = targets[i];
+      const bool fits = to.raw == from.raw && (to.source == source.place) == of_this_file && to.axis == from.axis &&
+                        to.sum_of.empty() && HasLabels(to, from.labels) && FitsTail(route, from, to);
+      if (!fits) continue;
+      route.series = i;
       route.kind = Route::Kind::kAppend;
       return;
     }
@@ -122,15 +164,25 @@ void LiveRuns::RouteSeries(const model::Run& part, std::size_t at, Source& sourc
 }
 
 // Whether the run's series ends with all points of the part's: what is appended to one is then appended to the other.
-bool LiveRuns::FitsTail(const Route& route, const model::Series& from) const {
-  const model::Series& to = runs_[route.run]->series[route.series];
-  if (to.size() < from.size() || to.axis != from.axis) return false;
-  const std::size_t offset = to.size() - from.size();
-  for (std::size_t i = from.size(); i-- > 0;) {
+bool LiveRuns::FitsTail(const Route& route, const model::Series& from, const model::Series& to) const {
+  if (to.size() < route.taken) return false;
+  const std::size_t offset = to.size() - route.taken;
+  for (std::size_t i = route.taken; i-- > 0;) {
     if (to.steps[offset + i] != from.steps[i] || !SameBits(to.values[offset + i], Scaled(from.values[i], route.scale)))
       return false;
   }
   return true;
+}
+
+// Whether the events of the part are in the run one behind the other, as they are.
+void LiveRuns::RouteEvents(Source& source) const {
+  const std::vector<model::Event>& events = runs_[source.run]->events;
+  const auto is_own = [&](const model::Event& event) { return event.place.source == source.place; };
+  const auto first = std::find_if(events.begin(), events.end(), is_own);
+  const auto count = std::count_if(first, events.end(), is_own);
+  source.first_event = static_cast<std::size_t>(first - events.begin());
+  source.has_own_events = static_cast<std::size_t>(count) == source.events.size() && events.end() - first >= count &&
+                          std::equal(source.events.begin(), source.events.end(), first, SameEvent);
 }
 
 // A series that the join left out, for another one of the same signal that also grows.
@@ -140,7 +192,7 @@ void LiveRuns::FindDuplicates(Source& source) const {
   const model::Run& part = source.builder->part();
   for (std::size_t i = 0; i < source.routes.size(); ++i) {
     Route& route = source.routes[i];
-    if (route.kind != Route::Kind::kUnknown || part.series[i].empty()) continue;
+    if (route.kind != Route::Kind::kUnknown || route.taken == 0) continue;
     const auto stands_for_it = [&](const Source& other) {
       return &other != &source && other.run == source.run &&
              std::any_of(other.routes.begin(), other.routes.end(), [&](const Route& its) {
@@ -157,90 +209,187 @@ void LiveRuns::FindOnlyOnes() {
   for (Source& source : sources_) {
     if (source.run == kNoRun) continue;
     const model::Run& run = *runs_[source.run];
-    const std::vector<model::Event>& events = source.builder->part().events;
     const bool only = std::none_of(sources_.begin(), sources_.end(),
                                    [&](const Source& other) { return &other != &source && other.run == source.run; });
-    source.has_all_events =
-        only && std::equal(events.begin(), events.end(), run.events.begin(), run.events.end(), SameEvent);
     source.has_all_points = only && std::all_of(run.series.begin(), run.series.end(), [&](const model::Series& series) {
                               return series.source == source.place;
                             });
   }
 }
 
-// A series that the join made of this part's (a sum of loss parts, points of two files) is only right when it is made
-// again: what grows is then not appended.
-void LiveRuns::FindMadeSeries(Source& source) const {
+bool LiveRuns::IsRouted(std::size_t run, std::size_t series) const {
+  return std::any_of(sources_.begin(), sources_.end(), [&](const Source& one) {
+    return one.run == run && std::any_of(one.routes.begin(), one.routes.end(), [&](const Route& route) {
+             return route.kind == Route::Kind::kAppend && route.series == series;
+           });
+  });
+}
+
+// A sum is added up further. Any other series that the join made of this part's (points of two files) is only right
+// when it is made again: what grows is then not appended.
+void LiveRuns::FindMadeSeries(Source& source) {
   if (source.run == kNoRun) return;
   const std::vector<model::Series>& series = runs_[source.run]->series;
   for (std::size_t i = 0; i < series.size(); ++i) {
-    const bool routed = std::any_of(sources_.begin(), sources_.end(), [&](const Source& one) {
-      return one.run == source.run && std::any_of(one.routes.begin(), one.routes.end(), [&](const Route& route) {
-               return route.kind == Route::Kind::kAppend && route.series == i;
-             });
-    });
-    if (routed || series[i].source != source.place) continue;
+    if (series[i].source != source.place || IsRouted(source.run, i)) continue;
+    Sum sum{source.run, i, {}};
+    if (FindParts(sum)) {
+      sums_.push_back(std::move(sum));
+      continue;
+    }
     for (Route& route : source.routes) route.kind = Route::Kind::kUnknown;
     return;
   }
 }
 
+bool LiveRuns::FindParts(Sum& sum) const {
+  const std::vector<model::Series>& series = runs_[sum.run]->series;
+  const model::Series& whole = series[sum.series];
+  for (const std::string& name : whole.sum_of) {
+    const auto part = std::find_if(series.begin(), series.end(), [&](const model::Series& one) {
+      return one.raw == name && one.source == whole.source && one.sum_of.empty() && one.steps == whole.steps;
+    });
+    if (part == series.end()) return false;
+    sum.parts.push_back(static_cast<std::size_t>(part - series.begin()));
+    if (!IsRouted(sum.run, sum.parts.back())) return false;
+  }
+  return !sum.parts.empty();
+}
+
 // ---- appending
+
+bool LiveRuns::CanAppend() const {
+  return std::all_of(sources_.begin(), sources_.end(), [&](const Source& one) { return CanAppend(one); });
+}
 
 bool LiveRuns::CanAppend(const Source& source) const {
   const model::Run& part = source.builder->part();
   if (part.facts.size() != source.facts || part.artifacts.size() != source.artifacts ||
-      part.planned_steps != source.planned_steps || part.ranks != source.ranks ||
+      part.planned_steps != source.planned_steps || part.ranks != source.ranks || part.framework != source.framework ||
       part.series.size() != source.routes.size() || part.batches.steps.size() < source.batches)
     return false;
-  if (part.events.size() != source.events && !source.has_all_events) return false;
   for (std::size_t i = 0; i < part.series.size(); ++i) {
-    if (!CanAppend(source, source.routes[i], part.series[i])) return false;
+    if (!CanAppendSeries(source, i)) return false;
   }
-  return true;
+  return CanAppendEvents(source);
 }
 
-bool LiveRuns::CanAppend(const Source& source, const Route& route, const model::Series& from) const {
-  // A reader that thins its columns has other points at the same place.
-  if (from.size() < route.taken || (route.taken > 0 && from.steps[route.taken - 1] != route.last_step)) return false;
-  if (from.size() == route.taken || route.kind == Route::Kind::kDuplicate) return true;
+bool LiveRuns::CanAppendSeries(const Source& source, std::size_t at) const {
+  const model::Series& from = source.builder->part().series[at];
+  const Route& route = source.routes[at];
+  if (source.builder->IsLeftOut(Id(at)) != (route.kind == Route::Kind::kLeftOut)) return false;
+  if (from.signal != route.signal || from.axis != route.axis || from.aggregation != route.aggregation) return false;
+  if (route.kind == Route::Kind::kLeftOut) return true;
+  const std::size_t placed = source.builder->PlacedPoints(Id(at));
+  // A reader that thins its columns has other points at the same place, and one may fill in a value.
+  if (placed < route.taken || (route.taken > 0 && (from.steps[route.taken - 1] != route.last_step ||
+                                                   !SameBits(from.values[route.taken - 1], route.last_value))))
+    return false;
+  if (placed == route.taken || route.kind == Route::Kind::kDuplicate) return true;
   if (route.kind == Route::Kind::kUnknown) return false;
   // Of several files that restart, the join decides which points stand.
   return from.segment_starts.size() == route.segments || source.has_all_points;
 }
 
+// Of two files that report the same event the join keeps one, and a restart is placed by what the other file holds.
+bool LiveRuns::CanAppendEvents(const Source& source) const {
+  const std::vector<model::Event> now = EventsOf(*source.builder, source.place);
+  const bool same = std::equal(now.begin(), now.end(), source.events.begin(), source.events.end(), SameEvent);
+  if (same) return true;
+  if (source.run == kNoRun || !source.has_own_events) return false;
+  const std::vector<model::Event>& known = runs_[source.run]->events;
+  for (std::size_t i = source.events.size(); i < now.size(); ++i) {
+    if (now[i].kind == model::EventKind::kResume && !source.has_all_points) return false;
+    const auto is_same = [&](const model::Event& other) {
+      return other.place.source != source.place && SameText(other, now[i]);
+    };
+    if (std::any_of(known.begin(), known.end(), is_same)) return false;
+  }
+  return true;
+}
+
+// False when a sum does not go on.
+bool LiveRuns::Append() {
+  for (Source& source : sources_) Append(source);
+  return std::all_of(sums_.begin(), sums_.end(), [&](const Sum& sum) { return Extend(sum); });
+}
+
 void LiveRuns::Append(Source& source) {
   if (source.run == kNoRun) return;
   const model::Run& part = source.builder->part();
-  for (std::size_t i = 0; i < part.series.size(); ++i) AppendPoints(source.routes[i], part.series[i]);
+  for (std::size_t i = 0; i < part.series.size(); ++i) AppendPoints(source, i);
   model::BatchFingerprints& batches = runs_[source.run]->batches;
   for (; source.batches < part.batches.steps.size(); ++source.batches)
     batches.Append(part.batches.steps[source.batches], part.batches.hashes[source.batches],
                    part.batches.ranks[source.batches]);
-  if (source.has_all_events) AppendEvents(source);
+  AppendEvents(source);
 }
 
-void LiveRuns::AppendPoints(Route& route, const model::Series& from) {
+void LiveRuns::AppendPoints(Source& source, std::size_t at) {
+  Route& route = source.routes[at];
+  if (route.kind == Route::Kind::kLeftOut) return;
+  const model::Series& from = source.builder->part().series[at];
+  const std::size_t placed = source.builder->PlacedPoints(Id(at));
   if (route.kind == Route::Kind::kAppend) {
-    model::Series& to = runs_[route.run]->series[route.series];
+    model::Series& to = runs_[source.run]->series[route.series];
     const bool has_lines = to.lines.size() == to.size() || to.empty();  // lines are those of the first file
-    for (std::size_t i = route.taken; i < from.size(); ++i)
+    for (std::size_t i = route.taken; i < placed; ++i)
       to.Append(from.steps[i], Scaled(from.values[i], route.scale),
                 from.times.empty() ? model::kNoValue : from.times[i],
                 has_lines && !from.lines.empty() ? from.lines[i] : 0);
   }
-  route.taken = from.size();
+  route.taken = placed;
   route.segments = from.segment_starts.size();
-  if (!from.empty()) route.last_step = from.steps.back();
+  if (placed == 0) return;
+  route.last_step = from.steps[placed - 1];
+  route.last_value = from.values[placed - 1];
 }
 
 // Events are few, and readers change what they said of one (the run went on after it): all are taken again.
 void LiveRuns::AppendEvents(Source& source) {
-  const std::vector<model::Event>& from = source.builder->part().events;
-  std::vector<model::Event>& to = runs_[source.run]->events;
-  to.assign(from.begin(), from.end());
-  for (model::Event& event : to) event.place.source = source.place;
-  source.events = from.size();
+  std::vector<model::Event> now = EventsOf(*source.builder, source.place);
+  if (!source.has_own_events) return;
+  std::vector<model::Event>& events = runs_[source.run]->events;
+  const auto first = events.begin() + static_cast<std::ptrdiff_t>(source.first_event);
+  events.insert(events.erase(first, first + static_cast<std::ptrdiff_t>(source.events.size())), now.begin(), now.end());
+  const std::size_t end = source.first_event + source.events.size();
+  for (Source& other : sources_) {
+    if (&other != &source && other.run == source.run && other.first_event >= end)
+      other.first_event = other.first_event + now.size() - source.events.size();
+  }
+  source.events = std::move(now);
+}
+
+// The parts of a row come together: where they do not, or one is negative, the join decides whether there is a sum.
+bool LiveRuns::Extend(const Sum& sum) {
+  std::vector<model::Series>& series = runs_[sum.run]->series;
+  model::Series& whole = series[sum.series];
+  const model::Series& first = series[sum.parts.front()];
+  for (const std::size_t part : sum.parts) {
+    if (series[part].size() != first.size()) return false;
+  }
+  for (std::size_t i = whole.size(); i < first.size(); ++i) {
+    double value = 0;
+    for (const std::size_t part : sum.parts) {
+      if (series[part].steps[i] != first.steps[i] || series[part].values[i] < 0) return false;
+      value += series[part].values[i];
+    }
+    whole.Append(first.steps[i], value, first.times.empty() ? model::kNoValue : first.times[i],
+                 first.lines.empty() ? 0 : first.lines[i]);
+  }
+  return true;
+}
+
+// What a run is, and how its axes relate, is found out again when it has grown by an eighth: in proportion to what
+// came.
+void LiveRuns::LearnMore() {
+  for (std::size_t i = 0; i < runs_.size(); ++i) {
+    const std::size_t points = PointsOf(*runs_[i]);
+    if (points < learned_points_[i] + learned_points_[i] / 8 + 1) continue;
+    learned_points_[i] = points;
+    identify::Classify(*runs_[i]);
+    identify::LearnAxes(*runs_[i]);
+  }
 }
 
 }  // namespace vigil::pipeline

@@ -27,53 +27,74 @@ class LiveRuns {
  private:
   // Where the points of a part's series go.
   struct Route {
-    enum class Kind : std::uint8_t { kAppend, kDuplicate, kUnknown };
+    enum class Kind : std::uint8_t { kAppend, kDuplicate, kLeftOut, kUnknown };
     Kind kind = Kind::kUnknown;
-    std::size_t run = 0;
     std::size_t series = 0;
     double scale = 1;
     std::size_t taken = 0;       // points of the part that are in the run
     std::size_t segments = 0;    // of the part's series then
     std::int64_t last_step = 0;  // of them
+    double last_value = 0;
+    std::string signal;  // what the series was when it was routed: readers learn more about it
+    model::Axis axis = model::Axis::kStep;
+    model::Aggregation aggregation = model::Aggregation::kUnknown;
   };
   // One part, and how much of it is in its run.
   struct Source {
     const ingest::PartBuilder* builder = nullptr;
     std::size_t run = kNoRun;
-    bool has_all_events = false;  // the run's events are those of this part
-    bool has_all_points = false;
+    bool has_all_points = false;  // the points of the run are those of this part
     std::uint32_t place = 0;
+    std::string framework;
     std::size_t facts = 0;
-    std::size_t events = 0;
     std::size_t artifacts = 0;
     std::size_t batches = 0;
     std::int64_t planned_steps = 0;
     std::int32_t ranks = 0;
+    std::vector<model::Event> events;  // as they were taken
+    bool has_own_events = false;       // they are in the run as they are, from `first_event` on
+    std::size_t first_event = 0;
     std::vector<Route> routes;  // by series of the part
+  };
+  // A series that the join added up.
+  struct Sum {
+    std::size_t run = 0;
+    std::size_t series = 0;
+    std::vector<std::size_t> parts;  // series of the run
   };
   static constexpr std::size_t kNoRun = static_cast<std::size_t>(-1);
 
   void JoinAgain();
   void Replace(std::vector<model::Run> joined);
   void RoutePart(Source& source) const;
-  void RouteSeries(const model::Run& part, std::size_t at, Source& source) const;
-  bool FitsTail(const Route& route, const model::Series& from) const;
+  void RouteSeries(std::size_t at, Source& source) const;
+  bool FitsTail(const Route& route, const model::Series& from, const model::Series& to) const;
   void FindDuplicates(Source& source) const;
-  void FindMadeSeries(Source& source) const;
+  void RouteEvents(Source& source) const;
+  void FindMadeSeries(Source& source);
+  bool FindParts(Sum& sum) const;
+  bool IsRouted(std::size_t run, std::size_t series) const;
   void FindOnlyOnes();
   void MakeRoom();
 
+  bool CanAppend() const;
   bool CanAppend(const Source& source) const;
-  bool CanAppend(const Source& source, const Route& route, const model::Series& from) const;
+  bool CanAppendEvents(const Source& source) const;
+  bool CanAppendSeries(const Source& source, std::size_t at) const;
+  bool Append();
   void Append(Source& source);
-  void AppendPoints(Route& route, const model::Series& from);
+  void AppendPoints(Source& source, std::size_t at);
   void AppendEvents(Source& source);
+  bool Extend(const Sum& sum);
+  void LearnMore();
 
   const ingest::Follower& files_;
   std::uint64_t structure_ = static_cast<std::uint64_t>(-1);
   std::uint64_t joins_ = 0;
   std::vector<std::unique_ptr<model::Run>> runs_;
+  std::vector<std::size_t> learned_points_;  // of each run, when it was last found out what it is
   std::vector<Source> sources_;
+  std::vector<Sum> sums_;
 };
 
 }  // namespace vigil::pipeline

@@ -38,6 +38,7 @@ bool HasNegative(const model::Series& series) {
 
 model::Series SumOf(const model::Run& run, const std::vector<std::size_t>& parts) {
   model::Series sum = run.series[parts.front()];
+  for (const std::size_t part : parts) sum.sum_of.push_back(run.series[part].raw);
   for (std::size_t i = 1; i < parts.size(); ++i) {
     const model::Series& part = run.series[parts[i]];
     sum.raw += "+";

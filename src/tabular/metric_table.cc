@@ -476,6 +476,7 @@ void MetricTable::Flush() {
 void MetricTable::Finish() {
   Flush();
   if (!axis_known_ && !held_back_.empty()) PlaceHeldBack();
+  thinning_.Finish();
   if (!std::isnan(planned_steps_)) builder_.part().planned_steps = static_cast<std::int64_t>(planned_steps_);
   if (rows_without_step_ != 0)
     builder_.AddNote(fmt::format("{} rows before the first step are left out", FormatCount(rows_without_step_)));

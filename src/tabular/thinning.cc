@@ -37,17 +37,6 @@ std::array<std::size_t, 4> PinnedPoints(const model::Series& series) {
   return pinned;
 }
 
-// The last point was there only because nothing came behind it.
-void DropLast(model::Series& series) {
-  if (!series.segment_starts.empty() && series.segment_starts.back() + std::size_t{1} == series.size())
-    series.segment_starts.pop_back();
-  const std::size_t size = series.size() - 1;
-  series.steps.resize(size);
-  series.values.resize(size);
-  Cut(series.times, size);
-  Cut(series.lines, size);
-}
-
 }  // namespace
 
 bool LeavesLevel(double value, double before) {
@@ -87,31 +76,54 @@ void KeepEverySecond(model::Series& series, bool spikes) {
 }
 
 std::string ThinnedNote(std::uint64_t stride) {
-  return fmt::format("too many points to keep: every {}th of each metric, and those that stand out",
-                     FormatCount(stride));
+  return fmt::format("too many points to keep: 1 in {} of each metric, and those that stand out", FormatCount(stride));
 }
 
 // Decides what becomes of the point that was the last so far, and whether the new one has a place of its own.
-void Thinning::MakePlace(ingest::PartBuilder::SeriesId id, std::int64_t step, double value) {
+bool Thinning::HasPlace(ingest::PartBuilder::SeriesId id, const Point& point) {
   if (latest_.size() <= id) latest_.resize(id + std::size_t{1});
   Latest& latest = latest_[id];
-  model::Series& series = builder_.series(id);
-  const bool restarts = !series.empty() && step <= series.steps.back();
-  if (latest.provisional && !restarts) {
+  const model::Series& series = builder_.series(id);
+  const bool restarts =
+      latest.is_waiting ? point.step <= latest.waiting.step : !series.empty() && point.step <= series.steps.back();
+  if (latest.is_waiting) {
     // A record stays unless the next value exceeds it: a series that falls all the time is nothing but records.
-    const double last = series.values.back();
-    const bool is_record = (latest.is_least && !(value < last)) || (latest.is_most && !(value > last));
-    if (!is_record) DropLast(series);
+    const double last = latest.waiting.value;
+    const bool is_record = (latest.is_least && !(point.value < last)) || (latest.is_most && !(point.value > last));
+    if (restarts || is_record) PlaceWaiting(id);
   }
   const bool due = latest.seen++ % stride_ == 0;
   const bool stands_out =
-      spikes_ ? LeavesLevel(value, latest.kept) : std::isfinite(value) != std::isfinite(latest.kept);
-  latest.provisional = !due && !restarts && !series.empty() && !stands_out;
-  if (!latest.provisional) latest.kept = value;
-  latest.is_least = std::isfinite(value) && value < latest.least;
-  latest.is_most = std::isfinite(value) && value > latest.most;
-  if (latest.is_least) latest.least = value;
-  if (latest.is_most) latest.most = value;
+      spikes_ ? LeavesLevel(point.value, latest.kept) : std::isfinite(point.value) != std::isfinite(latest.kept);
+  latest.is_waiting = !due && !restarts && !series.empty() && !stands_out;
+  latest.is_least = std::isfinite(point.value) && point.value < latest.least;
+  latest.is_most = std::isfinite(point.value) && point.value > latest.most;
+  if (latest.is_least) latest.least = point.value;
+  if (latest.is_most) latest.most = point.value;
+  if (latest.is_waiting) {
+    latest.waiting = point;
+  } else {
+    latest.kept = point.value;
+  }
+  return !latest.is_waiting;
+}
+
+// Steps that are not known yet are beyond what Add takes, and steps that are impossible are to be counted by it.
+void Thinning::PlaceWaiting(ingest::PartBuilder::SeriesId id) {
+  Latest& latest = latest_[id];
+  const Point& point = latest.waiting;
+  latest.is_waiting = false;
+  if (point.step > static_cast<std::int64_t>(ingest::PartBuilder::kMaxStep)) {
+    builder_.series(id).Append(point.step, point.value, point.time, point.line);
+  } else {
+    builder_.Add(id, point.step, point.value, point.time, point.line);
+  }
+}
+
+void Thinning::Finish() {
+  for (ingest::PartBuilder::SeriesId id = 0; id < latest_.size(); ++id) {
+    if (latest_[id].is_waiting) PlaceWaiting(id);
+  }
 }
 
 std::uint64_t Thinning::CountPoints() const {

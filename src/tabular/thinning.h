@@ -32,18 +32,19 @@ class Thinning {
 
   // 1 while every point is kept.
   std::uint64_t stride() const { return stride_; }
-  // The next point of the series. It ends with this one in any case; it goes when the next comes, unless it has its
-  // place.
+  // The next point of the series. One that has no place of its own waits until the next comes, or Finish: the points in
+  // the part stay, so that those who follow it have seen them.
   void Add(ingest::PartBuilder::SeriesId id, std::int64_t step, double value, double time = model::kNoValue,
            std::uint32_t line = 0) {
-    if (stride_ != 1) MakePlace(id, step, value);
-    builder_.Add(id, step, value, time, line);
+    if (stride_ == 1 || HasPlace(id, {step, value, time, line})) builder_.Add(id, step, value, time, line);
   }
   // The same for a step that stands for one not known yet, which may be beyond the steps that a part takes.
   void AddUnresolved(ingest::PartBuilder::SeriesId id, std::int64_t step, double value, std::uint32_t line) {
-    if (stride_ != 1) MakePlace(id, step, value);
-    builder_.series(id).Append(step, value, model::kNoValue, line);
+    if (stride_ == 1 || HasPlace(id, {step, value, model::kNoValue, line}))
+      builder_.series(id).Append(step, value, model::kNoValue, line);
   }
+  // Nothing more comes: every series ends with its last point.
+  void Finish();
   // How many points of the series came so far.
   std::uint64_t Seen(ingest::PartBuilder::SeriesId id) const {
     return stride_ == 1 ? builder_.series(id).size() : id < latest_.size() ? latest_[id].seen : 0;
@@ -52,6 +53,12 @@ class Thinning {
   void MakeRoom();
 
  private:
+  struct Point {
+    std::int64_t step = 0;
+    double value = 0;
+    double time = model::kNoValue;
+    std::uint32_t line = 0;
+  };
   struct Latest {
     std::uint64_t seen = 0;  // points, kept or not
     double kept = 0;
@@ -59,10 +66,12 @@ class Thinning {
     double most = -std::numeric_limits<double>::infinity();
     bool is_least = false;  // the last point was below, or above, all before it
     bool is_most = false;
-    bool provisional = false;  // the last point of the series is there only because it is the last
+    bool is_waiting = false;  // the last point has no place of its own
+    Point waiting;
   };
   std::uint64_t CountPoints() const;
-  void MakePlace(ingest::PartBuilder::SeriesId id, std::int64_t step, double value);
+  bool HasPlace(ingest::PartBuilder::SeriesId id, const Point& point);
+  void PlaceWaiting(ingest::PartBuilder::SeriesId id);
   void Thin(bool spikes);
 
   ingest::PartBuilder& builder_;

@@ -55,6 +55,8 @@ class DictRows {
   void EndSession(double epoch, std::int64_t steps);
 
   std::size_t size() const { return rows_.size(); }
+  // Rows at the front behind which the bar was drawn.
+  std::size_t before_bar() const { return awaiting_bar_; }
   // Whether the rows are to be counted as lines, for want of anything better: steps are then row numbers.
   bool counted_as_rows() const { return counted_as_rows_; }
   // The step of each row.

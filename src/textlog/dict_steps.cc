@@ -10,9 +10,9 @@ namespace {
 // Rows without a step are kept until the end, when their steps are known.
 constexpr std::size_t kMostRows = 1'000'000;
 
-void RebuildSegments(model::Series& series) {
-  series.segment_starts.clear();
-  for (std::size_t i = 0; i < series.steps.size(); ++i) {
+void RebuildSegments(model::Series& series, std::size_t from) {
+  std::erase_if(series.segment_starts, [&](std::uint32_t start) { return start >= from; });
+  for (std::size_t i = from; i < series.steps.size(); ++i) {
     if (i == 0 || series.steps[i] <= series.steps[i - 1])
       series.segment_starts.push_back(static_cast<std::uint32_t>(i));
   }
@@ -45,26 +45,42 @@ std::int64_t DictSteps::Add(RowKind kind, double epoch, bool after_wipe) {
   return step;
 }
 
-bool DictSteps::Resolve(model::Run& part, StepTracker& steps) {
-  if (empty()) return false;
-  const std::vector<std::int64_t> resolved = rows_.Resolve(ContextOf(part, steps.total()));
-  const model::Axis axis = rows_.counted_as_rows() ? model::Axis::kRow : model::Axis::kStep;
-  const auto step_of = [&](std::int64_t step) { return resolved[static_cast<std::size_t>(step - kUnresolved)]; };
-  for (model::Series& series : part.series) {
-    if (series.steps.empty() || *std::max_element(series.steps.begin(), series.steps.end()) < kUnresolved) continue;
-    for (std::int64_t& step : series.steps) {
-      if (step >= kUnresolved) step = step_of(step);
-    }
-    RebuildSegments(series);
-    if (rows_.counted_as_rows()) series.axis = axis;
+std::int64_t DictSteps::StepOf(std::int64_t unresolved) const {
+  const auto row = static_cast<std::size_t>(unresolved - kUnresolved);
+  return unresolved >= kUnresolved && row < given_.size() ? given_[row] : model::kNoStep;
+}
+
+void DictSteps::Settle(model::Run& part, std::int64_t total_steps, bool all) {
+  const std::size_t ready = all || !has_bar() ? rows_.size() : rows_.before_bar();
+  if (ready != given_.size()) {
+    GiveSteps(ContextOf(part, total_steps), ready);
+    for (model::Series& series : part.series) Place(series);
   }
   for (model::Event& event : part.events) {
-    if (event.step < kUnresolved) continue;
-    event.step = step_of(event.step);
-    event.axis = axis;
+    if (StepOf(event.step) == model::kNoStep) continue;
+    event.step = StepOf(event.step);
+    event.axis = axis();
   }
-  if (steps.latest() >= kUnresolved) steps.Observe(step_of(steps.latest()), axis);
-  return rows_.counted_as_rows();
+}
+
+void DictSteps::GiveSteps(const RowContext& context, std::size_t rows) {
+  const model::Axis before = axis();
+  std::vector<std::int64_t> resolved = rows_.Resolve(context);
+  const bool same = std::equal(given_.begin(), given_.end(), resolved.begin());
+  was_revised_ = was_revised_ || !same || (!given_.empty() && axis() != before);
+  resolved.resize(rows);
+  given_ = std::move(resolved);
+}
+
+// Rows that wait stand at the end of their series.
+void DictSteps::Place(model::Series& series) const {
+  std::size_t first = series.size();
+  while (first > 0 && series.steps[first - 1] >= kUnresolved) --first;
+  if (first == series.size()) return;
+  for (std::size_t i = first; i < series.size() && StepOf(series.steps[i]) != model::kNoStep; ++i)
+    series.steps[i] = StepOf(series.steps[i]);
+  RebuildSegments(series, first);
+  if (counted_as_rows()) series.axis = model::Axis::kRow;
 }
 
 }  // namespace vigil::textlog

@@ -1,7 +1,9 @@
-// The steps of dictionary rows that name none, by the progress bar drawn around them. Known at the end of the log only.
+// The steps of dictionary rows that name none, by the progress bar drawn around them. Sure at the end of the log only:
+// until then they are what the rows so far show, and a revision of them is reported.
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "model/run.h"
 #include "textlog/dict_rows.h"
@@ -15,13 +17,21 @@ class DictSteps {
  public:
   // A bar was drawn. True when it is the training's.
   bool ObserveBar(const ProgressBar& progress);
-  // A row without a step: returns the step it stands at until Resolve, -1 when there are too many of them.
+  // A row without a step: returns the step it stands at until Settle, -1 when there are too many of them.
   std::int64_t Add(RowKind kind, double epoch, bool after_wipe);
   // The training ended in order after so many epochs and steps (0: not stated).
   void EndSession(double epoch, std::int64_t steps) { rows_.EndSession(epoch, steps); }
-  // Gives the rows of `part`, its events and the latest step their steps. True when they are numbers of rows, for want
-  // of anything better.
-  bool Resolve(model::Run& part, StepTracker& steps);
+  // Gives the rows of `part` and its events their steps: those that the bar was drawn behind, or `all`.
+  void Settle(model::Run& part, std::int64_t total_steps, bool all);
+  // Whether rows wait for the bar.
+  bool waits() const { return given_.size() < rows_.size(); }
+  // The step that was given to a row, by the one it stood at; kNoStep when it has none.
+  std::int64_t StepOf(std::int64_t unresolved) const;
+  model::Axis axis() const { return rows_.counted_as_rows() ? model::Axis::kRow : model::Axis::kStep; }
+  // Whether the steps are numbers of rows, for want of anything better.
+  bool counted_as_rows() const { return rows_.counted_as_rows(); }
+  // Whether rows were given steps that later lines showed to be others.
+  bool was_revised() const { return was_revised_; }
 
   bool empty() const { return rows_.size() == 0; }
   bool has_bar() const { return bar_.count() >= 0; }
@@ -29,9 +39,14 @@ class DictSteps {
   std::uint64_t left_out() const { return left_out_; }
 
  private:
+  void GiveSteps(const RowContext& context, std::size_t rows);
+  void Place(model::Series& series) const;
+
   TrainingBar bar_;
   DictRows rows_;
   std::uint64_t left_out_ = 0;
+  std::vector<std::int64_t> given_;  // the steps of the rows that have one
+  bool was_revised_ = false;
 };
 
 }  // namespace vigil::textlog

@@ -163,7 +163,7 @@ void EventLog::ObserveStep(std::int64_t step, std::uint64_t offset) {
     if (watch.steps_below > 0 && ++watch.steps_beyond < kOfAnotherStart) return false;
     if (watch.ends_process && watch.steps_below < kOfAnotherStart && offset - watch.place.offset <= kBufferedBytes)
       return false;
-    builder_.part().events[watch.event].run_went_on = true;
+    WentOn(watch);
     return true;
   });
 }
@@ -174,21 +174,34 @@ void EventLog::ObserveBar(std::int64_t count) {
     if (count <= watch.highest_bar) return false;
     watch.highest_bar = count;
     if (++watch.bar_advances < kBarAdvances) return false;
-    builder_.part().events[watch.event].run_went_on = true;
+    WentOn(watch);
     return true;
   });
 }
 
-void EventLog::Finish(std::int64_t last_step, model::Axis axis) {
-  for (const Watch& watch : watches_) {
+// What Settle took for the end was not: the event stands where it was read.
+void EventLog::WentOn(const Watch& watch) {
+  model::Event& event = builder_.part().events[watch.event];
+  event.run_went_on = true;
+  if (!watch.was_moved) return;
+  event.step = watch.place.step;
+  event.axis = watch.place.axis;
+}
+
+void EventLog::Settle(std::int64_t last_step, model::Axis axis) {
+  for (Watch& watch : watches_) {
     model::Event& event = builder_.part().events[watch.event];
     if (!watch.ends_process || watch.steps_below != 0 || last_step <= event.step) continue;
     // Steps of two axes cannot be compared, but nothing was known when the event came before the first row.
     if (event.step != model::kNoStep && event.axis != axis) continue;
     event.step = last_step;
     event.axis = axis;
+    watch.was_moved = true;
   }
   RemoveDropped();
+}
+
+void EventLog::Finish() {
   if (left_out_ == 0) return;
   builder_.AddNote(fmt::format("{} events left out: {} of a kind are kept, the last among them", FormatCount(left_out_),
                                kMostOfAName));

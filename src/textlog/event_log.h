@@ -40,15 +40,17 @@ class EventLog {
   // A metric line or bar shows that `step` was made.
   void ObserveStep(std::int64_t step, std::uint64_t offset);
   void ObserveBar(std::int64_t count);
-  // Nothing more comes. Events at the end of the process that buffered metric lines followed get the last step. Those
-  // left out are noted.
-  void Finish(std::int64_t last_step, model::Axis axis);
+  // Events at the end of the process that buffered metric lines followed get the last step so far.
+  void Settle(std::int64_t last_step, model::Axis axis);
+  // Nothing more comes: notes how many were left out.
+  void Finish();
 
  private:
   struct Watch {
     std::size_t event = 0;
     Place place;
     bool ends_process = false;
+    bool was_moved = false;  // Settle gave the event another step
     std::int64_t highest_bar = 0;
     int bar_advances = 0;
     int steps_below = 0;   // seen since, before the one of the failure: the training was started again
@@ -62,6 +64,7 @@ class EventLog {
   void Drop(std::size_t index);
   void RemoveDropped();
   void WatchFrom(const Place& place, bool ends_process);
+  void WentOn(const Watch& watch);
 
   ingest::PartBuilder& builder_;
   std::unordered_map<std::string, std::vector<std::size_t>> kept_;  // of each name, in order

@@ -140,6 +140,10 @@ void LineParsers::Finish() {
   for (const auto& parser : parsers_) parser->Finish();
 }
 
+bool LineParsers::DecideAtEnd() const {
+  return std::any_of(parsers_.begin(), parsers_.end(), [](const auto& parser) { return parser->decides_at_end(); });
+}
+
 LineParser& LineParsers::Get(std::string_view name) {
   const auto row = std::find_if(kTable.begin(), kTable.end(), [&](const auto& one) { return one.name == name; });
   return *parsers_[static_cast<std::size_t>(row - kTable.begin())];

@@ -22,6 +22,8 @@ class LineParser {
   virtual bool is_open() const { return false; }
   // The log is at its end, and the steps of all rows are known.
   virtual void Finish() {}
+  // Whether Finish decides what the rows are.
+  virtual bool decides_at_end() const { return false; }
 };
 
 // Which lines a parser is given.
@@ -56,6 +58,8 @@ class LineParsers {
   // Whether a parser is open.
   bool WantsEveryLine() const;
   void Finish();
+  // Whether one of them decides at the end what its rows are.
+  bool DecideAtEnd() const;
   // For tests: the parser of that name alone.
   LineParser& Get(std::string_view name);
 

@@ -7,7 +7,6 @@
 #include <string>
 
 #include "base/base.h"
-#include "tabular/loss_parts.h"
 #include "tabular/thinning.h"
 
 namespace vigil::textlog {
@@ -24,15 +23,36 @@ std::size_t LogReader::Consume(std::string_view bytes, bool last) {
   return used;
 }
 
+ingest::Growth LogReader::growth() const {
+  const bool moves_points = state_.dicts.was_revised() || parsers_.DecideAtEnd();
+  return moves_points ? ingest::Growth::kSettlesAtEnd : ingest::Growth::kByRecords;
+}
+
 // Rows that named no step get theirs first: what is decided between series, and said of them, needs their steps.
-void LogReader::FinishRows() {
-  if (state_.dicts.Resolve(builder_.part(), state_.steps))
-    builder_.AddNote("the lines name no steps: logged points are counted instead");
-  SeriesTable& table = state_.sink.table();
-  table.Settle();
-  parsers_.Finish();
-  tabular::SumLossParts(builder_.part());
-  if (table.stride() > 1) builder_.AddNote(tabular::ThinnedNote(table.stride()));
+void LogReader::Settle(bool paused) {
+  model::Run& part = builder_.part();
+  state_.dicts.Settle(part, state_.steps.total(), paused);
+  state_.sink.table().Settle();
+  part.planned_steps = PlannedSteps();
+  part.ranks = std::max(part.ranks, walker_.highest_rank() + 1);
+  NameFramework();
+  SettleEvents();
+}
+
+void LogReader::NameFramework() {
+  model::Run& part = builder_.part();
+  framework_is_named_ = framework_is_named_ || part.framework.empty();
+  if (framework_is_named_) part.framework = std::string(walker_.trainer().Name(part));
+}
+
+void LogReader::SettleEvents() {
+  const std::int64_t latest = state_.steps.latest();
+  if (latest >= kUnresolved) {
+    if (const std::int64_t step = state_.dicts.StepOf(latest); step != model::kNoStep)
+      state_.events.Settle(step, state_.dicts.axis());
+  } else {
+    state_.events.Settle(latest, state_.steps.axis());
+  }
 }
 
 // The bar of a trainer that prints dictionaries counts the whole training; a bar beside lines may count an epoch.
@@ -43,12 +63,14 @@ std::int64_t LogReader::PlannedSteps() const {
 }
 
 void LogReader::Finish() {
-  FinishRows();
-  model::Run& part = builder_.part();
-  part.planned_steps = PlannedSteps();
-  if (part.framework.empty()) part.framework = std::string(walker_.trainer().Name(part));
-  state_.events.Finish(state_.steps.latest(), state_.steps.axis());
-  part.ranks = std::max(part.ranks, walker_.highest_rank() + 1);
+  SeriesTable& table = state_.sink.table();
+  table.Finish();
+  Settle(true);
+  if (state_.dicts.counted_as_rows()) builder_.AddNote("the lines name no steps: logged points are counted instead");
+  parsers_.Finish();
+  if (table.stride() > 1) builder_.AddNote(tabular::ThinnedNote(table.stride()));
+  state_.events.Finish();
+  const model::Run& part = builder_.part();
   if (part.series.empty() && part.events.empty() && part.facts.empty()) {
     if (const std::string note = walker_.unrecognised().Note(); !note.empty()) builder_.AddNote(note);
   }

@@ -23,15 +23,18 @@ class LogReader final : public ingest::Reader {
   explicit LogReader(ingest::PartBuilder& builder) : LogReader(builder, Options{}) {}
   LogReader(ingest::PartBuilder& builder, const Options& options);
 
-  ingest::Growth growth() const override { return ingest::Growth::kSettlesAtEnd; }
+  ingest::Growth growth() const override;
   std::size_t Consume(std::string_view bytes, bool last) override;
+  void Settle(bool paused) override;
+  bool waits() const override { return state_.dicts.waits(); }
 
   // Longer lines are cut to this length.
   static constexpr std::size_t kLongestLine = LineSplitter::kLongestLine;
 
  private:
   void Finish();
-  void FinishRows();
+  void NameFramework();
+  void SettleEvents();
   std::int64_t PlannedSteps() const;
 
   ingest::PartBuilder& builder_;
@@ -40,6 +43,7 @@ class LogReader final : public ingest::Reader {
   LineParsers parsers_;
   LineSplitter splitter_;
   LineWalker walker_;
+  bool framework_is_named_ = false;  // by the lines, and not by a setting
 };
 
 }  // namespace vigil::textlog

@@ -89,10 +89,13 @@ bool IsNothingButJson(std::string_view head) {
   return true;
 }
 
-bool HoldsTraining(const model::Run& part) {
-  return std::any_of(part.series.begin(), part.series.end(), [](const model::Series& series) {
-    return series.size() >= kManyPoints && series.segment_starts.size() == 1 && catalogue::Interpret(series.raw);
-  });
+bool HoldsTraining(const ingest::PartBuilder& builder) {
+  const std::vector<model::Series>& all = builder.part().series;
+  for (ingest::PartBuilder::SeriesId id = 0; id < all.size(); ++id) {
+    if (builder.IsLeftOut(id) || all[id].size() < kManyPoints || all[id].segment_starts.size() != 1) continue;
+    if (catalogue::Interpret(all[id].raw)) return true;
+  }
+  return false;
 }
 
 }  // namespace
@@ -105,7 +108,7 @@ int RecogniseLogText(const ingest::Probe& probe) {
   LogReader reader(builder);
   reader.Consume(head, true);
   const model::Run& part = builder.part();
-  if (IsNamedAsSomethingElse(probe.path)) return HoldsTraining(part) ? kNamedOtherwise : 0;
+  if (IsNamedAsSomethingElse(probe.path)) return HoldsTraining(builder) ? kNamedOtherwise : 0;
   const bool is_named = IsNamedAsLog(probe.path);
   // Rows of nothing but numbers are a log only where the name says so.
   const bool has_names = std::any_of(part.series.begin(), part.series.end(),

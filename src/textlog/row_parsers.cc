@@ -119,11 +119,14 @@ class PlainRowParser final : public LineParser {
     return TakeNumbers(line) ? Outcome::kRow : Outcome::kNotMine;
   }
 
+  bool decides_at_end() const override { return numbers_.is_believed(); }
+
   // Nothing names the numbers of such lines; a script that prints one number a step prints its loss.
   void Finish() override {
     if (!numbers_.is_believed()) return;
-    for (model::Series& series : state_.builder.part().series) {
-      if (series.raw != kColumnNames[0] || series.empty() || !GoesLikeLoss(series.values)) continue;
+    for (ingest::PartBuilder::SeriesId id = 0; id < state_.builder.part().series.size(); ++id) {
+      model::Series& series = state_.builder.series(id);
+      if (state_.builder.IsLeftOut(id) || series.raw != kColumnNames[0] || !GoesLikeLoss(series.values)) continue;
       series.signal = "loss";
       state_.builder.AddNote(
           "the lines hold nothing but numbers: the second is taken for the loss, by the way it goes");

@@ -15,7 +15,7 @@ constexpr std::size_t kMostNames = 4096;
 // Of all ranks together: a thousand ranks with a hundred names each. A series costs half a kilobyte beside its points.
 constexpr std::size_t kMostEntries = 100'000;
 
-// Keeps the series of different kinds of lines apart until they are settled.
+// Keeps the series of different kinds of lines apart while they are opened.
 constexpr std::string_view kOriginLabel = "origin";
 
 std::string KeyOf(std::string_view name, std::int32_t rank, Origin origin) {
@@ -94,6 +94,7 @@ void SeriesTable::Add(std::uint32_t index, std::int64_t step, double value, std:
     labels.emplace_back(kOriginLabel, std::to_string(static_cast<int>(entry.origin)));
     if (entry.rank > 0) labels.emplace_back("rank", std::to_string(entry.rank));
     entry.series = builder_.OpenSeries(entry.name, labels);
+    std::erase_if(builder_.series(entry.series).labels, [](const auto& label) { return label.first == kOriginLabel; });
     if (entry.is_guess) builder_.series(entry.series).signal = "loss";
     builder_.series(entry.series).axis = axis;
     entry.is_open = true;
@@ -110,15 +111,7 @@ void SeriesTable::MakeRoom() {
   for (const model::Series& series : builder_.part().series) points_ += series.size();
 }
 
-void SeriesTable::NoteLeftOut() {
-  if (!left_out_) return;
-  builder_.AddNote(fmt::format("more metrics than are read: at most {} names, and {} of all ranks together",
-                               FormatCount(kMostNames), FormatCount(kMostEntries)));
-  left_out_ = false;
-}
-
 void SeriesTable::Settle() {
-  NoteLeftOut();
   std::unordered_map<std::string, const Entry*> best;
   const auto size = [&](const Entry& entry) { return builder_.series(entry.series).size(); };
   const bool placed = std::any_of(entries_.begin(), entries_.end(), [](const Entry& entry) {
@@ -139,14 +132,17 @@ void SeriesTable::Settle() {
   for (const Entry& entry : entries_) {
     if (!entry.is_open) continue;
     model::Series& series = builder_.series(entry.series);
-    std::erase_if(series.labels, [](const auto& label) { return label.first == kOriginLabel; });
     if (entry.is_guess && has_loss) series.signal = series.raw;
-    if (best[KeyOf(entry.name, entry.rank, Origin::kLine)] == &entry) continue;
-    series.steps.clear();
-    series.values.clear();
-    series.lines.clear();
-    series.segment_starts.clear();
+    builder_.LeaveOut(entry.series, best[KeyOf(entry.name, entry.rank, Origin::kLine)] != &entry);
   }
+}
+
+void SeriesTable::Finish() {
+  thinning_.Finish();
+  if (!left_out_) return;
+  builder_.AddNote(fmt::format("more metrics than are read: at most {} names, and {} of all ranks together",
+                               FormatCount(kMostNames), FormatCount(kMostEntries)));
+  left_out_ = false;
 }
 
 }  // namespace vigil::textlog

@@ -51,14 +51,15 @@ class SeriesTable {
   // A log of hundreds of millions of points is thinned as it is read, evenly, so that memory stays bounded: every
   // stride-th point of a series is kept, and those that leave the level of the one before (spikes, the first of NaN).
   std::uint64_t stride() const { return thinning_.stride(); }
-  // Where several kinds of lines use a name, the kind with most points keeps it; the others are emptied, and so are
-  // losses of lines that did not say where the training was when others did.
+  // Where several kinds of lines use a name, the kind with most points keeps it; the others are left out, and so are
+  // losses of lines that did not say where the training was when others did. May be called at any time.
   void Settle();
+  // Nothing more comes: every series ends with its last point. Before Settle.
+  void Finish();
 
  private:
   void FillGap(const Entry& entry, double value, std::uint32_t line);
   void MakeRoom();
-  void NoteLeftOut();
   std::uint32_t FindSlowly(std::string_view name, std::int32_t rank, Origin origin, bool keep_unknown);
 
   ingest::PartBuilder& builder_;

@@ -43,8 +43,11 @@ class JournalReader : public ingest::Reader, private journal::Visitor {
     return used;
   }
   bool IsOver() const override { return decoder_.refused(); }
-  // Points of several threads may have to be put in order.
-  ingest::Growth growth() const override { return ingest::Growth::kSettlesAtEnd; }
+  // Points of several threads may have to be put in order, and those of a lost definition get their name at the end.
+  ingest::Growth growth() const override {
+    return is_in_order_ && undefined_.empty() ? ingest::Growth::kByRecords : ingest::Growth::kSettlesAtEnd;
+  }
+  void Settle(bool /*paused*/) override { AddDerivedEvents(); }
 
  private:
   // Points of a series whose definition was lost, until it comes again.
@@ -96,7 +99,13 @@ class JournalReader : public ingest::Reader, private journal::Visitor {
   void Add(ingest::PartBuilder::SeriesId id, std::int64_t step, double value, double time, std::uint64_t time_ms) {
     const std::size_t before = builder_.series(id).size();
     builder_.Add(id, step, value, time);
-    if (builder_.series(id).size() > before) recorded_ms_[id].push_back(time_ms);
+    if (builder_.series(id).size() == before) return;
+    std::vector<std::uint64_t>& recorded = recorded_ms_[id];
+    // The same order as PutInOrder's: a step that goes back within one millisecond has to be put before.
+    if (!recorded.empty() && before > 0 &&
+        std::pair(time_ms, step) < std::pair(recorded.back(), builder_.series(id).steps[before - 1]))
+      is_in_order_ = false;
+    recorded.push_back(time_ms);
   }
 
   // Threads write through lanes that are emptied one after the other: where a thread changed its lane, what it recorded
@@ -116,12 +125,8 @@ class JournalReader : public ingest::Reader, private journal::Visitor {
   }
 
   static model::Series WithoutPoints(const model::Series& series) {
-    model::Series empty = series;
-    empty.steps.clear();
-    empty.values.clear();
-    empty.times.clear();
-    empty.lines.clear();
-    empty.segment_starts.clear();
+    model::Series empty;
+    static_cast<model::SeriesHeader&>(empty) = series;
     return empty;
   }
 
@@ -152,7 +157,9 @@ class JournalReader : public ingest::Reader, private journal::Visitor {
     if (event.kind == journal::EventKind::kGap) builder_.AddNote(Printable(event.text));
     const bool is_failure = event.severity >= model::Severity::kError && event.kind != journal::EventKind::kDecision;
     if (is_failure || event.kind == journal::EventKind::kException) NoteFailure(made, event.time_ms);
+    builder_.part().events.resize(own_events_);
     builder_.AddEvent(std::move(made));
+    ++own_events_;
   }
 
   // A message that is known from logs means here what it means there.
@@ -211,13 +218,7 @@ class JournalReader : public ingest::Reader, private journal::Visitor {
       AddAll(builder_.OpenSeries(fmt::format("series-{}", series)), points);
     undefined_.clear();
     for (const auto& [id, recorded_ms] : recorded_ms_) PutInOrder(id, recorded_ms);
-    for (auto& [event, time_ms] : failures_) {
-      event.run_went_on = last_sample_ms_ > time_ms;
-      builder_.AddEvent(std::move(event));
-    }
-    failures_.clear();
-    if (exit_) builder_.AddEvent(*std::exchange(exit_, std::nullopt));  // what led to it stands before it
-    if (!ended_ && begun_) AddNoEnd();
+    AddDerivedEvents();
     if (damages_ > 1) first_damage_ += fmt::format(", {} damaged places in all", damages_);
     if (missing_blocks_ > 0) first_damage_ += fmt::format(", {} blocks missing", missing_blocks_);
     if (damages_ > 0) builder_.ReportDamage(first_damage_);
@@ -228,6 +229,17 @@ class JournalReader : public ingest::Reader, private journal::Visitor {
       builder_.AddNote(
           fmt::format("byte {}: the last block is cut, as in a run that was killed or still runs", *cut_at_));
     if (!ended_ && !cut_at_ && !decoder_.refused()) builder_.AddNote("no end: the run was killed, or still runs");
+  }
+
+  // What the records so far make of the run's failures and its end, behind the events that were recorded.
+  void AddDerivedEvents() {
+    builder_.part().events.resize(own_events_);
+    for (auto& [event, time_ms] : failures_) {
+      event.run_went_on = last_sample_ms_ > time_ms;
+      builder_.AddEvent(event);
+    }
+    if (exit_) builder_.AddEvent(*exit_);  // what led to it stands before it
+    if (!ended_ && begun_) AddNoEnd();
   }
 
   void AddNoEnd() {
@@ -246,7 +258,9 @@ class JournalReader : public ingest::Reader, private journal::Visitor {
   std::unordered_map<std::uint32_t, ingest::PartBuilder::SeriesId> series_;
   std::map<std::uint32_t, UndefinedSeries> undefined_;
   std::unordered_map<ingest::PartBuilder::SeriesId, std::vector<std::uint64_t>> recorded_ms_;  // by the monotonic clock
+  std::size_t own_events_ = 0;  // at the front of the part's: those that were recorded
   std::int32_t rank_ = -1;
+  bool is_in_order_ = true;
   bool begun_ = false;
   bool ended_ = false;
   bool has_clock_ = false;

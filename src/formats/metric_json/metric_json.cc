@@ -96,6 +96,7 @@ class MetricJsonReader : public ingest::Reader {
  private:
   // Lists of one length beside a list of steps are the columns of one table.
   void Conclude() {
+    thinning_.Finish();
     const model::Series* steps = nullptr;
     for (const model::Series& series : builder_.part().series) {
       const int priority = tabular::StepPriority(series.raw);

@@ -39,8 +39,10 @@ class MlflowFilesReader : public ingest::Reader {
     return bytes.size();
   }
   bool NeedsWholeFile() const override { return place_.kind != "metrics"; }
+  // Without steps the points are counted at the end.
   ingest::Growth growth() const override {
-    return place_.kind == "metrics" ? ingest::Growth::kSettlesAtEnd : ingest::Growth::kRewritten;
+    if (place_.kind != "metrics") return ingest::Growth::kRewritten;
+    return has_steps_ ? ingest::Growth::kByRecords : ingest::Growth::kSettlesAtEnd;
   }
 
  private:
@@ -68,6 +70,7 @@ class MlflowFilesReader : public ingest::Reader {
     }
     const auto series = builder_.OpenSeries(place_.key);
     const bool system = place_.key.starts_with("system/");
+    has_steps_ = has_steps_ || system || line->step != 0;
     if (system) builder_.series(series).axis = model::Axis::kTime;
     builder_.Add(series, system ? static_cast<std::int64_t>(line->time) : line->step, line->value, line->time, line_);
   }
@@ -105,6 +108,7 @@ class MlflowFilesReader : public ingest::Reader {
 
   ingest::PartBuilder& builder_;
   ingest::MlflowPlace place_;
+  bool has_steps_ = false;
   std::uint32_t line_ = 0;
   std::uint32_t first_broken_ = 0;
   std::uint64_t broken_ = 0;

@@ -50,7 +50,16 @@ class WandbReader : public ingest::Reader {
   explicit WandbReader(ingest::PartBuilder& builder)
       : builder_(builder), console_part_(builder.part().sources.front().path, "log-text"), console_(OpenConsole()) {}
 
-  ingest::Growth growth() const override { return ingest::Growth::kSettlesAtEnd; }
+  // A run that logged nothing to its history may have printed it: which of the two counts is known at the end.
+  ingest::Growth growth() const override {
+    const bool by_records = rows_ > 0 && (console_ == nullptr || console_->growth() == ingest::Growth::kByRecords);
+    return by_records ? ingest::Growth::kByRecords : ingest::Growth::kSettlesAtEnd;
+  }
+  void Settle(bool paused) override {
+    FeedConsole(false);
+    if (console_ != nullptr) console_->Settle(paused);
+    TakeFromConsole(console_part_.part());
+  }
   std::size_t Consume(std::string_view bytes, bool last) override {
     std::size_t header = 0;
     if (!started_) {
@@ -100,6 +109,7 @@ class WandbReader : public ingest::Reader {
   }
 
   void ReadRecord(std::string_view bytes) {
+    DropConsole();
     ProtoFields fields(bytes);
     while (fields.Next()) {
       if (fields.key() == kHistory) ReadHistory(fields.bytes());
@@ -316,12 +326,30 @@ class WandbReader : public ingest::Reader {
     ended_ = true;
   }
 
+  // What was printed stands behind what the client recorded. Before more is recorded it is taken away again.
+  void TakeFromConsole(const model::Run& console) {
+    DropConsole();
+    own_ = OwnCounts{builder_.part().events.size(), builder_.part().facts.size()};
+    for (model::Event event : console.events) {
+      event.step = ingest::PartBuilder::PlacedStep(event.step);
+      builder_.AddEvent(std::move(event));
+    }
+    for (const model::Fact& fact : console.facts) builder_.AddFact(fact.raw_key, fact.value, fact.place.line);
+  }
+
+  void DropConsole() {
+    if (!own_) return;
+    builder_.part().events.resize(own_->events);
+    builder_.part().facts.resize(own_->facts);
+    own_.reset();
+  }
+
   void Conclude() {
+    DropConsole();
     AddSummary();
     FeedConsole(true);
     model::Run console = console_part_.Finish();
-    for (model::Event& event : console.events) builder_.AddEvent(std::move(event));
-    for (model::Fact& fact : console.facts) builder_.AddFact(fact.raw_key, fact.value, fact.place.line);
+    TakeFromConsole(console);
     // A run that logged nothing to its history may have printed it.
     if (rows_ == 0) {
       for (model::Series& series : console.series) builder_.part().series.push_back(std::move(series));
@@ -334,6 +362,12 @@ class WandbReader : public ingest::Reader {
           fmt::format("byte {}: the last record is cut, as in a run that was killed or still runs", blocks_.offset()));
     if (!ended_ && !cut_) builder_.AddNote("no exit record: the run was killed, or still runs");
   }
+
+  // Events and facts of the records, while those of the console stand behind them.
+  struct OwnCounts {
+    std::size_t events = 0;
+    std::size_t facts = 0;
+  };
 
   static constexpr std::int64_t kNotKnown = 255;
   static constexpr std::size_t kMostSummaries = 10'000;
@@ -352,6 +386,7 @@ class WandbReader : public ingest::Reader {
   std::unordered_map<std::string, Column> columns_;
   std::string held_summary_;
   std::map<std::string, double> summary_;
+  std::optional<OwnCounts> own_;
   bool started_ = false;
   bool ended_ = false;
   bool cut_ = false;

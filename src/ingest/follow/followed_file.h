@@ -15,8 +15,10 @@ class FollowedFile {
   // Whether the reader takes what is appended where it stands. Where not, the part is right only when it was read to
   // its end: the file is read again when it has grown.
   bool grows() const { return grows_; }
-  // What was appended since. False when the file can no longer be read.
-  bool TakeNew() { return feed_.Take(false); }
+  // What was appended since. False when the file can no longer be read, or no longer taken where it stands.
+  bool TakeNew();
+  // Nothing was appended since the last look: places what waits for more. True when anything did.
+  bool Pause();
   // The parts as they stand, while more may come.
   model::Run Snapshot() const { return feed_.builder().Snapshot(); }
   // The part where it grows. Its series may be empty, and their values are not in the units of their signals yet.
@@ -29,6 +31,7 @@ class FollowedFile {
  private:
   Feed feed_;
   bool grows_ = false;
+  bool is_settled_ = false;  // the reader was asked for what depends on all records before the last one came
 };
 
 }  // namespace vigil::ingest

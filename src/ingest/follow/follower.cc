@@ -150,12 +150,19 @@ class Follower::Files {
       return false;
     }
     auto companion = CompanionOf(path, place);
-    if (!HasChanged(place.last, *now) && !HasChanged(place.companion, companion)) return false;
+    if (!HasChanged(place.last, *now) && !HasChanged(place.companion, companion)) return Pause(path, place, *now);
     if (!Update(path, place, *now)) return false;
     place.last = *now;
     place.companion = std::move(companion);  // as it was before the reading: what came meanwhile is seen next time
     // An unrecognised file is no news: the index that a database keeps in shared memory changes all the time.
     return place.holds_something();
+  }
+
+  // Nothing came since the last look. True when that is news: what waited for more is placed without it.
+  bool Pause(const std::string& path, Place& place, const platform::Entry& now) {
+    if (place.file == nullptr || !place.file->Pause()) return false;
+    if (!place.grows()) Open(path, place, now);
+    return true;
   }
 
   // False when the file is about to be another one: the next look decides.

@@ -13,6 +13,7 @@
 #include <sstream>
 
 #include "catalogue/catalogue.h"
+#include "journal/journal.h"
 #include "pipeline/pipeline.h"
 #include "report/sentence.h"
 
@@ -190,7 +191,7 @@ TEST_F(MonitorTest, AnErrorInALongLogIsAnAlarmAtOnce) {
       "torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 96.00 MiB\n");
   EXPECT_THAT(TextOf(monitor.report().runs), testing::HasSubstr("memory/oom"));
   look(DictLine(3004, true) + DictLine(3005, true));
-  // Lines of a log are read again as it grows, since later ones say more about earlier ones; detectors go on.
+  EXPECT_EQ(monitor.work().joins, 1U);
   EXPECT_EQ(monitor.work().replays, 0U);
 }
 
@@ -227,6 +228,144 @@ TEST_P(MonitoredLog, SaysAtEveryLookWhatTheFilesSay) {
   }
   const model::Report end = monitor.Conclude();
   EXPECT_EQ(TextOf(end.runs), TextOf(DiagnosePaths({Paths()}, settings_).report.runs));
+}
+
+// Small files are read again as they grow; behind so many other lines a log is appended to.
+std::string OtherLines() {
+  std::string text;
+  for (int i = 0; text.size() < 80'000; ++i) text += fmt::format("worker {} is alive and waits for others\n", i % 7);
+  return text;
+}
+
+TEST_F(MonitorTest, EveryLogThatIsAppendedToSaysWhatItsFileSays) {
+  const char* const other = std::getenv("VIGIL_LOGS");
+  const fs::path runs = other != nullptr ? fs::path(other) : fs::path(VIGIL_SOURCE_DIR) / "tests/fixtures/runs";
+  std::size_t logs = 0;
+  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(runs)) {
+    const std::string kind = entry.path().extension().string();
+    if (!entry.is_regular_file() || (kind != ".log" && kind != ".out" && kind != ".txt") || entry.file_size() > 400'000)
+      continue;
+    const std::vector<std::string> lines = Split(Content(entry.path()));
+    fs::remove(folder_ / "train.log");
+    Append("train.log", OtherLines());
+    Monitor monitor({Paths()}, settings_);
+    monitor.Poll();
+    std::mt19937 random(static_cast<unsigned>(++logs));
+    for (std::size_t at = 0; at < lines.size();) {
+      const std::size_t count = 1 + random() % (lines.size() / 3 + 1);
+      std::string text;
+      for (const std::size_t end = std::min(lines.size(), at + count); at < end; ++at) text += lines[at];
+      Append("train.log", text);
+      monitor.Poll();
+      monitor.Poll();  // a row that names no step waits a look for the bar that is drawn behind it
+      EXPECT_EQ(TextOf(monitor.report().runs), Afterwards()) << entry.path() << " after line " << at;
+    }
+    EXPECT_EQ(TextOf(monitor.Conclude().runs), TextOf(DiagnosePaths({Paths()}, settings_).report.runs)) << entry.path();
+  }
+  EXPECT_GT(logs, 5U);
+}
+
+// A journal of a training whose loss is NaN from `bad` on, a block for every hundred steps.
+std::vector<std::string> JournalBlocks(int steps, int bad) {
+  std::vector<std::string> blocks = {journal::FileHeader()};
+  std::uint32_t sequence = 0;
+  for (int first = 1; first <= steps; first += 100) {
+    journal::BlockBuilder builder;
+    if (first == 1) {
+      journal::Begin begin;
+      begin.run = "r1";
+      begin.name = "r1";
+      builder.AddBegin(begin);
+      journal::Definition definition;
+      definition.id = 1;
+      definition.name = "loss";
+      builder.AddEntry(journal::Section::kDefinitions, EncodeEntry(definition));
+    }
+    for (int step = first; step < first + 100; ++step)
+      builder.Add(1, step, step >= bad ? std::nan("") : 2 + 5.0 / step, static_cast<std::uint64_t>(step) * 50);
+    builder.Finish(sequence++, blocks.emplace_back());
+  }
+  return blocks;
+}
+
+TEST_F(MonitorTest, AJournalIsAppendedTo) {
+  const std::vector<std::string> blocks = JournalBlocks(40'000, 39'500);
+  Monitor monitor({Paths()}, settings_);
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    Append("rank0.vgl", blocks[i]);
+    if (i % 10 != 0) continue;
+    monitor.Poll();
+    EXPECT_EQ(TextOf(monitor.report().runs), Afterwards()) << "after block " << i;
+  }
+  EXPECT_LT(monitor.work().joins, 20U) << "of 41: small files are read again";
+  EXPECT_EQ(monitor.work().replays, 0U);
+  EXPECT_THAT(TextOf(monitor.report().runs), testing::HasSubstr("loss/non-finite"));
+}
+
+TEST_F(MonitorTest, EveryBinaryRecordThatIsAppendedToSaysWhatItsFileSays) {
+  const char* const other = std::getenv("VIGIL_LOGS");
+  const fs::path runs = other != nullptr ? fs::path(other) : fs::path(VIGIL_SOURCE_DIR) / "tests/fixtures";
+  std::size_t files = 0;
+  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(runs)) {
+    const std::string name = entry.path().filename().string();
+    const bool wanted = name.ends_with(".wandb") || name.find("tfevents") != std::string::npos;
+    if (!entry.is_regular_file() || !wanted || entry.file_size() < 66'000 || entry.file_size() > 4'000'000) continue;
+    ++files;
+    const std::string bytes = Content(entry.path());
+    Append(name, bytes.substr(0, 66'000));
+    Monitor monitor({Paths()}, settings_);
+    monitor.Poll();
+    const std::size_t piece = bytes.size() / 7 + 1;
+    for (std::size_t at = 66'000; at < bytes.size(); at += piece) {
+      Append(name, bytes.substr(at, piece));
+      monitor.Poll();
+      monitor.Poll();
+      EXPECT_EQ(TextOf(monitor.report().runs), Afterwards()) << entry.path() << " at byte " << at;
+    }
+    EXPECT_EQ(TextOf(monitor.Conclude().runs), TextOf(DiagnosePaths({Paths()}, settings_).report.runs)) << entry.path();
+    fs::remove(folder_ / name);
+  }
+  EXPECT_GT(files, 0U);
+}
+
+TEST_F(MonitorTest, ASumOfLossPartsGrowsWithItsParts) {
+  const auto rows = [](int first, int last) {
+    std::string text;
+    for (int step = first; step <= last; ++step)
+      text +=
+          fmt::format("{{\"step\": {}, \"box_loss\": {}, \"cls_loss\": {:.5f}, \"dfl_loss\": {:.5f}}}\n", step,
+                      step == 3500 ? "NaN" : fmt::format("{:.5f}", 1 + 2.0 / step), 2 + 1.0 / step, 0.5 + 0.1 / step);
+    return text;
+  };
+  Append("metrics.jsonl", rows(1, 3000));
+  Monitor monitor({Paths()}, settings_);
+  ASSERT_TRUE(monitor.Poll());
+  for (int step = 3001; step < 4000; step += 100) {
+    Append("metrics.jsonl", rows(step, step + 99));
+    ASSERT_TRUE(monitor.Poll());
+    EXPECT_EQ(TextOf(monitor.report().runs), Afterwards()) << step;
+  }
+  EXPECT_EQ(monitor.work().joins, 1U);
+  EXPECT_EQ(monitor.work().replays, 0U);
+}
+
+TEST_F(MonitorTest, AnEpochTableKeepsTheStepsOfItsMapWhileItGrows) {
+  const auto rows = [](int first, int last) {
+    std::string text;
+    for (int step = first; step <= last; ++step)
+      text += fmt::format("{},{:.4f},{:.5f},{:.4f}\n", step, step / 500.0, step == 3900 ? std::nan("") : 2 + 5.0 / step,
+                          1 + 0.1 * std::sin(step));
+    return text;
+  };
+  Append("metrics.csv", "step,epoch,loss,grad_norm\n" + rows(1, 3000));
+  Monitor monitor({Paths()}, settings_);
+  ASSERT_TRUE(monitor.Poll());
+  for (int step = 3001; step < 4000; step += 100) {
+    Append("metrics.csv", rows(step, step + 99));
+    ASSERT_TRUE(monitor.Poll());
+    EXPECT_EQ(TextOf(monitor.report().runs), Afterwards()) << step;
+  }
+  EXPECT_EQ(monitor.work().joins, 1U);
 }
 
 INSTANTIATE_TEST_SUITE_P(Logs, MonitoredLog,

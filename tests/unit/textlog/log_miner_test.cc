@@ -6,6 +6,7 @@
 #include "formats/formats.h"
 #include "ingest/ingest.h"
 #include "log_support.h"
+#include "tabular/loss_parts.h"
 
 namespace vigil::textlog {
 namespace {
@@ -263,10 +264,12 @@ TEST(Miner, AddsUpTheLossesOfADetector) {
         "      {}/50      7.1G      2.25      3.25      {}        123        640: 100%|##########| 500/500 "
         "[01:01<00:00,  8.11it/s]\n",
         i, i);
-  const model::Run run = ReadLog(text);
+  model::Run run = ReadLog(text);
+  tabular::SumLossParts(run);
   const model::Series* loss = run.Find("loss");
   ASSERT_NE(loss, nullptr);
   EXPECT_EQ(loss->raw, "box_loss+cls_loss+dfl_loss");
+  EXPECT_THAT(loss->sum_of, ElementsAre("box_loss", "cls_loss", "dfl_loss"));
   EXPECT_THAT(loss->values, ElementsAre(6.5, 7.5, 8.5));
 }
 
