@@ -14,7 +14,8 @@ bool SameBits(double a, double b) { return std::bit_cast<std::uint64_t>(a) == st
 double Scaled(double value, double scale) { return scale == 1 || value != value ? value : value * scale; }
 
 bool SameEvent(const model::Event& a, const model::Event& b) {
-  return a.kind == b.kind && a.step == b.step && a.rank == b.rank && a.name == b.name && a.text == b.text;
+  return a.kind == b.kind && model::SamePosition(a.at, b.at) && a.rank == b.rank && a.name == b.name &&
+         a.text == b.text;
 }
 
 // Whether a run is the one that was there before, joined again.

@@ -47,7 +47,7 @@ class LiveRuns {
     std::size_t events = 0;
     std::size_t artifacts = 0;
     std::size_t batches = 0;
-    std::int64_t planned_steps = 0;
+    std::optional<model::StepAt> planned_steps;
     std::int32_t ranks = 0;
     std::vector<Route> routes;  // by series of the part
   };

@@ -59,9 +59,8 @@ bool DictSteps::Resolve(model::Run& part, StepTracker& steps) {
     if (rows_.counted_as_rows()) series.axis = axis;
   }
   for (model::Event& event : part.events) {
-    if (event.step < kUnresolved) continue;
-    event.step = step_of(event.step);
-    event.axis = axis;
+    if (event.at.known() && event.at.value() >= kUnresolved)
+      event.at = model::Position(axis, step_of(event.at.value()));
   }
   if (steps.latest() >= kUnresolved) steps.Observe(step_of(steps.latest()), axis);
   return rows_.counted_as_rows();

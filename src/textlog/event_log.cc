@@ -97,8 +97,7 @@ model::Event& EventLog::Add(model::EventKind kind, std::string_view name, std::s
   event.kind = kind;
   event.name = std::string(name);
   event.text = Quote(text);
-  event.step = place.step;
-  event.axis = place.axis;
+  if (place.step != model::kNoStep) event.at = model::Position(place.axis, place.step);
   event.rank = place.rank;
   event.place.line = place.line;
   builder_.AddEvent(std::move(event));
@@ -182,11 +181,10 @@ void EventLog::ObserveBar(std::int64_t count) {
 void EventLog::Finish(std::int64_t last_step, model::Axis axis) {
   for (const Watch& watch : watches_) {
     model::Event& event = builder_.part().events[watch.event];
-    if (!watch.ends_process || watch.steps_below != 0 || last_step <= event.step) continue;
-    // Steps of two axes cannot be compared, but nothing was known when the event came before the first row.
-    if (event.step != model::kNoStep && event.axis != axis) continue;
-    event.step = last_step;
-    event.axis = axis;
+    if (!watch.ends_process || watch.steps_below != 0 || last_step == model::kNoStep) continue;
+    const model::Position last(axis, last_step);
+    // Counts of two axes cannot be compared, but nothing was known when the event came before the first row.
+    if (!event.at.known() || std::is_gt(model::CompareOnAxis(last, event.at))) event.at = last;
   }
   RemoveDropped();
   if (left_out_ == 0) return;

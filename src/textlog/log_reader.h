@@ -32,7 +32,7 @@ class LogReader final : public ingest::Reader {
  private:
   void Finish();
   void FinishRows();
-  std::int64_t PlannedSteps() const;
+  std::optional<model::StepAt> PlannedSteps() const;
 
   ingest::PartBuilder& builder_;
   HintScanner scanner_;

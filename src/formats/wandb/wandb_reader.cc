@@ -218,7 +218,7 @@ class WandbReader : public ingest::Reader {
     }
     model::Event event;
     event.text = Printable(fmt::format("alert: {}: {}", title, text.substr(0, kLongestFact)));
-    if (rows_ > 0) event.step = axes_.StepOn(wandb::Axes::kNone);
+    if (rows_ > 0) event.at = model::StepAt(axes_.StepOn(wandb::Axes::kNone));
     builder_.AddEvent(std::move(event));
   }
 
