@@ -169,9 +169,11 @@ Answer LossAboveStart(const RunView& run, const Incident& incident) {
   return Unknown();
 }
 
-// A handful of steps or rows is the very start of any run; a handful of epochs is not.
-bool IsAmongTheFirst(model::Position at) {
-  return (at.axis() == model::Axis::kStep || at.axis() == model::Axis::kRow) && at.value() <= 5;
+// A handful of steps is the very start of any run; a handful of epochs is not.
+bool IsAmongTheFirst(const RunView& run, model::Position at) {
+  constexpr double kHandful = 5;
+  const auto steps = StepsUntil(run.axes(), at);
+  return steps && *steps <= kHandful;
 }
 
 Answer EarlyFailure(const RunView& run, const Incident& incident) {
@@ -185,7 +187,7 @@ Answer EarlyFailure(const RunView& run, const Incident& incident) {
   // In a handful of steps everything is early.
   if (end.length() < kFewestSteps) return Unknown();
   const double share = static_cast<double>(at.value()) / end.length();
-  if (share <= 0.05 || IsAmongTheFirst(at)) {
+  if (share <= 0.05 || IsAmongTheFirst(run, at)) {
     if (end.planned) return Yes(says::EarlyFailureYes{.at = at, .end = end.length()}, at);
     return Yes(says::EarlyFailureYesLogged{.at = at, .end = end.length()}, at);
   }
