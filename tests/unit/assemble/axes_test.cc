@@ -110,10 +110,13 @@ TEST(Fork, SeenInEpochsDoesNotCutSteps) {
 }
 
 TEST(Fork, OfRunsThatCountEpochsEndsWithTheBranchThatWentOn) {
-  const auto runs = Joined(Log("out/run.log").Points("loss", Axis::kEpoch, 1, 40, 1, 1, 21, 2),
-                           Part("out/metrics.csv", "csv").Points("loss", Axis::kEpoch, 1, 60, 1, 1, 21, 3));
-  ASSERT_THAT(runs, SizeIs(1));
-  EXPECT_EQ(runs[0].Find("loss")->steps.back(), 60);
+  for (const std::int64_t of_log : {40, 60}) {
+    const std::int64_t of_table = 100 - of_log;
+    const auto runs = Joined(Log("out/run.log").Points("loss", Axis::kEpoch, 1, of_log, 1, 1, 21, 2),
+                             Part("out/metrics.csv", "csv").Points("loss", Axis::kEpoch, 1, of_table, 1, 1, 21, 3));
+    ASSERT_THAT(runs, SizeIs(1));
+    EXPECT_EQ(runs[0].Find("loss")->steps.back(), 60) << "the log ends at epoch " << of_log;
+  }
 }
 
 // ---- events

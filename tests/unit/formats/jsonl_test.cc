@@ -193,6 +193,16 @@ TEST(JsonLines, TakeNullForAGapWhereEvenTheLearningRateIsMissing) {
   EXPECT_EQ(SeriesOf(Read("jsonl", text), "loss").size(), 9U);
 }
 
+TEST(JsonLines, PlaceTheEndOfATableOfEpochsInEpochs) {
+  std::string text;
+  for (int epoch = 1; epoch <= 5; ++epoch) text += fmt::format("{{\"epoch\": {}, \"loss\": 2.5}}\n", epoch);
+  text += "{\"epoch\": 5, \"train_runtime\": 12.5, \"train_samples_per_second\": 9.5, \"train_loss\": 2.5}\n";
+  const model::Run part = Read("jsonl", text);
+  ASSERT_EQ(SeriesOf(part, "loss").axis, model::Axis::kEpoch);
+  ASSERT_EQ(part.events.size(), 1U);
+  EXPECT_TRUE(model::SamePosition(part.events[0].at, model::EpochAt(5)));
+}
+
 // ---- LLaMA-Factory
 
 TEST(JsonLines, OfLlamaFactoryKeepTheEvaluationAfterTheTrainingApart) {
