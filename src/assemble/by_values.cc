@@ -20,9 +20,15 @@ namespace {
 // So many runs are compared each with each; of more only those that an index finds alike.
 constexpr std::size_t kFewRuns = 300;
 
+// Before all others where the unit counts no steps.
 std::int64_t LastStep(const Unit& unit) {
   const auto range = RangeOf(unit.curves);
-  return range ? range->last : model::kNoStep;
+  return range ? range->last.value : model::kNoStep;
+}
+
+// Whether `a` went on after `b` ended, on the axis on which they were compared.
+bool EndsLater(const Unit& a, const Unit& b, model::Axis axis) {
+  return std::is_gt(CompareOnAxis(LastOn(axis, a.curves), LastOn(axis, b.curves)));
 }
 
 // The states that resumed from one another, oldest first: each goes on from where it left the one before.
@@ -35,7 +41,7 @@ void ChainForks(std::vector<Unit*>& branches) {
     const Comparison comparison = Compare(before, branches[i]->curves);
     before = branches[i]->curves;
     KeepComparison(*branches[i], comparison);
-    AppendRun(first.run, std::move(branches[i]->run), comparison.last_common_step);
+    AppendRun(first.run, std::move(branches[i]->run), comparison.last_common);
     Absorb(first, *branches[i]);
   }
 }
@@ -73,19 +79,22 @@ void JoinStates(std::vector<Unit*>& members) {
 
 namespace {
 
-double IntervalOf(const Unit& unit) {
+// The widest distance of two points, in steps: curves of another axis say nothing about it.
+double StepInterval(const Unit& unit) {
   double interval = 1;
   for (const Curve& curve : unit.curves) {
-    if (curve.steps.size() < 2) continue;
+    if (curve.steps.size() < 2 || curve.axis != model::Axis::kStep) continue;
     const auto gaps = static_cast<double>(curve.steps.size() - 1);
     interval = std::max(interval, static_cast<double>(curve.steps.back() - curve.steps.front()) / gaps);
   }
   return interval;
 }
 
+// Only a curve on one axis can go on: a loss per epoch does not continue a loss per step.
 bool ShareCurve(const Unit& a, const Unit& b) {
   return std::any_of(a.curves.begin(), a.curves.end(), [&](const Curve& mine) {
-    return std::any_of(b.curves.begin(), b.curves.end(), [&](const Curve& theirs) { return mine.key == theirs.key; });
+    return std::any_of(b.curves.begin(), b.curves.end(),
+                       [&](const Curve& theirs) { return mine.key == theirs.key && mine.axis == theirs.axis; });
   });
 }
 
@@ -99,7 +108,7 @@ bool Continues(const Unit& a, const Unit& b) {
   if (after->first > before->last) {
     constexpr double kNear = 5;  // logging intervals
     const auto gap = static_cast<double>(after->first - before->last);
-    return numbered || gap <= kNear * std::max(IntervalOf(a), IntervalOf(b));
+    return numbered || gap <= kNear * std::max(StepInterval(a), StepInterval(b));
   }
   return numbered && after->first - before->first > (before->last - before->first) / 2;
 }
@@ -137,7 +146,7 @@ bool EndTogether(const Unit& a, const Unit& b) {
   const auto mine = RangeOf(a.curves);
   const auto theirs = RangeOf(b.curves);
   if (!mine || !theirs) return false;
-  const double slack = 2 * std::max(IntervalOf(a), IntervalOf(b));
+  const double slack = 2 * std::max(StepInterval(a), StepInterval(b));
   return std::abs(static_cast<double>(mine->last - theirs->last)) <= slack;
 }
 
@@ -176,11 +185,11 @@ bool JoinByValues(Unit& run, Unit& unit) {
       return true;
     case Likeness::kForked:
       if (same_format) return false;
-      if (LastStep(unit) > LastStep(run)) {
-        AppendRun(run.run, std::move(unit.run), comparison.last_common_step);
+      if (EndsLater(unit, run, comparison.last_common.axis())) {
+        AppendRun(run.run, std::move(unit.run), comparison.last_common);
       } else {
         std::swap(run.run, unit.run);
-        AppendRun(run.run, std::move(unit.run), comparison.last_common_step);
+        AppendRun(run.run, std::move(unit.run), comparison.last_common);
       }
       Absorb(run, unit);
       return true;

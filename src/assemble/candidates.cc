@@ -29,7 +29,8 @@ std::uint64_t Mix(std::uint64_t x) {
 }
 
 std::uint64_t KeyOf(const Curve& curve, std::int64_t step, std::int64_t bucket) {
-  const std::uint64_t name = std::hash<std::string_view>()(curve.key);
+  // The same number at epoch 5 and at step 5 is no agreement.
+  const std::uint64_t name = std::hash<std::string_view>()(curve.key) + static_cast<std::uint64_t>(curve.axis);
   return Mix(name ^ Mix(static_cast<std::uint64_t>(step) ^ Mix(static_cast<std::uint64_t>(bucket))));
 }
 

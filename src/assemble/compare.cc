@@ -162,6 +162,7 @@ bool MatchesAt(const Curve& rows, const Curve& curve, std::size_t offset) {
 
 RowMatch StepsOfRows(const Curve& rows, const Curve& curve, std::size_t offset) {
   RowMatch match;
+  match.axis = curve.axis;
   const std::int64_t interval =
       curve.steps.size() < 2 ? 1 : std::max<std::int64_t>(1, curve.steps.back() - curve.steps[curve.steps.size() - 2]);
   for (std::size_t i = 0; i < rows.steps.size(); ++i) {
@@ -244,12 +245,13 @@ Comparison Compare(const std::vector<Curve>& a, const std::vector<Curve>& b) {
     const Curve* const other = FindCurve(b, curve);
     if (other == nullptr || curve.axis == model::Axis::kRow) continue;
     const Tally sample = Sample(curve, *other);
-    if (sample.common >= kCertain && sample.agree == 0) return {Likeness::kDifferent, model::kNoStep, 0, true, 0, 0};
+    if (sample.common >= kCertain && sample.agree == 0) return {Likeness::kDifferent, {}, 0, true, 0, 0};
     const Tally tally = LayOver(curve, *other);
     if (tally.common == 0) continue;
     if (!Agrees(tally)) {
-      if (!IsFork(tally)) return {Likeness::kDifferent, model::kNoStep, 0, true, 0, 0};
-      return {Likeness::kForked, tally.last_agreeing, tally.distinct, true, tally.common, tally.agree};
+      if (!IsFork(tally)) return {Likeness::kDifferent, {}, 0, true, 0, 0};
+      const model::Position last(curve.axis, tally.last_agreeing);  // there is one in every fork
+      return {Likeness::kForked, last, tally.distinct, true, tally.common, tally.agree};
     }
     result.common += tally.common;
     result.agree += tally.agree;
@@ -261,10 +263,10 @@ Comparison Compare(const std::vector<Curve>& a, const std::vector<Curve>& b) {
   return result;
 }
 
-std::optional<RowMatch> MatchRows(const std::vector<Curve>& rows, const std::vector<Curve>& stepped) {
+std::optional<RowMatch> MatchRows(const std::vector<Curve>& rows, const std::vector<Curve>& placed) {
   for (const Curve& curve : rows) {
     if (curve.axis != model::Axis::kRow) continue;
-    for (const Curve& other : stepped) {
+    for (const Curve& other : placed) {
       if (other.key != curve.key || other.axis == model::Axis::kRow || other.steps.empty()) continue;
       if (MatchesAt(curve, other, 0)) return StepsOfRows(curve, other, 0);
       const std::size_t tail = other.values.size() - std::min(curve.values.size(), other.values.size());
@@ -278,11 +280,23 @@ std::optional<StepRange> RangeOf(const std::vector<Curve>& curves) {
   std::optional<StepRange> range;
   for (const Curve& curve : curves) {
     if (curve.steps.empty() || curve.axis != model::Axis::kStep) continue;
-    if (!range) range = StepRange{curve.steps.front(), curve.steps.back()};
-    range->first = std::min(range->first, curve.steps.front());
-    range->last = std::max(range->last, curve.steps.back());
+    const model::StepAt first(curve.steps.front());
+    const model::StepAt last(curve.steps.back());
+    if (!range) range = StepRange{first, last};
+    range->first = std::min(range->first, first);
+    range->last = std::max(range->last, last);
   }
   return range;
+}
+
+model::Position LastOn(model::Axis axis, const std::vector<Curve>& curves) {
+  model::Position furthest;
+  for (const Curve& curve : curves) {
+    if (curve.steps.empty() || curve.axis != axis) continue;
+    const model::Position last(axis, curve.steps.back());
+    if (!furthest.known() || std::is_gt(CompareOnAxis(last, furthest))) furthest = last;
+  }
+  return furthest;
 }
 
 }  // namespace vigil::assemble

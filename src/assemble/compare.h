@@ -50,27 +50,30 @@ enum class Likeness : std::uint8_t {
 };
 struct Comparison {
   Likeness likeness = Likeness::kUnknown;
-  std::int64_t last_common_step = model::kNoStep;  // of a fork: the last step before they differ
-  std::size_t distinct = 0;                        // different numbers that both have at the same steps
-  bool certain = false;                            // enough of them to rule out chance
-  std::uint64_t common = 0;                        // steps that both have
-  std::uint64_t agree = 0;                         // of them, those with the same value
+  model::Position last_common;  // of a fork: the last place before they differ
+  std::size_t distinct = 0;     // different numbers that both have at the same places
+  bool certain = false;         // enough of them to rule out chance
+  std::uint64_t common = 0;     // steps that both have
+  std::uint64_t agree = 0;      // of them, those with the same value
 };
 Comparison Compare(const std::vector<Curve>& a, const std::vector<Curve>& b);
 
-// For a part whose steps are only row numbers: the step of each row, found by laying its values over the beginning or
-// the end of a curve with steps. Empty when they do not match.
+// For a part whose counts are only row numbers: the count of each row on the axis of a curve that is not counted in
+// rows, found by laying its values over the beginning or the end of that curve. Empty when they do not match.
 struct RowMatch {
+  model::Axis axis = model::Axis::kStep;  // of `steps`
   std::vector<std::int64_t> rows;
   std::vector<std::int64_t> steps;
 };
-std::optional<RowMatch> MatchRows(const std::vector<Curve>& rows, const std::vector<Curve>& stepped);
+std::optional<RowMatch> MatchRows(const std::vector<Curve>& rows, const std::vector<Curve>& placed);
 
-// First and last step over the curves; nullopt when there are none with steps.
+// First and last step over the curves that are counted in steps; nullopt when there are none.
 struct StepRange {
-  std::int64_t first = 0;
-  std::int64_t last = 0;
+  model::StepAt first;
+  model::StepAt last;
 };
 std::optional<StepRange> RangeOf(const std::vector<Curve>& curves);
+// The furthest count over the curves of that axis; unknown when there are none.
+model::Position LastOn(model::Axis axis, const std::vector<Curve>& curves);
 
 }  // namespace vigil::assemble

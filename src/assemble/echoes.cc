@@ -11,13 +11,13 @@ namespace {
 
 constexpr std::string_view kRank = "rank";
 
-// Signal and labels but for the rank.
+// Signal, axis and labels but for the rank.
 std::string KeyWithoutRank(const model::Series& series) {
   model::Series plain;
   plain.signal = series.signal;
   plain.labels = series.labels;
   std::erase_if(plain.labels, [](const auto& label) { return label.first == kRank; });
-  return SignalKey(plain) + '\n' + series.raw;
+  return SignalKey(plain) + '\n' + series.raw + '\n' + std::string(model::Name(series.axis));
 }
 
 // Bit by bit, so that NaN equals NaN.

@@ -1,8 +1,12 @@
 #include "assemble/merge.h"
 
 #include <algorithm>
+#include <compare>
+#include <limits>
 #include <string>
 #include <unordered_map>
+
+#include "identify/identify.h"
 
 namespace vigil::assemble {
 namespace {
@@ -17,11 +21,11 @@ double TimeAt(const model::Series& series, std::size_t i) {
 std::uint32_t LineAt(const model::Series& series, std::size_t i) { return series.lines.empty() ? 0 : series.lines[i]; }
 
 // Whether two files tell of one thing that happened: a rank's own log, and the one of all ranks. What one of them does
-// not say, the other may.
+// not say, the other may. Places on two axes are two places: at worst a duplicate stays.
 bool IsSameEvent(const model::Event& a, const model::Event& b) {
   const bool ranks = a.rank == b.rank || a.rank < 0 || b.rank < 0;
-  const bool steps = a.step == b.step || a.step == model::kNoStep || b.step == model::kNoStep;
-  return a.kind == b.kind && ranks && steps && a.name == b.name && a.text == b.text && a.detail == b.detail;
+  const bool places = !a.at.known() || !b.at.known() || model::SamePosition(a.at, b.at);
+  return a.kind == b.kind && ranks && places && a.name == b.name && a.text == b.text && a.detail == b.detail;
 }
 
 // Events that both tell are kept once, with all that is known of them.
@@ -36,7 +40,7 @@ void KeepNewEvents(model::Run& into, model::Run& from) {
       if (matched[i] || !IsSameEvent(known, event)) continue;
       matched[i] = true;
       if (known.rank < 0) known.rank = event.rank;
-      if (known.step == model::kNoStep) known.step = event.step;
+      if (!known.at.known()) known.at = event.at;
       return true;
     }
     return false;
@@ -121,23 +125,34 @@ bool AddMissing(model::Series& series, const model::Series& other) {
   return true;
 }
 
-// Whether two series of one signal hold the same quantity: a run may log a mean beside the value.
-bool IsSameQuantity(const model::Series& a, const model::Series& b) {
+// Places of one axis that two series both have, and at how many of them they have the same value.
+struct Overlap {
+  std::size_t common = 0;
+  std::size_t agree = 0;
+};
+
+Overlap OverlapOf(const model::Series& a, const model::Series& b) {
   const auto mine = StandingPoints(a);
   const auto theirs = StandingPoints(b);
   const Rounding of_a = RoundingOf(a.values);
   const Rounding of_b = RoundingOf(b.values);
-  std::size_t common = 0;
-  std::size_t agree = 0;
+  Overlap overlap;
   std::size_t j = 0;
   for (const std::size_t i : mine) {
     while (j < theirs.size() && b.steps[theirs[j]] < a.steps[i]) ++j;
     if (j == theirs.size()) break;
     if (b.steps[theirs[j]] != a.steps[i]) continue;
-    ++common;
-    agree += SameButForRounding(a.values[i], b.values[theirs[j]], of_a, of_b) ? 1 : 0;
+    ++overlap.common;
+    overlap.agree += SameButForRounding(a.values[i], b.values[theirs[j]], of_a, of_b) ? 1 : 0;
   }
-  return agree * 2 >= common;
+  return overlap;
+}
+
+// Whether two series of one signal and axis may hold the same quantity: a run may log a mean beside the value. True for
+// two that do not overlap, as parts of one series do not.
+bool MayBeSameQuantity(const model::Series& a, const model::Series& b) {
+  const Overlap overlap = OverlapOf(a, b);
+  return overlap.agree * 2 >= overlap.common;
 }
 
 // Times that steps went back; a step that is written twice is none.
@@ -163,20 +178,71 @@ bool Unite(model::Series& mine, model::Series& theirs, bool theirs_is_finer) {
   return AddMissing(mine, theirs) || refined;
 }
 
-std::int64_t LastStepOf(const model::Run& run) {
-  std::int64_t last = model::kNoStep;
+// Where the run ends, on the axis that it is counted on.
+model::Position EndOf(const model::Run& run) {
+  const model::Axis axis = model::MainAxis(run);
+  model::Position end;
   for (const model::Series& series : run.series) {
-    if (series.axis == model::Axis::kStep && !series.empty()) last = std::max(last, series.steps.back());
+    if (series.axis != axis || series.empty()) continue;
+    const model::Position last = series.PositionOf(series.size() - 1);
+    if (!end.known() || std::is_gt(CompareOnAxis(last, end))) end = last;
   }
-  return last;
+  return end;
 }
 
 // A log that begins with "resuming" gives no step: it is where the part before it ended.
 void PlaceResumes(const model::Run& into, model::Run& from) {
   for (model::Event& event : from.events) {
-    if (event.kind == model::EventKind::kResume && event.step <= 0) event.step = LastStepOf(into);
+    const bool placed = event.at.known() && event.at.value() > 0;
+    if (event.kind == model::EventKind::kResume && !placed) event.at = EndOf(into);
   }
 }
+
+// The points of `series` with which `known` begins too, as an index behind the last of them.
+std::size_t SharedBeginning(const model::Series& known, const model::Series& series) {
+  const Rounding of_known = RoundingOf(known.values);
+  const Rounding of_series = RoundingOf(series.values);
+  const auto standing = StandingPoints(known);
+  std::size_t j = 0;
+  for (std::size_t i = 0; i < series.size(); ++i) {
+    while (j < standing.size() && known.steps[standing[j]] < series.steps[i]) ++j;
+    const bool shared = j < standing.size() && known.steps[standing[j]] == series.steps[i] &&
+                        SameButForRounding(known.values[standing[j]], series.values[i], of_known, of_series);
+    if (!shared) return i;
+  }
+  return series.size();
+}
+
+// What of a branch is appended: what lies behind the fork.
+class Fork {
+ public:
+  Fork(const model::Run& into, const model::Run& branch, model::Position at) : at_(at) {
+    if (!at.known()) return;
+    of_branch_ = identify::AxesOf(branch);
+    of_run_ = identify::AxesOf(into);
+  }
+
+  std::vector<bool> PointsBehind(const model::Series& known, const model::Series& series) const {
+    std::vector<bool> behind(series.size(), true);
+    if (!at_.known()) return behind;
+    const bool is_mapped = !series.empty() && Compare(series.PositionOf(0)) != std::partial_ordering::unordered;
+    const std::size_t shared = is_mapped ? 0 : SharedBeginning(known, series);
+    for (std::size_t i = 0; i < series.size(); ++i)
+      behind[i] = is_mapped ? std::is_gt(Compare(series.PositionOf(i))) : i >= shared;
+    return behind;
+  }
+
+ private:
+  // Not rounded: step 121 lies behind epoch 1 that ends at step 120.
+  std::partial_ordering Compare(model::Position position) const {
+    const std::partial_ordering order = of_branch_.Compare(position, at_);
+    return order == std::partial_ordering::unordered ? of_run_.Compare(position, at_) : order;
+  }
+
+  model::Position at_;
+  model::AxisMap of_branch_;
+  model::AxisMap of_run_;
+};
 
 }  // namespace
 
@@ -250,7 +316,7 @@ bool Joiner::UniteSeries(model::Run& from, std::uint32_t offset) {
     const auto at = index_->Find(series);
     const int mine = at ? into_.sources[into_.series[*at].source].digits : 0;
     series.source += offset;
-    if (at && IsSameQuantity(into_.series[*at], series)) {
+    if (at && MayBeSameQuantity(into_.series[*at], series)) {
       added |= Unite(into_.series[*at], series, into_.sources[series.source].digits > mine);
       index_->AddSeries(into_.series[*at], *at);  // it may have the other's name now
     } else if (!series.empty()) {
@@ -265,7 +331,8 @@ bool Joiner::UniteSeries(model::Run& from, std::uint32_t offset) {
   return added;
 }
 
-void Joiner::Append(model::Run from, std::int64_t after) {
+void Joiner::Append(model::Run from, model::Position after) {
+  const Fork fork(into_, from, after);
   KeepNewFacts(from);
   PlaceResumes(into_, from);
   const std::uint32_t offset = MoveRest(from);
@@ -278,9 +345,10 @@ void Joiner::Append(model::Run from, std::int64_t after) {
       continue;
     }
     model::Series& mine = into_.series[*at];
+    const std::vector<bool> behind = fork.PointsBehind(mine, series);
     for (std::size_t i = 0; i < series.size(); ++i) {
       // A line is one of the series' first source: those of other files are not kept.
-      if (series.steps[i] > after) mine.Append(series.steps[i], series.values[i], TimeAt(series, i));
+      if (behind[i]) mine.Append(series.steps[i], series.values[i], TimeAt(series, i));
     }
   }
   for (std::size_t i = before; i < into_.series.size(); ++i) index_->AddSeries(into_.series[i], i);
@@ -305,12 +373,16 @@ bool Joiner::Merge(model::Run from) {
   return false;
 }
 
-void AppendRun(model::Run& into, model::Run from, std::int64_t after) { Joiner(into).Append(std::move(from), after); }
+void AppendRun(model::Run& into, model::Run from, model::Position after) {
+  Joiner(into).Append(std::move(from), after);
+}
 bool MergeRun(model::Run& into, model::Run from) { return Joiner(into).Merge(std::move(from)); }
 
 bool HoldsAlready(const model::Run& run, const model::Series& series) {
   return std::any_of(run.series.begin(), run.series.end(), [&](const model::Series& known) {
-    return known.raw == series.raw && known.labels == series.labels && IsSameQuantity(known, series);
+    if (known.raw != series.raw || known.labels != series.labels || known.axis != series.axis) return false;
+    const Overlap overlap = OverlapOf(known, series);
+    return overlap.common > 0 && overlap.agree * 2 >= overlap.common;
   });
 }
 
@@ -318,7 +390,7 @@ void PlaceRows(model::Run& part, const RowMatch& match) {
   for (model::Series& series : part.series) {
     if (series.axis != model::Axis::kRow) continue;
     model::Series placed = series;
-    placed.axis = model::Axis::kStep;
+    placed.axis = match.axis;
     placed.steps.clear();
     placed.values.clear();
     placed.times.clear();

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <limits>
 #include <memory>
 
 #include "assemble/compare.h"
@@ -21,9 +20,10 @@ class Joiner {
   Joiner(Joiner&&) = delete;
   Joiner& operator=(Joiner&&) = delete;
 
-  // `from` goes on where the run ends, or overwrites its end: points above step `after` are appended behind those of
-  // the run, as new segments where steps go back.
-  void Append(model::Run from, std::int64_t after = std::numeric_limits<std::int64_t>::min());
+  // `from` goes on where the run ends, or overwrites its end: its points behind `after` (all, where that is unknown)
+  // are appended to those of the run, as new segments where counts go back. Series of another axis than that of `after`
+  // are cut by the map of `from` or of the run; where neither leads there, behind the points that both begin with.
+  void Append(model::Run from, model::Position after = {});
   // Both tell the same training. A series that both have is kept once: with the restarts of the one that saw them, the
   // digits of the more precise one, and the points of both. True when `from` added anything; its sources are marked as
   // duplicates when not.
@@ -40,13 +40,14 @@ class Joiner {
 };
 
 // The same for a single one.
-void AppendRun(model::Run& into, model::Run from, std::int64_t after = std::numeric_limits<std::int64_t>::min());
+void AppendRun(model::Run& into, model::Run from, model::Position after = {});
 bool MergeRun(model::Run& into, model::Run from);
 
-// Whether the run has a series of that signal and labels with the same values.
+// Whether the run has a series of that name, labels and axis with the same values at the places that both have. Two
+// that have no place in common are not known to be the same.
 bool HoldsAlready(const model::Run& run, const model::Series& series);
 
-// Gives the points of a part that counts rows the steps of those rows.
+// Gives the points of a part that counts rows the places of those rows, on the axis of the match.
 void PlaceRows(model::Run& part, const RowMatch& match);
 
 }  // namespace vigil::assemble

@@ -13,7 +13,7 @@ constexpr std::string_view kRestartId = "resume/data-restart";
 constexpr std::string_view kRepeatedId = "data/repeated";
 
 struct Batch {
-  std::int64_t step = 0;
+  std::int64_t step = 0;  // an optimizer step, as all counts in this file
   std::uint64_t hash = 0;
 
   friend bool operator==(const Batch&, const Batch&) = default;
@@ -25,7 +25,7 @@ struct Batch {
 std::map<std::int32_t, std::vector<Batch>> BatchesByRank(const model::BatchFingerprints& logged) {
   std::map<std::int32_t, std::vector<Batch>> ranks;
   for (std::size_t i = 0; i < logged.steps.size(); ++i)
-    ranks[std::max(logged.ranks[i], 0)].push_back({logged.steps[i], logged.hashes[i]});
+    ranks[std::max(logged.ranks[i], 0)].push_back({logged.steps[i].value, logged.hashes[i]});
   for (auto& [rank, batches] : ranks) {
     std::sort(batches.begin(), batches.end());
     batches.erase(std::unique(batches.begin(), batches.end()), batches.end());
@@ -81,7 +81,7 @@ std::vector<Resumption> ResumptionsOf(const model::Run& run) {
   for (const model::Event& event : run.events) {
     if (event.kind != model::EventKind::kResume) continue;
     // One that is only known by its epoch counts where a map leads to the step.
-    const model::Position at = run.axes.To(model::Axis::kStep, event.At());
+    const model::Position at = run.axes.To(model::Axis::kStep, event.at);
     if (at.known()) resumptions.push_back({at.value() - 1, at.value() + 1});
   }
   if (const model::Series* loss = run.Find("loss"); loss != nullptr && loss->axis == model::Axis::kStep) {

@@ -23,7 +23,7 @@ std::vector<std::int64_t> ResumesOf(const model::Run& run, model::Axis axis) {
   std::vector<std::int64_t> counts;
   for (const model::Event& event : run.events) {
     if (event.kind != model::EventKind::kResume || counts.size() >= kMostResumes) continue;
-    const model::Position at = run.axes.To(axis, event.At());
+    const model::Position at = run.axes.To(axis, event.at);
     if (at.known()) counts.push_back(at.value());
   }
   std::sort(counts.begin(), counts.end());
@@ -110,7 +110,7 @@ std::uint64_t PrintOf(const model::Run& run, const RunTraits& traits) {
   add(run.framework);
   add(run.method.name);
   add(run.method.confidence >= model::kMethodKnown ? "known" : "");
-  add(std::to_string(run.planned_steps));
+  add(std::to_string(run.planned_steps.value_or(model::StepAt()).value));
   for (const model::Fact& fact : run.facts) {
     add(fact.key);
     add(fact.value);
@@ -122,25 +122,39 @@ std::uint64_t PrintOf(const model::Run& run, const RunTraits& traits) {
   return print;
 }
 
-// Where a finding stands among the others: its step where that is known, else its count on its own axis.
-std::int64_t PlaceOf(const model::AxisMap& axes, const model::Finding& finding) {
-  const model::Position step = axes.To(model::Axis::kStep, finding.first);
-  if (step.known()) return step.value();
-  return finding.first.known() ? finding.first.value() : model::kNoStep;
+// Where a finding stands among the others. Counts of two axes have no order among each other, so they are not mixed:
+// first what has no place, then what has one on the main axis of the run or is led there by its map, then the rest,
+// axis by axis.
+struct PlaceInOrder {
+  enum class Group : std::uint8_t { kNoPlace, kOnMainAxis, kElsewhere };
+  Group group = Group::kNoPlace;
+  model::Axis axis = model::Axis::kStep;
+  std::int64_t count = 0;
+
+  auto operator<=>(const PlaceInOrder&) const = default;
+};
+
+PlaceInOrder PlaceOf(const model::AxisMap& axes, model::Axis main_axis, const model::Finding& finding) {
+  using Group = PlaceInOrder::Group;
+  if (!finding.first.known()) return {};
+  if (const model::Position at = axes.To(main_axis, finding.first); at.known())
+    return {Group::kOnMainAxis, main_axis, at.value()};
+  return {Group::kElsewhere, finding.first.axis(), finding.first.value()};
 }
 
 // Orders all findings, and leaves out what others cover.
-std::vector<model::Finding> Arrange(const model::AxisMap& axes, std::vector<model::Finding> found,
+std::vector<model::Finding> Arrange(const model::Run& run, std::vector<model::Finding> found,
                                     std::vector<model::Finding> of_the_run) {
   KeepTheFirst(found);
   std::vector<model::Finding> findings = std::move(of_the_run);
   for (const model::Finding& finding : found) {
-    if (!IsCovered(axes, finding, found)) findings.push_back(finding);
+    if (!IsCovered(run.axes, finding, found)) findings.push_back(finding);
   }
+  const model::Axis main_axis = model::MainAxis(run);
   std::sort(findings.begin(), findings.end(), [&](const model::Finding& a, const model::Finding& b) {
     if (a.severity != b.severity) return a.severity > b.severity;
-    const std::int64_t of_a = PlaceOf(axes, a);
-    const std::int64_t of_b = PlaceOf(axes, b);
+    const PlaceInOrder of_a = PlaceOf(run.axes, main_axis, a);
+    const PlaceInOrder of_b = PlaceOf(run.axes, main_axis, b);
     if (of_a != of_b) return of_a < of_b;
     return std::make_tuple(RowOrder(a), a.id, a.labels) < std::make_tuple(RowOrder(b), b.id, b.labels);
   });
@@ -172,7 +186,7 @@ class Engine::State {
       JudgeLeads(row, found);
       if (found.size() == before) JudgeOthers(row, found);
     }
-    return Arrange(run.axes, std::move(found), FindingsOfTheRun(run, settings_));
+    return Arrange(run, std::move(found), FindingsOfTheRun(run, settings_));
   }
 
   std::uint64_t replays() const { return replays_; }

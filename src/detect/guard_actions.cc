@@ -47,12 +47,12 @@ std::size_t KindOf(const model::Event& event) {
 model::Position PlaceOf(const model::Event& event) {
   constexpr std::string_view kLead = "step ";
   const std::size_t at = event.text.find(kLead);
-  if (at == std::string::npos) return event.At();
+  if (at == std::string::npos) return event.at;
   std::size_t used = 0;
   const auto step = ParseNumberPrefix(std::string_view(event.text).substr(at + kLead.size()), used);
   constexpr double kMostSteps = 1e15;  // what is larger, or no number, is no step
   const bool counts = step && *step >= 0 && *step < kMostSteps;
-  return counts ? model::Position(model::Axis::kStep, static_cast<std::int64_t>(*step)) : event.At();
+  return counts ? model::Position(model::Axis::kStep, static_cast<std::int64_t>(*step)) : event.at;
 }
 
 // "1 step left out, set back once (step 5: the loss is nan; left out)".

@@ -136,7 +136,7 @@ bool HasRoot(const Incident& incident) {
 // launcher clears up always belongs to the failure before it.
 bool Continues(const Incident& incident, const Trouble& trouble) {
   if (incident.source != trouble.event->place.source) return false;
-  return trouble.role == Role::kTeardown || model::SamePosition(incident.at, trouble.event->At());
+  return trouble.role == Role::kTeardown || model::SamePosition(incident.at, trouble.event->at);
 }
 
 // The guard that stopped a run has said why: how the process left says nothing beside it.
@@ -152,7 +152,7 @@ std::vector<Incident> GroupBySource(const model::Run& run, const catalogue::Sett
     if (trouble.row == nullptr || !settings.Enabled(trouble.row->id)) continue;
     if (IsLeavingOfGuard(run, run.events[i])) continue;
     if (incidents.empty() || !Continues(incidents.back(), trouble)) {
-      incidents.push_back({{}, trouble.event->place.source, trouble.event->At()});
+      incidents.push_back({{}, trouble.event->place.source, trouble.event->at});
     }
     incidents.back().troubles.push_back(trouble);
   }
@@ -201,11 +201,11 @@ const Trouble* PrimaryOf(const Incident& incident) {
 // ---- incidents to findings
 
 bool HadFinished(const model::Run& run, const Event& event) {
-  if (std::is_gteq(run.axes.Compare(event.At(), run.Planned()))) return true;
+  if (std::is_gteq(run.axes.Compare(event.at, run.Planned()))) return true;
   return std::any_of(run.events.begin(), run.events.end(), [&](const Event& other) {
     // A trainer that says so after each epoch makes steps in between.
     return other.kind == EventKind::kExit && other.name == "finished" && other.place.source == event.place.source &&
-           other.place.line < event.place.line && model::SamePosition(other.At(), event.At());
+           other.place.line < event.place.line && model::SamePosition(other.at, event.at);
   });
 }
 
@@ -216,7 +216,7 @@ bool WasOvercome(const model::Run& run, const Event& event) {
     if (series.source != event.place.source || series.lines.size() != series.size()) return false;
     return std::any_of(series.segment_starts.begin(), series.segment_starts.end(), [&](std::uint32_t start) {
       return start > 0 && series.lines[start] > event.place.line &&
-             std::is_lteq(run.axes.Compare(series.PositionOf(start), event.At()));
+             std::is_lteq(run.axes.Compare(series.PositionOf(start), event.at));
     });
   });
 }
@@ -361,7 +361,7 @@ model::Statement SaysEvent(const model::Run& run, const Incident& incident, cons
   model::Statement what = catalogue::TextOf("signature", primary.row->id, "title");
   if (IsSigkill(primary)) what = says::LogSigkill{};
   model::Statement at;
-  if (event.At().known()) at = says::PlaceAt{.at = event.At()};
+  if (event.at.known()) at = says::PlaceAt{.at = event.at};
   model::Statement odd;
   if (IsWaiting(primary.row->id)) odd = SaysOddRank(incident, *primary.row);
   return says::LogEvent{.what = what,
@@ -383,7 +383,7 @@ model::Statement SaysLine(const model::Quote& text, const std::string& frame, bo
 
 void AddLine(const model::Run& run, const Event& event, bool follows, Finding& finding) {
   const model::Quote quote = QuoteOf(run, event);
-  AddEvidenceAt(finding, SaysLine(quote, event.detail, follows), event.At(), model::kNoValue);
+  AddEvidenceAt(finding, SaysLine(quote, event.detail, follows), event.at, model::kNoValue);
   finding.evidence.back().path = quote.path;
   finding.evidence.back().line = quote.line;
 }
@@ -405,7 +405,7 @@ Finding FindingOf(const model::Run& run, const Incident& incident, const Trouble
   finding.id = std::string(primary.row->id);
   finding.family = primary.row->family;
   finding.severity = SeverityOf(run, primary, settings);
-  finding.first = primary.event->At();
+  finding.first = primary.event->at;
   finding.last = finding.first;
   finding.ranks = RanksOf(incident, *primary.row);
   finding.says = SaysEvent(run, incident, primary, finding.ranks);

@@ -156,7 +156,7 @@ void FindLostRanks(const model::Run& run, const catalogue::Settings& settings, s
   const bool hung = ends.waited != nullptr && ends.timed_out;
   const std::string_view id = hung ? "hang/missing-rank" : "hang/dead-rank";
   if (!settings.Enabled(id)) return;
-  const model::Position step = ends.waited == nullptr ? model::Position() : ends.waited->At();
+  const model::Position step = ends.waited == nullptr ? model::Position() : ends.waited->at;
   model::Statement at;
   if (step.known()) at = says::PlaceAt{.at = step};
   model::Finding finding =

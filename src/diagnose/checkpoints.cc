@@ -29,7 +29,8 @@ std::vector<Checkpoint> KnownCheckpoints(const RunView& run) {
     if (auto found = CheckpointOfPath(source.path)) known.push_back(std::move(*found));
   }
   for (const model::Event& event : run->events) {
-    if (event.kind == model::EventKind::kCheckpoint && event.step > 0) known.push_back({event.At(), {}});
+    if (event.kind == model::EventKind::kCheckpoint && event.at.known() && event.at.value() > 0)
+      known.push_back({event.at, {}});
   }
   return known;
 }

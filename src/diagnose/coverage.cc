@@ -184,7 +184,7 @@ model::Coverage CoverResume(const RunView& run) {
   const model::Series* loss = run.Find("loss");
   const bool restarted = loss != nullptr && loss->segment_starts.size() > 1;
   const bool resumed = std::any_of(run->events.begin(), run->events.end(), [](const model::Event& event) {
-    return event.kind == model::EventKind::kResume && event.step > 0;
+    return event.kind == model::EventKind::kResume && event.at.known() && event.at.value() > 0;
   });
   if (loss == nullptr || loss->empty())
     return Covered(Family::kResume, CoverageState::kBlind, says::CoverageResumeNoLoss{},

@@ -272,7 +272,7 @@ std::vector<model::Diagnosis> Diagnose(const model::Run& run, const std::vector<
     std::int64_t place;
     model::Diagnosis diagnosis;
   };
-  const model::Axis axis = MainAxis(run);
+  const model::Axis axis = model::MainAxis(run);
   std::vector<Ranked> ranked;
   for (const Incident& incident : GroupIncidents(run, findings)) {
     if (!IsWorthDiagnosing(incident)) continue;

@@ -18,7 +18,8 @@ namespace {
 // thirty steps.
 constexpr double kFineLogging = 5;
 
-constexpr double kFewestSteps = 50;
+// Of fewer counts, on whatever axis, a share says little: epoch 1 of 3 may be any step of the first third.
+constexpr double kFewestCounts = 50;
 
 // A norm that was logged after clipping shows the limit, not the gradient.
 bool IsCutByClipping(const RunView& run) {
@@ -169,9 +170,11 @@ Answer LossAboveStart(const RunView& run, const Incident& incident) {
   return Unknown();
 }
 
-// A handful of steps or rows is the very start of any run; a handful of epochs is not.
-bool IsAmongTheFirst(model::Position at) {
-  return (at.axis() == model::Axis::kStep || at.axis() == model::Axis::kRow) && at.value() <= 5;
+// A handful of steps is the very start of any run; a handful of epochs is not.
+bool IsAmongTheFirst(const RunView& run, model::Position at) {
+  constexpr double kHandful = 5;
+  const auto steps = StepsUntil(run.axes(), at);
+  return steps && *steps <= kHandful;
 }
 
 Answer EarlyFailure(const RunView& run, const Incident& incident) {
@@ -182,10 +185,9 @@ Answer EarlyFailure(const RunView& run, const Incident& incident) {
   const model::Position at = incident.onset;
   // The length on the axis of the onset: an epoch is no share of a number of steps.
   const RunEnd end = EndOf(run, at.axis());
-  // In a handful of steps everything is early.
-  if (end.length() < kFewestSteps) return Unknown();
+  if (end.length() < kFewestCounts) return Unknown();
   const double share = static_cast<double>(at.value()) / end.length();
-  if (share <= 0.05 || IsAmongTheFirst(at)) {
+  if (share <= 0.05 || IsAmongTheFirst(run, at)) {
     if (end.planned) return Yes(says::EarlyFailureYes{.at = at, .end = end.length()}, at);
     return Yes(says::EarlyFailureYesLogged{.at = at, .end = end.length()}, at);
   }

@@ -76,7 +76,7 @@ Answer WaitedToTheLimit(const RunView& run, const Incident& incident) {
     return ReportsTheEndOfARank(event) || event.text.find("timed out") != std::string::npos;
   });
   if (first == run->events.end()) return Unknown();
-  if (ReportsTheEndOfARank(*first)) return No(says::WaitedToTheLimitNo{.what = QuoteOf(run, *first)}, first->At());
+  if (ReportsTheEndOfARank(*first)) return No(says::WaitedToTheLimitNo{.what = QuoteOf(run, *first)}, first->at);
   for (const std::string_view id : {"log/collective-timeout", "hang/missing-rank"}) {
     const model::Finding* waited = incident.Find(id);
     if (waited != nullptr) return Yes(says::WaitedToTheLimitYes{}, waited->first);

@@ -117,8 +117,9 @@ Answer BadFromFirstStep(const RunView& run, const Incident& incident) {
   const auto usable =
       std::find_if(loss.values.begin(), loss.values.end(), [](double value) { return !IsAbsent(value); });
   if (usable == loss.values.end() && loss.size() >= 3) {
-    // A first point that stands for many steps may hide a healthy beginning.
-    if (loss.steps[0] > 3 &&
+    // A first point that stands for many steps may hide a healthy beginning, and one of an epoch of unknown length too.
+    constexpr double kFewSteps = 3;
+    if (StepsUntil(run.axes(), loss.PositionOf(0)).value_or(kFewSteps + 1) > kFewSteps &&
         !std::all_of(loss.values.begin(), loss.values.end(), [](double value) { return value == 0; }))
       return Unknown();
     return Yes(says::BadFromFirstStepYes{.at = loss.PositionOf(0), .value = loss.values[0]}, loss.PositionOf(0),
@@ -165,13 +166,13 @@ BadPlaces FindBadPlaces(const RunView& run, const Incident& incident) {
   bad.axis = incident.onset.known() ? incident.onset.axis() : watched.axis;
   for (const model::Finding* finding : incident.findings) {
     if (finding->id != "loss/spike") continue;
-    if (const auto at = finding->first.ValueOn(bad.axis)) bad.at.push_back(*at);
+    if (const auto at = run.axes().To(bad.axis, finding->first).ValueOn(bad.axis)) bad.at.push_back(*at);
   }
   std::sort(bad.at.begin(), bad.at.end());
   return bad;
 }
 
-// The same sample comes by once an epoch.
+// The same sample comes by once an epoch, which points of whole epochs cannot show.
 Answer BadStepsRepeat(const RunView& run, const Incident& incident) {
   // What is lost for good cannot come back.
   if (IsolatedBadStep(run, incident).verdict == Verdict::kNo) return Moot();
@@ -180,7 +181,10 @@ Answer BadStepsRepeat(const RunView& run, const Incident& incident) {
   std::vector<double> gaps;
   for (std::size_t i = 1; i < bad.at.size(); ++i) gaps.push_back(static_cast<double>(bad.at[i] - bad.at[i - 1]));
   const double period = Median(gaps);
-  if (period < 5) return Unknown();
+  // A few steps apart is a bad stretch, not a sample that comes by again.
+  constexpr double kFewSteps = 5;
+  const auto few = StepsOn(run.axes(), bad.axis, kFewSteps);
+  if (!few || period < *few || bad.axis == model::Axis::kEpoch) return Unknown();
   const model::Position first(bad.axis, bad.at.front());
   // Shuffling moves a sample within its epoch; without shuffling the period is exact.
   const bool regular =

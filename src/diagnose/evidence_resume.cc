@@ -33,10 +33,10 @@ std::vector<model::Position> RestartsSeenInTheRate(const RunView& run) {
   if (lr == nullptr || lr->segment_starts.size() > 1) return places;
   for (const model::Event& event : run->events) {
     if (event.kind != model::EventKind::kCheckpoint) continue;
-    const auto saved = run.axes().To(lr->axis, event.At()).ValueOn(lr->axis);
+    const auto saved = run.axes().To(lr->axis, event.at).ValueOn(lr->axis);
     if (!saved) continue;
     const auto behind = std::upper_bound(lr->steps.begin(), lr->steps.end(), *saved);
-    if (BeginsAgain(*lr, static_cast<std::size_t>(behind - lr->steps.begin()))) places.push_back(event.At());
+    if (BeginsAgain(*lr, static_cast<std::size_t>(behind - lr->steps.begin()))) places.push_back(event.at);
   }
   return places;
 }
@@ -55,7 +55,7 @@ std::vector<model::Position> RestartsOf(const RunView& run) {
     for (std::size_t i = 1; i < segments; ++i) places.push_back(series->PositionOf(series->segment_starts[i]));
   }
   for (const model::Event& event : run->events) {
-    if (event.kind == model::EventKind::kResume && event.At().known()) places.push_back(event.At());
+    if (event.kind == model::EventKind::kResume && event.at.known()) places.push_back(event.at);
   }
   const std::vector<model::Position> seen = RestartsSeenInTheRate(run);
   places.insert(places.end(), seen.begin(), seen.end());
@@ -98,12 +98,20 @@ struct Sides {
   std::vector<double> after;
 };
 
+// By how much the first point after a restart may miss the place that was stated: a few steps, or a fiftieth of the
+// way. On an axis that nothing leads to from steps, the distance of two points is the least that can be seen.
+std::int64_t MostMissed(const RunView& run, const model::Series& series, std::int64_t restart) {
+  constexpr double kFewSteps = 5;
+  const double few = StepsOn(run.axes(), series.axis, kFewSteps).value_or(IntervalOf(series));
+  return std::max<std::int64_t>(std::llround(std::min(few, 1e15)), restart / 50);
+}
+
 // Index of the first point written after the restart: the segment that begins there; without one the place divides.
-std::size_t CutAt(const model::Series& series, std::int64_t restart) {
+std::size_t CutAt(const RunView& run, const model::Series& series, std::int64_t restart) {
+  const std::int64_t most = MostMissed(run, series, restart);
   std::size_t cut = series.size();
   for (std::size_t i = 1; i < series.segment_starts.size(); ++i) {
-    if (std::abs(series.steps[series.segment_starts[i]] - restart) <= std::max<std::int64_t>(5, restart / 50))
-      cut = series.segment_starts[i];
+    if (std::abs(series.steps[series.segment_starts[i]] - restart) <= most) cut = series.segment_starts[i];
   }
   if (cut < series.size()) return cut;
   const auto behind =
@@ -116,7 +124,7 @@ Sides SidesOf(const RunView& run, const model::Series* series, model::Position a
   if (series == nullptr || series->empty()) return sides;
   const auto restart = run.axes().To(series->axis, at).ValueOn(series->axis);
   if (!restart) return sides;
-  const std::size_t cut = CutAt(*series, *restart);
+  const std::size_t cut = CutAt(run, *series, *restart);
   // What a restart overwrote lies behind it; the checkpoint is what stood before the step it went back to.
   const std::int64_t first = cut < series->size() ? series->steps[cut] : *restart;
   for (std::size_t i = cut; i-- > 0 && sides.before.size() < count;) {

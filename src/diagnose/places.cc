@@ -20,7 +20,7 @@ Position Stated(const RunView& run, std::string_view key, Axis axis) {
 }
 
 Position PlannedEnd(const RunView& run, Axis axis) {
-  const Position steps = run->planned_steps > 0 ? run->Planned() : Stated(run, "max_steps", Axis::kStep);
+  const Position steps = run->planned_steps ? run->Planned() : Stated(run, "max_steps", Axis::kStep);
   if (const Position end = run.axes().To(axis, steps); end.known()) return end;
   // Epochs need no map on their own axis. On the axis of steps they are no plan: how long an epoch is shows only later.
   return axis == Axis::kEpoch ? Stated(run, "epochs", Axis::kEpoch) : Position();
@@ -65,15 +65,24 @@ RunEnd EndOf(const RunView& run, Axis axis) {
   return {LastSeen(run, axis), false};
 }
 
+std::optional<double> StepsOn(const model::AxisMap& axes, Axis axis, double steps) {
+  if (axis == Axis::kRow) return steps;
+  const auto extent = axes.To(axis, model::Extent{Axis::kStep, steps});
+  return extent ? std::optional(extent->amount) : std::nullopt;
+}
+
+std::optional<double> StepsUntil(const model::AxisMap& axes, Position at) {
+  if (!at.known()) return std::nullopt;
+  const Position step = at.axis() == Axis::kRow ? at : axes.To(Axis::kStep, at);
+  return step.known() ? std::optional(static_cast<double>(step.value())) : std::nullopt;
+}
+
 model::Extent SlackOn(const RunView& run, Axis axis) {
   const Position end = LastSeen(run, axis);
   const double length = end.known() ? static_cast<double>(end.value()) : 0;
-  return {axis, std::max({5.0, 3 * IntervalOn(run, axis), length / 100})};
-}
-
-Axis MainAxis(const RunView& run) {
-  if (const model::Series* loss = run.Find("loss")) return loss->axis;
-  return run->series.empty() ? Axis::kStep : run->series.front().axis;
+  constexpr double kFewSteps = 5;
+  const double few = StepsOn(run.axes(), axis, kFewSteps).value_or(0);
+  return {axis, std::max({few, 3 * IntervalOn(run, axis), length / 100})};
 }
 
 }  // namespace vigil::diagnose

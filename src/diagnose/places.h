@@ -2,6 +2,8 @@
 // here compares two axes without the run's own map between them.
 #pragma once
 
+#include <optional>
+
 #include "diagnose/view.h"
 #include "model/position.h"
 
@@ -26,10 +28,13 @@ struct RunEnd {
 // of what was logged on that axis.
 RunEnd EndOf(const RunView& run, model::Axis axis);
 
+// So many optimizer steps on another axis. Rows are taken for steps, because nothing better is known of them; nullopt
+// where no map leads to the axis.
+std::optional<double> StepsOn(const model::AxisMap& axes, model::Axis axis, double steps);
+// How many optimizer steps were made by a place, in the same way.
+std::optional<double> StepsUntil(const model::AxisMap& axes, model::Position at);
+
 // By how much two things may miss each other and still belong together: a few logged points, or a hundredth of the run.
 model::Extent SlackOn(const RunView& run, model::Axis axis);
-
-// The axis that most of the run is read on: that of the loss, else of its first series.
-model::Axis MainAxis(const RunView& run);
 
 }  // namespace vigil::diagnose

@@ -32,13 +32,16 @@ std::vector<model::AxisMap::Pair> PairsOf(const model::Series& series) {
 
 }  // namespace
 
-void LearnAxes(model::Run& run) {
-  run.axes = {};
+model::AxisMap AxesOf(const model::Run& run) {
+  model::AxisMap axes;
   for (const CountMetric& metric : kCountMetrics) {
     const model::Series* series = run.Find(metric.signal);
     if (series != nullptr && series->axis != metric.axis && series->axis != Axis::kRow)
-      run.axes.Learn(metric.axis, series->axis, PairsOf(*series));
+      axes.Learn(metric.axis, series->axis, PairsOf(*series));
   }
+  return axes;
 }
+
+void LearnAxes(model::Run& run) { run.axes = AxesOf(run); }
 
 }  // namespace vigil::identify

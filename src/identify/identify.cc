@@ -184,8 +184,8 @@ void Classify(model::Run& run) {
   }
   constexpr double kMostSteps = 1e15;
   const auto planned = run.FactNumber("max_steps");
-  if (run.planned_steps == 0 && planned && *planned >= 1 && *planned < kMostSteps)
-    run.planned_steps = static_cast<std::int64_t>(*planned);
+  if (!run.planned_steps && planned && *planned >= 1 && *planned < kMostSteps)
+    run.planned_steps = model::StepAt(static_cast<std::int64_t>(*planned));
 }
 
 }  // namespace vigil::identify

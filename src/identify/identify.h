@@ -8,7 +8,9 @@ namespace vigil::identify {
 // Fills framework, training method and aggregation from the names of signals, facts and events.
 void Classify(model::Run& run);
 
-// Fills the map between the axes of the run (epoch to step to tokens) from metrics that count one against another.
+// The map between the axes of the run (epoch to step to tokens), from metrics that count one against another.
+model::AxisMap AxesOf(const model::Run& run);
+// Fills the run's own.
 void LearnAxes(model::Run& run);
 
 }  // namespace vigil::identify

@@ -124,7 +124,7 @@ void PartBuilder::LeaveOut(SeriesId id, bool left_out) {
 std::size_t PartBuilder::PlacedPoints(SeriesId id) const {
   const std::vector<std::int64_t>& steps = part_.series[id].steps;
   std::size_t count = steps.size();
-  while (count > 0 && PlacedStep(steps[count - 1]) == model::kNoStep) --count;
+  while (count > 0 && !IsPlaced(steps[count - 1])) --count;
   return count;
 }
 
@@ -140,7 +140,7 @@ void PartBuilder::DropUnplaced() {
     if (!series.lines.empty()) series.lines.resize(kept);
     std::erase_if(series.segment_starts, [&](std::uint32_t start) { return start >= kept; });
   }
-  for (model::Event& event : part_.events) event.step = PlacedStep(event.step);
+  for (model::Event& event : part_.events) event.at = Placed(event.at);
 }
 
 model::Run PartBuilder::Finish() {

@@ -66,9 +66,9 @@ class PartBuilder {
   model::Run Finish();
   // The same as it stands now, while more may come.
   model::Run Snapshot() const;
-  // The step of an event as it is handed on.
-  static std::int64_t PlacedStep(std::int64_t step) {
-    return step > static_cast<std::int64_t>(kMaxStep) ? model::kNoStep : step;
+  // Where an event stands as it is handed on: nowhere while its step is not known.
+  static model::Position Placed(model::Position at) {
+    return at.known() && !IsPlaced(at.value()) ? model::Position() : at;
   }
   // The same for every run that the source holds something of: this part when no other was opened, else those. Notes
   // and damage of the source are each one's.
@@ -80,6 +80,7 @@ class PartBuilder {
   static constexpr std::uint64_t kMaxStep = std::uint64_t{1} << 53U;
 
  private:
+  static bool IsPlaced(std::int64_t step) { return step <= static_cast<std::int64_t>(kMaxStep); }
   void DropUnplaced();
   struct NameHash {
     using is_transparent = void;

@@ -80,6 +80,16 @@ std::optional<double> Run::FactNumber(std::string_view key) const {
   return fact == nullptr ? std::nullopt : ParseNumber(fact->value);
 }
 
+Axis MainAxis(const Run& run) {
+  const Series* longest = nullptr;
+  for (const Series& series : run.series) {
+    // A single point, such as the total that a trainer logs at the end, is no course over steps.
+    if (series.axis == Axis::kStep && series.size() > 1) return Axis::kStep;
+    if (!series.empty() && (longest == nullptr || series.size() > longest->size())) longest = &series;
+  }
+  return longest == nullptr ? Axis::kStep : longest->axis;
+}
+
 double Finding::MeasureOr(std::string_view name, double otherwise) const {
   for (const Measure& measure : measures) {
     if (measure.name == name) return measure.value;

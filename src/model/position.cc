@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 
 namespace vigil::model {
 namespace {
@@ -17,6 +18,43 @@ double Interpolate(const std::vector<Pair>& pairs, double value) {
   const Pair& low = *(upper - 1);
   const Pair& high = *upper;
   return low.to + (value - low.from) * (high.to - low.to) / (high.from - low.from);
+}
+
+// Of each pair, how many the longest chain has that begins with it and rises in both counts. Pairs by rising `from`.
+std::vector<std::size_t> ChainLengths(const std::vector<Pair>& pairs) {
+  std::vector<std::size_t> lengths(pairs.size(), 0);
+  std::vector<double> highest;  // highest[k]: the highest `to` that begins a chain of k + 1 pairs; falling
+  for (std::size_t end = pairs.size(); end > 0;) {
+    std::size_t begin = end;
+    while (begin > 0 && pairs[begin - 1].from == pairs[end - 1].from) {
+      --begin;
+      const auto at = std::lower_bound(highest.begin(), highest.end(), pairs[begin].to, std::greater<>());
+      lengths[begin] = static_cast<std::size_t>(at - highest.begin()) + 1;
+    }
+    // Only now, so that no two pairs of one `from` stand in one chain.
+    for (std::size_t i = begin; i < end; ++i) {
+      if (lengths[i] > highest.size()) highest.push_back(pairs[i].to);
+      highest[lengths[i] - 1] = std::max(highest[lengths[i] - 1], pairs[i].to);
+    }
+    end = begin;
+  }
+  return lengths;
+}
+
+// The most pairs that rise together. Of several such chains the one whose pairs come first: of an epoch that stands
+// beside all its steps this is the first step.
+std::vector<Pair> LongestRisingChain(std::vector<Pair> pairs) {
+  std::stable_sort(pairs.begin(), pairs.end(), [](const Pair& a, const Pair& b) { return a.from < b.from; });
+  const std::vector<std::size_t> lengths = ChainLengths(pairs);
+  std::vector<Pair> chain;
+  std::size_t wanted = lengths.empty() ? 0 : *std::max_element(lengths.begin(), lengths.end());
+  for (std::size_t i = 0; i < pairs.size() && wanted > 0; ++i) {
+    const bool rises = chain.empty() || (pairs[i].from > chain.back().from && pairs[i].to > chain.back().to);
+    if (lengths[i] != wanted || !rises) continue;
+    chain.push_back(pairs[i]);
+    --wanted;
+  }
+  return chain;
 }
 
 std::vector<Pair> Turned(std::vector<Pair> pairs) {
@@ -44,11 +82,7 @@ bool SamePosition(Position a, Position b) {
 void AxisMap::Learn(Axis from, Axis to, std::vector<Pair> pairs) {
   if (from == to) return;
   std::erase_if(pairs, [](const Pair& pair) { return !std::isfinite(pair.from) || !std::isfinite(pair.to); });
-  std::stable_sort(pairs.begin(), pairs.end(), [](const Pair& a, const Pair& b) { return a.from < b.from; });
-  std::vector<Pair> rising;
-  for (const Pair& pair : pairs) {
-    if (rising.empty() || (pair.from > rising.back().from && pair.to > rising.back().to)) rising.push_back(pair);
-  }
+  std::vector<Pair> rising = LongestRisingChain(std::move(pairs));
   if (rising.size() < 2) return;
   tables_.push_back({to, from, Turned(rising)});
   tables_.push_back({from, to, std::move(rising)});

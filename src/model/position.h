@@ -90,7 +90,8 @@ class AxisMap {
     double from = 0;
     double to = 0;
   };
-  // Pairs may come in any order; those that do not rise together are left out.
+  // Pairs may come in any order. Of those that do not all rise together the longest chain that does is kept, so that a
+  // few wrong ones do not cost the others.
   void Learn(Axis from, Axis to, std::vector<Pair> pairs);
 
   // The same place on another axis; unknown when nothing leads there. Exact on its own axis.

@@ -108,14 +108,11 @@ struct Event {
   std::string name;
   std::string text;
   std::string detail;  // the innermost frame of a traceback as "file:line in function", or empty
-  std::int64_t step = kNoStep;
+  Position at;         // unknown when nothing says it
   double time = kNoValue;
   std::int32_t rank = -1;
   bool run_went_on = false;  // later steps were made after it, in the same training
   Place place;
-  Axis axis = Axis::kStep;  // that `step` is counted on
-
-  Position At() const { return step == kNoStep ? Position() : Position(axis, step); }
 };
 
 // A setting the run stated: `key` is canonical where the vocabulary knows it (lr, warmup_steps, max_grad_norm, fp16,
@@ -131,17 +128,17 @@ struct Fact {
 struct Artifact {
   std::string kind;
   std::string path;
-  std::int64_t step = kNoStep;
+  Position at;
 };
 
-// Hash of the data of a step, so that a spike can be tied to it and data that come again are seen. Columns of equal
-// length; the rank is -1 where it is not known.
+// Hash of the data of an optimizer step, so that a spike can be tied to it and data that come again are seen. Columns
+// of equal length; the rank is -1 where it is not known.
 struct BatchFingerprints {
-  std::vector<std::int64_t> steps;
+  std::vector<StepAt> steps;
   std::vector<std::uint64_t> hashes;
   std::vector<std::int32_t> ranks;
 
-  void Append(std::int64_t step, std::uint64_t hash, std::int32_t rank) {
+  void Append(StepAt step, std::uint64_t hash, std::int32_t rank) {
     steps.push_back(step);
     hashes.push_back(hash);
     ranks.push_back(rank);
@@ -184,8 +181,8 @@ struct RunHeader {
   std::string framework;  // hf-trainer, trl, axolotl, lightning, torch, ... or empty
   TrainingMethod method;
   std::int32_t ranks = 1;
-  std::int64_t planned_steps = 0;  // 0 = unknown
-  AxisMap axes;                    // how its axes relate, from what it logged
+  std::optional<StepAt> planned_steps;
+  AxisMap axes;  // how its axes relate, from what it logged
   std::vector<Event> events;
   std::vector<Fact> facts;
   std::vector<Artifact> artifacts;
@@ -200,8 +197,12 @@ struct Run : RunHeader {
   const Fact* FindFact(std::string_view key) const;
   std::optional<double> FactNumber(std::string_view key) const;
   // The planned end, and settings that count steps (max_steps, warmup_steps, save_steps): places on the axis of steps.
-  Position Planned() const { return planned_steps > 0 ? Position(Axis::kStep, planned_steps) : Position(); }
+  Position Planned() const { return planned_steps ? Position(*planned_steps) : Position(); }
   bool HasMethod(std::string_view wanted) const { return method.name == wanted && method.confidence >= kMethodKnown; }
 };
+
+// The axis that the run is counted on: steps where a series of several points is counted in them, else that of the
+// longest series. What holds for the whole run (its order, its length, its end) is stated on this one.
+Axis MainAxis(const Run& run);
 
 }  // namespace vigil::model

@@ -19,7 +19,7 @@ bool SameText(const model::Event& a, const model::Event& b) {
 }
 
 bool SameEvent(const model::Event& a, const model::Event& b) {
-  return SameText(a, b) && a.step == b.step && a.axis == b.axis && a.rank == b.rank && a.run_went_on == b.run_went_on;
+  return SameText(a, b) && model::SamePosition(a.at, b.at) && a.rank == b.rank && a.run_went_on == b.run_went_on;
 }
 
 // Whether a run is the one that was there before, joined again.
@@ -38,7 +38,7 @@ bool HasLabels(const model::Series& series, const model::Labels& wanted) {
 std::vector<model::Event> EventsOf(const ingest::PartBuilder& builder, std::uint32_t place) {
   std::vector<model::Event> events = builder.part().events;
   for (model::Event& event : events) {
-    event.step = ingest::PartBuilder::PlacedStep(event.step);
+    event.at = ingest::PartBuilder::Placed(event.at);
     event.place.source = place;
   }
   return events;

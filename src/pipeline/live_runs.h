@@ -49,7 +49,7 @@ class LiveRuns {
     std::size_t facts = 0;
     std::size_t artifacts = 0;
     std::size_t batches = 0;
-    std::int64_t planned_steps = 0;
+    std::optional<model::StepAt> planned_steps;
     std::int32_t ranks = 0;
     std::vector<model::Event> events;  // as they were taken
     bool has_own_events = false;       // they are in the run as they are, from `first_event` on

@@ -77,7 +77,7 @@ std::string WhereText(const model::Run& run) {
   std::string where = fmt::format("{} {}", AxisWord(last.axis()), CountText(last));
   const model::Position reached = run.axes.To(model::Axis::kStep, last);
   if (!run.Planned().known() || !reached.known()) return where;
-  const double share = static_cast<double>(reached.value()) / static_cast<double>(run.planned_steps);
+  const double share = static_cast<double>(reached.value()) / static_cast<double>(run.Planned().value());
   const std::string step = last.axis() == model::Axis::kStep ? std::string() : ", step " + CountText(reached);
   return fmt::format("{}{} of {} ({})", where, step, CountText(run.Planned()), Percent(share));
 }
@@ -121,7 +121,7 @@ struct RankState {
 // Series without a label are those of the first rank, or what all ranks have in common.
 std::map<std::int64_t, RankState> StatesOfRanks(const model::Run& run) {
   std::map<std::int64_t, RankState> states;
-  const model::Axis axis = MainAxis(run);
+  const model::Axis axis = model::MainAxis(run);
   for (const model::Series& series : run.series) {
     if (series.empty() || series.axis != axis) continue;
     const std::string_view label = model::FindLabel(series.labels, "rank");
@@ -164,7 +164,7 @@ void DrawRanks(Screen& screen, const model::Run& run, double now_unix_s) {
   for (const auto& [rank, state] : states) {
     const std::string what = Oddity(state, furthest, now_unix_s);
     if (!what.empty())
-      odd.push_back(fmt::format("rank {} at {} {}: {}", rank, AxisWord(MainAxis(run)), state.last_step, what));
+      odd.push_back(fmt::format("rank {} at {} {}: {}", rank, AxisWord(model::MainAxis(run)), state.last_step, what));
   }
   const std::size_t others = odd.size() > kMostNamed ? odd.size() - kMostNamed : 0;
   std::string text = fmt::format("{} of {} in step", states.size() - odd.size(), states.size());

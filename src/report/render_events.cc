@@ -93,7 +93,7 @@ std::string RenderEvents(const model::RunReport& run, double unix_time) {
   std::string out = Event(unix_time, 0, BytesField(3, "brain.Event:2"));
   out += Event(unix_time, 0, Text("vigil/verdict", CausesText(run)));
   out += Event(unix_time, 0, Text("vigil/findings", FindingsTable(run)));
-  const model::Axis axis = MainAxis(run.run);
+  const model::Axis axis = model::MainAxis(run.run);
   for (const model::Finding& finding : run.findings) {
     // On the axis of the run's own curves, beside which it stands in TensorBoard.
     const auto first = CountOn(run.run, axis, finding.first);

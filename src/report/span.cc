@@ -15,16 +15,6 @@ void Widen(Span& span, const model::Series& series) {
 
 }  // namespace
 
-model::Axis MainAxis(const model::Run& run) {
-  const model::Series* longest = nullptr;
-  for (const model::Series& series : run.series) {
-    // A single point, such as the total that a trainer logs at the end, is no course over steps.
-    if (series.axis == model::Axis::kStep && series.size() > 1) return model::Axis::kStep;
-    if (!series.empty() && (longest == nullptr || series.size() > longest->size())) longest = &series;
-  }
-  return longest == nullptr ? model::Axis::kStep : longest->axis;
-}
-
 Span SpanOn(const model::Run& run, model::Axis axis) {
   Span span;
   span.axis = axis;
@@ -34,7 +24,7 @@ Span SpanOn(const model::Run& run, model::Axis axis) {
   return span;
 }
 
-Span SpanOf(const model::Run& run) { return SpanOn(run, MainAxis(run)); }
+Span SpanOf(const model::Run& run) { return SpanOn(run, model::MainAxis(run)); }
 
 std::optional<std::int64_t> CountOn(const model::Run& run, model::Axis axis, model::Position position) {
   return run.axes.To(axis, position).ValueOn(axis);

@@ -21,11 +21,8 @@ struct Span {
   model::PositionRange Range() const { return {First(), Last()}; }
 };
 
-// The axis that the run is reported on: steps where a series of several points is counted in them, else that of the
-// longest series.
-model::Axis MainAxis(const model::Run& run);
 Span SpanOn(const model::Run& run, model::Axis axis);
-// On the main axis.
+// On the run's main axis.
 Span SpanOf(const model::Run& run);
 
 // The count of `position` on `axis`; nothing when the position is unknown or nothing that was logged leads there.

@@ -137,7 +137,7 @@ std::string UnknownHeadline(const model::RunReport& run) {
 model::Position PlanOf(const model::Run& run) {
   constexpr double kMostEpochs = 1e9;
   const auto epochs = run.FactNumber("epochs");
-  const bool by_epochs = MainAxis(run) == model::Axis::kEpoch && epochs && *epochs >= 1 && *epochs < kMostEpochs;
+  const bool by_epochs = model::MainAxis(run) == model::Axis::kEpoch && epochs && *epochs >= 1 && *epochs < kMostEpochs;
   return by_epochs ? model::Position(model::Axis::kEpoch, static_cast<std::int64_t>(*epochs)) : run.Planned();
 }
 
@@ -156,7 +156,8 @@ bool StopsShortOfPlan(const model::Run& run) {
 std::string PlanText(const model::Run& run) {
   if (!StopsShortOfPlan(run)) return {};
   const model::Position plan = PlanOf(run);
-  const std::string reached = MainAxis(run) == plan.axis() ? std::string() : ", about " + PositionText(Reached(run));
+  const std::string reached =
+      model::MainAxis(run) == plan.axis() ? std::string() : ", about " + PositionText(Reached(run));
   return fmt::format("{} of {} planned", reached, plan.value());
 }
 
@@ -169,7 +170,7 @@ std::string SilentEnd(const model::Run& run) {
         "machine)",
         PositionText(last), PlanText(run));
   const bool no_end = std::any_of(run.events.begin(), run.events.end(), [&](const model::Event& event) {
-    return event.name == model::kNoEndEvent && std::is_gteq(run.axes.Compare(event.At(), last));
+    return event.name == model::kNoEndEvent && std::is_gteq(run.axes.Compare(event.at, last));
   });
   return no_end ? fmt::format("the record stops at {} without an end: still running, or killed", PositionText(last))
                 : std::string();

@@ -351,7 +351,7 @@ MetricTable::SeriesId MetricTable::SeriesOf(ColumnId id, const Roles& roles) {
 void MetricTable::PlaceFingerprint(std::uint64_t fingerprint, const Roles& roles) {
   if (axis_.axis != model::Axis::kStep || !IsWholeStep(roles.step)) return;
   const std::int32_t rank = std::isnan(roles.rank) ? -1 : static_cast<std::int32_t>(roles.rank);
-  builder_.part().batches.Append(static_cast<std::int64_t>(roles.step), fingerprint, rank);
+  builder_.part().batches.Append(model::StepAt(static_cast<std::int64_t>(roles.step)), fingerprint, rank);
 }
 
 // The last row of HF Trainer is written when the training is through.
@@ -361,7 +361,11 @@ void MetricTable::StateEnd(std::span<const Cell> cells, const Roles& roles) {
   event.kind = model::EventKind::kExit;
   event.name = "finished";
   event.text = "the trainer's summary of the whole run";
-  event.step = IsWholeStep(roles.step) ? static_cast<std::int64_t>(roles.step) : last_step_;
+  if (IsWholeStep(roles.step)) {
+    event.at = model::Position(axis_.axis, static_cast<std::int64_t>(roles.step));
+  } else if (last_step_ != model::kNoStep) {
+    event.at = model::Position(axis_.axis, last_step_);
+  }
   event.place.line = cells.front().line;
   builder_.AddEvent(std::move(event));
 }
@@ -477,7 +481,8 @@ void MetricTable::Finish() {
   Flush();
   if (!axis_known_ && !held_back_.empty()) PlaceHeldBack();
   thinning_.Finish();
-  if (!std::isnan(planned_steps_)) builder_.part().planned_steps = static_cast<std::int64_t>(planned_steps_);
+  if (!std::isnan(planned_steps_))
+    builder_.part().planned_steps = model::StepAt(static_cast<std::int64_t>(planned_steps_));
   if (rows_without_step_ != 0)
     builder_.AddNote(fmt::format("{} rows before the first step are left out", FormatCount(rows_without_step_)));
   if (repeats_ != 0)

@@ -57,9 +57,8 @@ void DictSteps::Settle(model::Run& part, std::int64_t total_steps, bool all) {
     for (model::Series& series : part.series) Place(series);
   }
   for (model::Event& event : part.events) {
-    if (StepOf(event.step) == model::kNoStep) continue;
-    event.step = StepOf(event.step);
-    event.axis = axis();
+    const std::int64_t step = event.at.known() ? StepOf(event.at.value()) : model::kNoStep;
+    if (step != model::kNoStep) event.at = model::Position(axis(), step);
   }
 }
 

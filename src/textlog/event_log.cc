@@ -18,6 +18,10 @@ constexpr int kBarAdvances = 3;
 // Fewer lines than this behind the failure of one rank may be what the buffers of others held back.
 constexpr int kOfAnotherStart = 3;
 
+model::Position PositionOf(const EventLog::Place& place) {
+  return place.step == model::kNoStep ? model::Position() : model::Position(place.axis, place.step);
+}
+
 std::string Quote(std::string_view text) { return Printable(Trim(text).substr(0, kLongestText)); }
 
 }  // namespace
@@ -97,8 +101,7 @@ model::Event& EventLog::Add(model::EventKind kind, std::string_view name, std::s
   event.kind = kind;
   event.name = std::string(name);
   event.text = Quote(text);
-  event.step = place.step;
-  event.axis = place.axis;
+  event.at = PositionOf(place);
   event.rank = place.rank;
   event.place.line = place.line;
   builder_.AddEvent(std::move(event));
@@ -184,18 +187,17 @@ void EventLog::WentOn(const Watch& watch) {
   model::Event& event = builder_.part().events[watch.event];
   event.run_went_on = true;
   if (!watch.was_moved) return;
-  event.step = watch.place.step;
-  event.axis = watch.place.axis;
+  event.at = PositionOf(watch.place);
 }
 
 void EventLog::Settle(std::int64_t last_step, model::Axis axis) {
   for (Watch& watch : watches_) {
     model::Event& event = builder_.part().events[watch.event];
-    if (!watch.ends_process || watch.steps_below != 0 || last_step <= event.step) continue;
-    // Steps of two axes cannot be compared, but nothing was known when the event came before the first row.
-    if (event.step != model::kNoStep && event.axis != axis) continue;
-    event.step = last_step;
-    event.axis = axis;
+    if (!watch.ends_process || watch.steps_below != 0 || last_step == model::kNoStep) continue;
+    const model::Position last(axis, last_step);
+    // Counts of two axes cannot be compared, but nothing was known when the event came before the first row.
+    if (event.at.known() && !std::is_gt(model::CompareOnAxis(last, event.at))) continue;
+    event.at = last;
     watch.was_moved = true;
   }
   RemoveDropped();

@@ -56,10 +56,11 @@ void LogReader::SettleEvents() {
 }
 
 // The bar of a trainer that prints dictionaries counts the whole training; a bar beside lines may count an epoch.
-std::int64_t LogReader::PlannedSteps() const {
-  if (!state_.dicts.empty() && state_.dicts.bar_total() > 0) return state_.dicts.bar_total();
-  if (state_.steps.total() > 0) return state_.steps.total();
-  return std::max<std::int64_t>(0, std::llround(builder_.part().FactNumber("max_steps").value_or(0)));
+std::optional<model::StepAt> LogReader::PlannedSteps() const {
+  if (!state_.dicts.empty() && state_.dicts.bar_total() > 0) return model::StepAt(state_.dicts.bar_total());
+  if (state_.steps.total() > 0) return model::StepAt(state_.steps.total());
+  const std::int64_t stated = std::llround(builder_.part().FactNumber("max_steps").value_or(0));
+  return stated > 0 ? std::optional(model::StepAt(stated)) : std::nullopt;
 }
 
 void LogReader::Finish() {

@@ -35,7 +35,7 @@ class LogReader final : public ingest::Reader {
   void Finish();
   void NameFramework();
   void SettleEvents();
-  std::int64_t PlannedSteps() const;
+  std::optional<model::StepAt> PlannedSteps() const;
 
   ingest::PartBuilder& builder_;
   HintScanner scanner_;

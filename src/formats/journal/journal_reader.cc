@@ -151,7 +151,7 @@ class JournalReader : public ingest::Reader, private journal::Visitor {
     made.kind = KindOf(event.kind);
     made.name = event.name;
     made.text = event.text.empty() ? event.json : event.text;
-    made.step = event.step < 0 ? model::kNoStep : event.step;
+    if (event.step >= 0) made.at = model::StepAt(event.step);
     made.time = UnixSeconds(event.time_ms);
     made.rank = rank_;
     if (event.kind == journal::EventKind::kGap) builder_.AddNote(Printable(event.text));
@@ -175,12 +175,12 @@ class JournalReader : public ingest::Reader, private journal::Visitor {
   void OnSetting(const journal::Setting& setting) override { builder_.AddFact(setting.key, setting.value); }
 
   void OnBatch(const journal::Batch& batch) override {
-    builder_.part().batches.Append(batch.step, batch.fingerprint, rank_);
+    builder_.part().batches.Append(model::StepAt(batch.step), batch.fingerprint, rank_);
   }
 
   void OnArtifact(const journal::Artifact& artifact) override {
-    const std::int64_t step = artifact.step < 0 ? model::kNoStep : artifact.step;
-    builder_.part().artifacts.push_back({artifact.kind, artifact.path, step});
+    const model::Position at = artifact.step < 0 ? model::Position() : model::StepAt(artifact.step);
+    builder_.part().artifacts.push_back({artifact.kind, artifact.path, at});
   }
 
   void OnDropped(const journal::DroppedRecords& dropped) override { dropped_records_ += dropped.records; }
@@ -247,8 +247,11 @@ class JournalReader : public ingest::Reader, private journal::Visitor {
     event.name = std::string(model::kNoEndEvent);
     event.text = "the journal has no end";
     event.rank = rank_;
+    const model::Axis axis = model::MainAxis(builder_.part());
     for (const model::Series& series : builder_.part().series) {
-      if (!series.empty()) event.step = std::max(event.step, series.steps.back());
+      if (series.empty() || series.axis != axis) continue;
+      const model::Position last = series.PositionOf(series.size() - 1);
+      if (!event.at.known() || std::is_gt(model::CompareOnAxis(last, event.at))) event.at = last;
     }
     builder_.AddEvent(std::move(event));
   }

@@ -117,7 +117,7 @@ class Project {
       model::Event event;
       event.text = Printable(fmt::format("alert: {}: {}", rows.Text(3), rows.Text(4)));
       event.time = ingest::ParseUnixTime(rows.Text(2));
-      if (!rows.IsNull(5) && rows.Integer(5) >= 0) event.step = rows.Integer(5);
+      if (!rows.IsNull(5) && rows.Integer(5) >= 0) event.at = model::StepAt(rows.Integer(5));
       run->builder.AddEvent(std::move(event));
     }
     ReportProblem(rows, "alerts", builder_);

@@ -176,7 +176,7 @@ class TfeventsReader : public ingest::Reader {
     if (text.empty() || tag.holds_settings || ++texts_ > kMaxTexts) return;
     model::Event logged;
     logged.text = fmt::format("{}: {}", value.tag, Printable(text.substr(0, kLongestText)));
-    if (event.step >= 0) logged.step = event.step;
+    if (event.step >= 0) logged.at = model::StepAt(event.step);
     logged.time = event.wall_time;
     builder_.AddEvent(std::move(logged));
   }
@@ -235,7 +235,7 @@ class TfeventsReader : public ingest::Reader {
   void TakeSessionLog(const Event& event) {
     const tfevents::SessionLog log = tfevents::ParseSessionLog(event.session_log);
     model::Event logged;
-    if (event.step >= 0) logged.step = event.step;
+    if (event.step >= 0) logged.at = model::StepAt(event.step);
     logged.time = event.wall_time;
     if (log.status == tfevents::SessionStatus::kStart && event.step > 0) {
       logged.kind = model::EventKind::kResume;

@@ -126,7 +126,7 @@ class TrainerStateReader : public ingest::Reader {
     constexpr double kMostSteps = 1e15;
     if (key_ == "global_step" && value >= 0 && value < kMostSteps) global_step_ = static_cast<std::int64_t>(value);
     if (key_ == "max_steps" && value >= 1 && value < kMostSteps)
-      builder_.part().planned_steps = static_cast<std::int64_t>(value);
+      builder_.part().planned_steps = model::StepAt(static_cast<std::int64_t>(value));
   }
 
   bool TakeEntry(JsonToken token) {
@@ -186,7 +186,7 @@ class TrainerStateReader : public ingest::Reader {
     event.kind = model::EventKind::kCheckpoint;
     event.name = std::string(ingest::FileOf(folder));
     event.text = std::string(folder);
-    event.step = global_step_ == model::kNoStep ? *step : global_step_;
+    event.at = model::StepAt(global_step_ == model::kNoStep ? *step : global_step_);
     builder_.AddEvent(std::move(event));
   }
 

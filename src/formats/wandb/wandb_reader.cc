@@ -228,7 +228,7 @@ class WandbReader : public ingest::Reader {
     }
     model::Event event;
     event.text = Printable(fmt::format("alert: {}: {}", title, text.substr(0, kLongestFact)));
-    if (rows_ > 0) event.step = axes_.StepOn(wandb::Axes::kNone);
+    if (rows_ > 0) event.at = model::StepAt(axes_.StepOn(wandb::Axes::kNone));
     builder_.AddEvent(std::move(event));
   }
 
@@ -331,7 +331,7 @@ class WandbReader : public ingest::Reader {
     DropConsole();
     own_ = OwnCounts{builder_.part().events.size(), builder_.part().facts.size()};
     for (model::Event event : console.events) {
-      event.step = ingest::PartBuilder::PlacedStep(event.step);
+      event.at = ingest::PartBuilder::Placed(event.at);
       builder_.AddEvent(std::move(event));
     }
     for (const model::Fact& fact : console.facts) builder_.AddFact(fact.raw_key, fact.value, fact.place.line);

@@ -526,12 +526,12 @@ TEST(JoinRanks, MachinesCountThroughTheirRanks) {
 TEST(JoinRanks, WhatARanksFolderTellsIsOfThatRankAndToldOnce) {
   model::Run all = Log("tee/run.log").Loss(0, 200).Crash("IndexError");
   all.events[0].rank = 2;
-  all.events[0].step = 200;
+  all.events[0].at = model::StepAt(200);
   const auto runs = Joined(all, Log("tee/logs/none_abcd/attempt_0/2/stderr.log").Crash("IndexError"));
   ASSERT_THAT(runs, SizeIs(1));
   ASSERT_THAT(runs[0].events, SizeIs(1));
   EXPECT_EQ(runs[0].events[0].rank, 2);
-  EXPECT_EQ(runs[0].events[0].step, 200);
+  EXPECT_EQ(runs[0].events[0].at.value(), 200);
 }
 
 TEST(JoinSplits, FilesOfTrainingAndEvaluationAreOneRun) {

@@ -169,7 +169,7 @@ TEST_F(CApi, TheGuardDecidesAndRecordsIt) {
   ASSERT_EQ(imported.runs.size(), 1U);
   ASSERT_FALSE(imported.runs[0].events.empty());
   EXPECT_EQ(imported.runs[0].events[0].name, "guard/skip");
-  EXPECT_EQ(imported.runs[0].events[0].step, 2);
+  EXPECT_EQ(imported.runs[0].events[0].at.value(), 2);
 }
 
 // The same names whoever asks the guard: a C program, or the gym.

@@ -90,8 +90,7 @@ model::Event Failed(model::Position at) {
   model::Event event;
   event.kind = model::EventKind::kException;
   event.text = "RuntimeError: boom";
-  event.step = at.value();
-  event.axis = at.axis();
+  event.at = at;
   return event;
 }
 
@@ -120,6 +119,35 @@ TEST(Axes, TokensAreNotBehindSteps) {
   EXPECT_EQ(stall->first.axis(), model::Axis::kStep);
 }
 
+// Two losses that are lost for good, one counted in steps and one in epochs.
+model::Run LostOnTwoAxes() {
+  RunMaker maker;
+  maker.Series("loss", 600, [](int step) { return step < 500 ? 2.0 - 0.001 * step : std::nan(""); });
+  maker.Series("loss", 80, [](int epoch) { return epoch < 57 ? 0.7 - 0.005 * epoch : std::nan(""); });
+  model::Run run = maker.run();
+  run.series[0].labels = {{"dataset", "a"}};
+  run.series[1].labels = {{"dataset", "b"}};
+  run.series[1].axis = model::Axis::kEpoch;
+  return run;
+}
+
+std::vector<model::Axis> AxesOfTheLosses(const model::Run& run) {
+  std::vector<model::Axis> axes;
+  for (const model::Finding& finding : Detect(run, catalogue::Settings())) {
+    if (finding.id == "loss/non-finite") axes.push_back(finding.first.axis());
+  }
+  return axes;
+}
+
+TEST(Axes, FindingsOfAnAxisThatNothingLeadsFromFollowThoseOfTheMainAxis) {
+  model::Run run = LostOnTwoAxes();
+  EXPECT_THAT(AxesOfTheLosses(run), ::testing::ElementsAre(model::Axis::kStep, model::Axis::kEpoch))
+      << "epoch 57 is not before step 500";
+  run.axes.Learn(model::Axis::kEpoch, model::Axis::kStep, {{0, 0}, {10, 50}});
+  EXPECT_THAT(AxesOfTheLosses(run), ::testing::ElementsAre(model::Axis::kEpoch, model::Axis::kStep))
+      << "epoch 57 ends at step 285";
+}
+
 TEST(Axes, AResumptionKnownByItsEpochIsFoundInTheBatches) {
   RunMaker maker;
   for (int step = 1; step <= 60; ++step) maker.Batch(step, static_cast<std::uint64_t>(1000 + step));
@@ -127,8 +155,7 @@ TEST(Axes, AResumptionKnownByItsEpochIsFoundInTheBatches) {
   model::Run run = maker.run();
   model::Event resumed;
   resumed.kind = model::EventKind::kResume;
-  resumed.step = 6;
-  resumed.axis = model::Axis::kEpoch;
+  resumed.at = model::EpochAt(6);
   run.events.push_back(resumed);
   EXPECT_EQ(Get(Detect(run, catalogue::Settings()), "resume/data-restart"), nullptr) << "epoch 6 is not step 6";
   run.axes.Learn(model::Axis::kEpoch, model::Axis::kStep, {{0, 0}, {10, 100}});

@@ -157,7 +157,7 @@ model::Event EventOf(std::int32_t rank, model::EventKind kind, const std::string
   event.kind = kind;
   event.name = name;
   event.text = text;
-  event.step = 70;
+  event.at = model::StepAt(70);
   return event;
 }
 
@@ -220,7 +220,7 @@ TEST(Stall, IsFarLongerThanAStep) {
   ended.events.push_back(EventOf(0, model::EventKind::kExit, "finished", ""));
   EXPECT_FALSE(FindStall(ended, 1e6, settings));
   model::Run planned = maker.run();
-  planned.planned_steps = 100;
+  planned.planned_steps = model::StepAt(100);
   EXPECT_FALSE(FindStall(planned, 1e6, settings));
   EXPECT_FALSE(FindStall(model::Run(), 1e6, settings)) << "no times, no judgement";
 }

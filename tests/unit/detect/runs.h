@@ -24,7 +24,7 @@ class RunMaker {
     return *this;
   }
   RunMaker& Planned(int steps) {
-    run_.planned_steps = steps;
+    run_.planned_steps = model::StepAt(steps);
     return *this;
   }
   RunMaker& Fact(const std::string& key, const std::string& value) {
@@ -49,12 +49,12 @@ class RunMaker {
   RunMaker& Resumed(int after) {
     model::Event event;
     event.kind = model::EventKind::kResume;
-    event.step = after;
+    event.at = model::StepAt(after);
     run_.events.push_back(std::move(event));
     return *this;
   }
   RunMaker& Batch(int step, std::uint64_t hash, std::int32_t rank = 0) {
-    run_.batches.Append(step, hash, rank);
+    run_.batches.Append(model::StepAt(step), hash, rank);
     return *this;
   }
   double Gauss(double sigma) { return std::normal_distribution<double>(0, sigma)(random_); }

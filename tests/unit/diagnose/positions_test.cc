@@ -138,6 +138,54 @@ model::Series Labelled(std::string_view signal, const model::Labels& labels, dou
   return series;
 }
 
+Verdict VerdictOf(std::string_view test, const RunMaker& run) {
+  const std::vector<Incident> incidents = GroupIncidents(run.run, run.findings);
+  return FindTest(test)(run.run, incidents.front()).verdict;
+}
+
+TEST(Positions, AFirstEpochOfUnknownLengthMayHideAHealthyBeginning) {
+  RunMaker run;
+  run.CountedOn(Axis::kEpoch).Series("loss", 20, [](int) { return kNan; }).Found("loss/non-finite", 1, 20);
+  EXPECT_EQ(VerdictOf("bad-from-first-step", run), Verdict::kUnknown);
+  run.run.axes.Learn(Axis::kEpoch, Axis::kStep, {{0, 0}, {10, 20}});
+  EXPECT_EQ(VerdictOf("bad-from-first-step", run), Verdict::kYes) << "an epoch of two steps hides little";
+}
+
+TEST(Positions, ARestartSomeEpochsBeforeIsAnotherOne) {
+  RunMaker run;
+  run.CountedOn(Axis::kEpoch).Series("lr", 18, [](int) { return 1e-3; });
+  for (int epoch = 16; epoch <= 30; ++epoch) run.run.series.back().Append(epoch, 5e-4);
+  run.Found("loss/resume-jump", 20, 20);
+  EXPECT_EQ(VerdictOf("lr-restarted-at-resume", run), Verdict::kNo) << "the rate changed at epoch 16, not at 20";
+}
+
+TEST(Positions, AHandfulOfStepsIsTheStartOnAnyAxisThatLeadsToThem) {
+  RunMaker run;
+  run.CountedOn(Axis::kTokens).Series("loss", 50'000, [&](int) { return 2 + run.Noise(0.1); }, 1000);
+  run.Found("loss/divergence", 4000, 50'000);
+  EXPECT_EQ(VerdictOf("early-failure", run), Verdict::kUnknown);
+  run.run.axes.Learn(Axis::kTokens, Axis::kStep, {{0, 0}, {50'000, 50}});
+  EXPECT_EQ(VerdictOf("early-failure", run), Verdict::kYes);
+}
+
+TEST(Positions, PointsOfWholeEpochsDoNotShowASampleThatComesByOnceAnEpoch) {
+  const auto bad_every_ten = [](int at) { return at % 10 == 0 ? kNan : 2.0; };
+  RunMaker steps;
+  steps.Series("loss", 59, bad_every_ten).Found("loss/non-finite", 10, 50);
+  EXPECT_EQ(VerdictOf("bad-steps-repeat", steps), Verdict::kYes);
+  RunMaker epochs;
+  epochs.CountedOn(Axis::kEpoch).Series("loss", 59, bad_every_ten).Found("loss/non-finite", 10, 50);
+  EXPECT_EQ(VerdictOf("bad-steps-repeat", epochs), Verdict::kUnknown);
+}
+
+TEST(Positions, AFewStepsOfSlackAreNoFewEpochs) {
+  RunMaker run;
+  run.Series("loss", 60, [](int) { return 2.0; });
+  EXPECT_EQ(SlackOn(run.run, Axis::kStep).amount, 5);
+  run.run.series.front().axis = Axis::kEpoch;
+  EXPECT_EQ(SlackOn(run.run, Axis::kEpoch).amount, 3) << "three points, not five steps";
+}
+
 TEST(View, PrefersTheSeriesWithTheLabelsAndFallsBackToTheOthers) {
   model::Run run;
   const model::Labels rank = {{"rank", "3"}};

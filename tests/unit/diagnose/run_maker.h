@@ -56,14 +56,14 @@ class RunMaker {
   }
 
   RunMaker& Planned(std::int64_t steps) {
-    run.planned_steps = steps;
+    run.planned_steps = model::StepAt(steps);
     return *this;
   }
 
   RunMaker& Event(model::EventKind kind, std::int64_t step, std::string text = "") {
     model::Event event;
     event.kind = kind;
-    event.step = step;
+    if (step != model::kNoStep) event.at = model::StepAt(step);
     event.text = std::move(text);
     run.events.push_back(std::move(event));
     return *this;

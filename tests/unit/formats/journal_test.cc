@@ -227,6 +227,25 @@ TEST(JournalReader, TellsOfAJournalWithoutAnEnd) {
   EXPECT_EQ(run.events[0].rank, 1);
 }
 
+TEST(JournalReader, PlacesAMissingEndOnTheAxisThatTheRunIsCountedOn) {
+  std::string bytes = journal::FileHeader();
+  journal::BlockBuilder builder;
+  builder.AddBegin({});
+  for (std::uint32_t id = 0; id < 2; ++id) {
+    journal::Definition definition;
+    definition.id = id;
+    definition.name = id == 0 ? "loss" : "eval_loss";
+    definition.axis = id == 0 ? model::Axis::kStep : model::Axis::kTokens;
+    builder.AddEntry(journal::Section::kDefinitions, EncodeEntry(definition));
+  }
+  for (std::int64_t step = 1; step <= 30; ++step) builder.Add(0, step, 2.5, static_cast<std::uint64_t>(1000 * step));
+  builder.Add(1, 4096, 2.5, 30'000);
+  builder.Finish(0, bytes);
+  const model::Run run = Read(bytes);
+  ASSERT_THAT(run.events, SizeIs(1));
+  EXPECT_TRUE(model::SamePosition(run.events[0].at, model::StepAt(30))) << "token 4096 is no step";
+}
+
 TEST(JournalReader, RanksShareTheLossAndKeepTheirTimes) {
   const auto folder = std::filesystem::temp_directory_path() / fmt::format("vigil_ranks_{}", ::getpid());
   std::filesystem::create_directories(folder);

@@ -50,7 +50,7 @@ inline std::string Describe(const model::Run& part) {
     text += "\n";
   }
   for (const model::Fact& fact : part.facts) text += fact.key + "=" + fact.value + "\n";
-  for (const model::Event& event : part.events) text += event.name + " at " + std::to_string(event.step) + "\n";
+  for (const model::Event& event : part.events) text += event.name + " at " + std::to_string(event.at.value()) + "\n";
   return text + part.sources.front().note;
 }
 

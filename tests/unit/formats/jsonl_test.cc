@@ -52,7 +52,7 @@ TEST(JsonLines, GiveTheFingerprintsOfTheDataOfAStep) {
                                "{\"step\": 1, \"loss\": 2.5, \"batch\": \"fc104704eedb063c\"}\n"
                                "{\"step\": 2, \"loss\": 2.5, \"batch\": \"12e4567890123456\", \"rank\": 3}\n"
                                "{\"step\": 3, \"loss\": 2.5, \"batch\": 17}\n");
-  EXPECT_THAT(part.batches.steps, ElementsAre(1, 2));
+  EXPECT_THAT(part.batches.steps, ElementsAre(model::StepAt(1), model::StepAt(2)));
   EXPECT_THAT(part.batches.hashes, ElementsAre(0xfc104704eedb063cU, 0x12e4567890123456U));
   EXPECT_THAT(part.batches.ranks, ElementsAre(-1, 3));
   EXPECT_THAT(SeriesOf(part, "batch").values, ElementsAre(17)) << "a number is a count of batches";
@@ -193,6 +193,16 @@ TEST(JsonLines, TakeNullForAGapWhereEvenTheLearningRateIsMissing) {
   EXPECT_EQ(SeriesOf(Read("jsonl", text), "loss").size(), 9U);
 }
 
+TEST(JsonLines, PlaceTheEndOfATableOfEpochsInEpochs) {
+  std::string text;
+  for (int epoch = 1; epoch <= 5; ++epoch) text += fmt::format("{{\"epoch\": {}, \"loss\": 2.5}}\n", epoch);
+  text += "{\"epoch\": 5, \"train_runtime\": 12.5, \"train_samples_per_second\": 9.5, \"train_loss\": 2.5}\n";
+  const model::Run part = Read("jsonl", text);
+  ASSERT_EQ(SeriesOf(part, "loss").axis, model::Axis::kEpoch);
+  ASSERT_EQ(part.events.size(), 1U);
+  EXPECT_TRUE(model::SamePosition(part.events[0].at, model::EpochAt(5)));
+}
+
 // ---- LLaMA-Factory
 
 TEST(JsonLines, OfLlamaFactoryKeepTheEvaluationAfterTheTrainingApart) {
@@ -209,7 +219,7 @@ TEST(JsonLines, OfLlamaFactoryKeepTheEvaluationAfterTheTrainingApart) {
       "{\"current_steps\": 51, \"total_steps\": 51, \"loss\": null, \"eval_loss\": null, \"learning_rate\": null}\n";
   text += "{\"current_steps\": 2, \"total_steps\": 2, \"loss\": null, \"eval_loss\": 2.25, \"learning_rate\": null}\n";
   const model::Run part = Read("jsonl", text);
-  EXPECT_EQ(part.planned_steps, 51);
+  EXPECT_EQ(part.planned_steps, model::StepAt(51));
   EXPECT_EQ(SeriesOf(part, "loss").size(), 5U);
   EXPECT_THAT(SeriesOf(part, "eval_loss").steps, ElementsAre(51));
   EXPECT_EQ(SeriesOf(part, "loss").segment_starts.size(), 1U) << "no restart";

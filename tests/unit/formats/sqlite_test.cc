@@ -157,7 +157,7 @@ TEST_F(SqliteFiles, ReadsTheFolderOfAnMlflowFileStore) {
   EXPECT_TRUE(std::isnan(broken.Find("loss")->values[8]));
   EXPECT_EQ(broken.Find("grad_norm")->values[8], INFINITY);
   EXPECT_EQ(broken.FactNumber("lr"), 0.0003);
-  EXPECT_EQ(broken.planned_steps, 12);
+  EXPECT_EQ(broken.planned_steps, model::StepAt(12));
   EXPECT_THAT(imported.unread, IsEmpty());
 }
 

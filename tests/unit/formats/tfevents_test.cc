@@ -132,7 +132,7 @@ TEST(Tfevents, OpensASegmentWhenTheStepGoesBack) {
   EXPECT_THAT(run.series.at(0).segment_starts, ElementsAre(0, 2));
   ASSERT_EQ(run.events.size(), 1);
   EXPECT_EQ(run.events[0].kind, model::EventKind::kResume);
-  EXPECT_EQ(run.events[0].step, 2);
+  EXPECT_EQ(run.events[0].at.value(), 2);
 }
 
 TEST(Tfevents, TakesAValueThatIsSaidTwiceOnce) {

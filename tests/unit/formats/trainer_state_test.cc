@@ -121,7 +121,7 @@ TEST(TrainerState, KeepsTrainLossWhereItIsTheLossOfEveryRow) {
 
 TEST(TrainerState, StatesTheSettings) {
   const model::Run part = Read("trainer-state", kState);
-  EXPECT_EQ(part.planned_steps, 300);
+  EXPECT_EQ(part.planned_steps, model::StepAt(300));
   EXPECT_EQ(FactOf(part, "max_steps"), "300");
   EXPECT_EQ(FactOf(part, "logging_steps"), "10");
   EXPECT_EQ(FactOf(part, "save_steps"), "20");
@@ -141,7 +141,7 @@ TEST(TrainerState, InACheckpointFolderIsAPlaceToRestartFrom) {
   const model::Run part = Read("trainer-state", kState, "out/checkpoint-30/trainer_state.json");
   ASSERT_EQ(part.events.size(), 2U);
   EXPECT_EQ(part.events[1].kind, model::EventKind::kCheckpoint);
-  EXPECT_EQ(part.events[1].step, 30);
+  EXPECT_EQ(part.events[1].at.value(), 30);
   EXPECT_EQ(part.events[1].text, "out/checkpoint-30");
   EXPECT_EQ(Read("trainer-state", kState, "out/trainer_state.json").events.size(), 1U);
 }
@@ -151,7 +151,7 @@ TEST(TrainerState, WithASummaryTellsThatTheRunFinished) {
   ASSERT_EQ(part.events.size(), 1U);
   EXPECT_EQ(part.events[0].kind, model::EventKind::kExit);
   EXPECT_EQ(part.events[0].name, "finished");
-  EXPECT_EQ(part.events[0].step, 30);
+  EXPECT_EQ(part.events[0].at.value(), 30);
   EXPECT_THAT(Read("trainer-state", R"([{"loss": 1, "step": 1}])").events, IsEmpty());
 }
 

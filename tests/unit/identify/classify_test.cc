@@ -109,9 +109,9 @@ TEST(Classify, ClaimsNothingAboutOtherFrameworks) {
 }
 
 TEST(Classify, TakesPlannedStepsFromTheSettings) {
-  EXPECT_EQ(Classified(WithFact(RunWith({"loss"}), "max_steps", "500")).planned_steps, 500);
-  EXPECT_EQ(Classified(WithFact(RunWith({"loss"}), "max_steps", "-1")).planned_steps, 0);
-  EXPECT_EQ(Classified(WithFact(RunWith({"loss"}), "max_steps", "many")).planned_steps, 0);
+  EXPECT_EQ(Classified(WithFact(RunWith({"loss"}), "max_steps", "500")).planned_steps, model::StepAt(500));
+  EXPECT_FALSE(Classified(WithFact(RunWith({"loss"}), "max_steps", "-1")).planned_steps.has_value());
+  EXPECT_FALSE(Classified(WithFact(RunWith({"loss"}), "max_steps", "many")).planned_steps.has_value());
 }
 
 TEST(Classify, TellsNormsBeforeAndAfterClippingApartByTheirNames) {

@@ -22,6 +22,21 @@ Series WithSteps(std::initializer_list<std::int64_t> steps) {
   return series;
 }
 
+Series WithSteps(Axis axis, std::initializer_list<std::int64_t> steps) {
+  Series series = WithSteps(steps);
+  series.axis = axis;
+  return series;
+}
+
+TEST(MainAxis, IsThatOfStepsWhereSeveralPointsAreCountedInThem) {
+  model::Run run;
+  EXPECT_EQ(MainAxis(run), Axis::kStep);
+  run.series = {WithSteps(Axis::kEpoch, {1, 2, 3}), WithSteps(Axis::kTokens, {1, 2}), WithSteps(Axis::kStep, {300})};
+  EXPECT_EQ(MainAxis(run), Axis::kEpoch) << "a total at the end is no course";
+  run.series.push_back(WithSteps(Axis::kStep, {100, 200}));
+  EXPECT_EQ(MainAxis(run), Axis::kStep);
+}
+
 TEST(Series, OpensASegmentWhenAStepGoesBack) {
   const Series series = WithSteps({1, 2, 3, 2, 3, 4});
   EXPECT_THAT(series.segment_starts, ElementsAre(0, 3));

@@ -47,5 +47,30 @@ TEST(AxisMap, LeavesOutPairsThatDoNotRise) {
   EXPECT_EQ(map.To(Axis::kStep, Position(Axis::kEpoch, 2)).value(), 200);
 }
 
+TEST(AxisMap, LosesOnePairToAnOutlierAndNotAllBehindIt) {
+  AxisMap map;
+  map.Learn(Axis::kEpoch, Axis::kStep, {{0, 0}, {1, 1e9}, {2, 200}, {3, 300}, {4, 450}});
+  EXPECT_EQ(map.To(Axis::kStep, Position(Axis::kEpoch, 3)).value(), 300);
+  EXPECT_EQ(map.To(Axis::kStep, Position(Axis::kEpoch, 4)).value(), 450);
+  EXPECT_EQ(map.To(Axis::kStep, Position(Axis::kEpoch, 1)).value(), 100);
+}
+
+TEST(AxisMap, TakesTheFirstStepOfAnEpochThatStandsBesideAllItsSteps) {
+  AxisMap map;
+  std::vector<AxisMap::Pair> pairs;
+  for (int step = 0; step < 1000; ++step) pairs.push_back({static_cast<double>(step / 100), static_cast<double>(step)});
+  map.Learn(Axis::kEpoch, Axis::kStep, pairs);
+  for (int epoch = 0; epoch < 10; ++epoch)
+    EXPECT_EQ(map.To(Axis::kStep, Position(Axis::kEpoch, epoch)).value(), 100 * epoch);
+}
+
+TEST(AxisMap, LearnsManyPairsWithOutliersAtOnce) {
+  AxisMap map;
+  std::vector<AxisMap::Pair> pairs;
+  for (int i = 0; i < 500'000; ++i) pairs.push_back({static_cast<double>(i), i % 3 == 0 ? 1e6 - i : 10.0 * i});
+  map.Learn(Axis::kSamples, Axis::kTokens, std::move(pairs));
+  EXPECT_EQ(map.To(Axis::kTokens, Position(Axis::kSamples, 400'000)).value(), 4'000'000);
+}
+
 }  // namespace
 }  // namespace vigil::model

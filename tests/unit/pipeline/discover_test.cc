@@ -158,7 +158,7 @@ TEST_F(ImportPathsTest, ClassifiesTheRuns) {
   ASSERT_THAT(imported.runs, SizeIs(1));
   EXPECT_EQ(imported.runs[0].framework, "trl");
   EXPECT_EQ(imported.runs[0].method.name, "grpo");
-  EXPECT_EQ(imported.runs[0].planned_steps, 9);
+  EXPECT_EQ(imported.runs[0].planned_steps, model::StepAt(9));
 }
 
 TEST(ImportFixtures, JoinsCheckpointsOfARunThatWasResumed) {

@@ -282,7 +282,7 @@ model::RunReport HostileRun() {
 
 model::RunReport EpochRun() {
   model::RunReport report = Named("by-epochs", "history.csv");
-  report.run.planned_steps = 100000;
+  report.run.planned_steps = model::StepAt(100000);
   for (const char* metric : {"loss", "grad_norm"}) {
     report.run.series.push_back(MakeSeries(metric, metric, 60, HealthyLoss));
     report.run.series.back().axis = model::Axis::kEpoch;

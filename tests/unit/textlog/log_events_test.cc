@@ -39,7 +39,7 @@ TEST(Traceback, TellsTypeMessageFrameLineAndStep) {
   EXPECT_EQ(events[0].text, "ValueError: bad: value");
   EXPECT_EQ(events[0].detail, "/home/me/model.py:34 in forward");
   EXPECT_EQ(events[0].place.line, 8U);
-  EXPECT_EQ(events[0].step, 7);
+  EXPECT_EQ(events[0].at.value(), 7);
 }
 
 TEST(Traceback, TellsTheRootOfAChain) {
@@ -144,7 +144,7 @@ TEST(RunWentOn, IsToldWhenAnotherStartGotPastIt) {
   for (int step = 6; step < 9; ++step) text += "step " + std::to_string(step) + " | loss 2.5\n";
   const auto after = EventsOf(ReadLog(text), EventKind::kSignature);
   EXPECT_TRUE(after[0].run_went_on);
-  EXPECT_EQ(after[0].step, 4);
+  EXPECT_EQ(after[0].at.value(), 4);
 }
 
 TEST(MemoryError, TellsWhatTheTrainingWasDoing) {
@@ -171,7 +171,7 @@ TEST(RunWentOn, IsNotToldOfAnUncaughtExceptionBeforeBufferedLines) {
       "RuntimeError: CUDA out of memory. Tried to allocate 1 GiB\nstep 1 loss 3\nstep 2 loss 2\nstep 3 loss 1\n");
   for (const model::Event& event : run.events) {
     EXPECT_FALSE(event.run_went_on);
-    EXPECT_EQ(event.step, 3) << "the last step made before the process ended";
+    EXPECT_EQ(event.at.value(), 3) << "the last step made before the process ended";
   }
 }
 
@@ -206,7 +206,7 @@ TEST(Notices, TellCheckpointsAndRestarts) {
   const model::Run run =
       ReadLog("step 5 loss 2\nSaving model checkpoint to out/checkpoint-5\nResuming training from out\n");
   ASSERT_THAT(EventsOf(run, EventKind::kCheckpoint), SizeIs(1));
-  EXPECT_EQ(EventsOf(run, EventKind::kCheckpoint)[0].step, 5);
+  EXPECT_EQ(EventsOf(run, EventKind::kCheckpoint)[0].at.value(), 5);
   EXPECT_THAT(EventsOf(run, EventKind::kResume), SizeIs(1));
 }
 

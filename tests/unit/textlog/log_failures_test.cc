@@ -39,7 +39,7 @@ TEST(ExceptionGroup, TellsTheExceptionsInItAndThatTheProcessEnded) {
     EXPECT_EQ(events[0].name, "ValueError");
     EXPECT_EQ(events[0].detail, "x.py:5 in f");
     EXPECT_THAT(events[0].text, HasSubstr("boom (then KeyError: 'k')"));
-    EXPECT_EQ(events[0].step, 2);
+    EXPECT_EQ(events[0].at.value(), 2);
     EXPECT_FALSE(events[0].run_went_on);
   }
 }

@@ -37,7 +37,7 @@ TEST(LogLimits, TheErrorThatEndsARunStaysBehindAHundredThatWereCaught) {
   ASSERT_EQ(exceptions.size(), 64U);
   EXPECT_THAT(exceptions.back().text, HasSubstr("too many bad samples"));
   EXPECT_FALSE(exceptions.back().run_went_on);
-  EXPECT_EQ(exceptions.front().step, 4) << "the first stays too";
+  EXPECT_EQ(exceptions.front().at.value(), 4) << "the first stays too";
   EXPECT_THAT(run.sources.front().note, HasSubstr("37 events left out"));
   for (std::size_t i = 1; i < exceptions.size(); ++i) EXPECT_LT(exceptions[i - 1].place.line, exceptions[i].place.line);
 }
@@ -48,7 +48,7 @@ TEST(LogLimits, TheMemoryErrorThatEndsARunKeepsItsSignature) {
   const auto signatures = EventsOf(run, model::EventKind::kSignature);
   ASSERT_FALSE(signatures.empty());
   EXPECT_FALSE(signatures.back().run_went_on);
-  EXPECT_EQ(signatures.back().step, 504);
+  EXPECT_EQ(signatures.back().at.value(), 504);
 }
 
 TEST(LogLimits, NoNumberOfOtherEventsHidesTheLast) {

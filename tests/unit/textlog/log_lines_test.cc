@@ -236,7 +236,7 @@ TEST(LogLines, ReadABlockBelowItsStep) {
       "2024-08-06 10:00:06 something else = 5\n");
   EXPECT_THAT(PointsOf(run, "train/CrossEntropyLoss"), ElementsAre(std::pair(2, 1.7872662283480167e-06)));
   EXPECT_THAT(PointsOf(run, "throughput/device/tokens_per_second"), ElementsAre(std::pair(2, 26668.0)));
-  EXPECT_EQ(run.planned_steps, 739328);
+  EXPECT_EQ(run.planned_steps, model::StepAt(739328));
 }
 
 TEST(LogLines, AreNotFoundInProseSettingsOrSource) {
@@ -333,7 +333,7 @@ TEST(LogFacts, AreTakenFromAnnouncements) {
   EXPECT_EQ(run.FactNumber("epochs"), 3);
   EXPECT_EQ(run.FactNumber("batch_size"), 8);
   EXPECT_EQ(run.FactNumber("accumulation"), 4);
-  EXPECT_EQ(run.planned_steps, 873);
+  EXPECT_EQ(run.planned_steps, model::StepAt(873));
 }
 
 TEST(LogFacts, AreTakenFromOneLineDumpsAndDottedLists) {

@@ -31,7 +31,7 @@ TEST(DictSteps, AreTheCountOfTheBarDrawnBehindTheLine) {
   const model::Run run = ReadLog(Bar(0, 100) + Written(Row(3, 0.01), 1, 100) + Bar(7, 100) + Bar(12, 100) +
                                  Written(Row(2, 0.2), 20, 100) + Bar(31, 100) + Written(Row(1, 0.4), 40, 100));
   EXPECT_THAT(StepsOf(run, "loss"), ElementsAre(1, 20, 40));
-  EXPECT_EQ(run.planned_steps, 100);
+  EXPECT_EQ(run.planned_steps, model::StepAt(100));
 }
 
 TEST(DictSteps, AreTheCountBeforeALineThatWasPrintedPlainly) {
@@ -59,14 +59,14 @@ TEST(DictSteps, DoNotFollowTheBarsOfEvaluations) {
   const model::Run run = ReadLog(text);
   EXPECT_THAT(StepsOf(run, "loss"), ElementsAre(10, 20, 30, 40));
   EXPECT_THAT(StepsOf(run, "eval_loss"), ElementsAre(10, 20, 30, 40));
-  EXPECT_EQ(run.planned_steps, 300);
+  EXPECT_EQ(run.planned_steps, model::StepAt(300));
 }
 
 TEST(DictSteps, FollowTheTrainingThatComesAfterAnEvaluation) {
   const model::Run run =
       ReadLog(Bar(0, 5) + Bar(5, 5) + "\n" + Bar(0, 80) + Written(Row(3, 0.1), 10, 80) + Written(Row(2, 0.2), 20, 80));
   EXPECT_THAT(StepsOf(run, "loss"), ElementsAre(10, 20));
-  EXPECT_EQ(run.planned_steps, 80);
+  EXPECT_EQ(run.planned_steps, model::StepAt(80));
 }
 
 TEST(DictSteps, AreCountedWhenStandardOutputWasBuffered) {

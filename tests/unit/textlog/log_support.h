@@ -57,7 +57,7 @@ inline std::vector<model::Event> EventsOf(const model::Run& run, model::EventKin
 
 // Everything that a run holds, as text: two runs are equal when this is.
 inline std::string Describe(const model::Run& run) {
-  std::string out = run.sources.front().note + "|" + std::to_string(run.planned_steps);
+  std::string out = run.sources.front().note + "|" + std::to_string(run.Planned().value());
   for (const model::Series& series : run.series) {
     out += "\n" + series.raw + " " + series.signal + " " + std::to_string(static_cast<int>(series.axis));
     for (const auto& [key, value] : series.labels) out += " " + key + "=" + value;
@@ -68,8 +68,8 @@ inline std::string Describe(const model::Run& run) {
   }
   for (const model::Event& event : run.events) {
     out += "\n" + std::to_string(static_cast<int>(event.kind)) + " " + event.name + "|" + event.text + "|" +
-           event.detail + "|" + std::to_string(event.step) + " " + std::to_string(event.rank) + " " +
-           std::to_string(event.place.line) + (event.run_went_on ? " went on" : "");
+           event.detail + "|" + std::to_string(event.at.known() ? event.at.value() : model::kNoStep) + " " +
+           std::to_string(event.rank) + " " + std::to_string(event.place.line) + (event.run_went_on ? " went on" : "");
   }
   for (const model::Fact& fact : run.facts) out += "\n" + fact.key + "=" + fact.value;
   return out;

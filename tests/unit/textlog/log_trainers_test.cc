@@ -132,7 +132,7 @@ TEST(TrainerLogs, OfLlmFoundryAreBlocksOfNames) {
   EXPECT_EQ(PointsOf(run, "loss/train/total"), (Points{{1, 11.0321}, {2, 10.9321}}));
   EXPECT_EQ(PointsOf(run, "throughput/tokens_per_sec"), (Points{{2, 31234.1}}));
   EXPECT_EQ(PointsOf(run, "val/metrics/eval/LanguageCrossEntropy"), (Points{{2, 8.123}}));
-  EXPECT_EQ(run.planned_steps, 4800);
+  EXPECT_EQ(run.planned_steps, model::StepAt(4800));
   EXPECT_EQ(run.framework, "llm-foundry");
 }
 

@@ -1,0 +1,3 @@
+#include "model/run.h"
+
+bool IsPlanned(const vigil::model::Run& run, vigil::model::EpochAt at) { return at < run.planned_steps.value(); }
