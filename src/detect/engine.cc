@@ -161,9 +161,15 @@ std::vector<model::Finding> Arrange(const model::Run& run, std::vector<model::Fi
   return findings;
 }
 
+// How often the run was stopped and went on, as far as it shows: what batches are judged with.
+std::size_t RestartsOf(const model::Run& run) {
+  const model::Series* loss = run.Find("loss");
+  return run.events.size() + (loss == nullptr ? 0 : loss->segment_starts.size());
+}
+
 std::vector<model::Finding> FindingsOfTheRun(const model::Run& run, const catalogue::Settings& settings) {
   std::vector<model::Finding> findings = FindingsFromEvents(run, settings);
-  for (const auto find : {FindingsAcrossRanks, FindingsOfGuard, FindingsOfBatches}) {
+  for (const auto find : {FindingsAcrossRanks, FindingsOfGuard}) {
     std::vector<model::Finding> more = find(run, settings);
     findings.insert(findings.end(), more.begin(), more.end());
   }
@@ -186,7 +192,10 @@ class Engine::State {
       JudgeLeads(row, found);
       if (found.size() == before) JudgeOthers(row, found);
     }
-    return Arrange(run, std::move(found), FindingsOfTheRun(run, settings_));
+    std::vector<model::Finding> of_the_run = FindingsOfTheRun(run, settings_);
+    JudgeBatches();
+    of_the_run.insert(of_the_run.end(), of_batches_.begin(), of_batches_.end());
+    return Arrange(run, std::move(found), std::move(of_the_run));
   }
 
   std::uint64_t replays() const { return replays_; }
@@ -207,6 +216,21 @@ class Engine::State {
     for (auto& [axis, resumes] : resumes_) resumes = nullptr;
     old_mapped_ = std::move(mapped_);
     mapped_.clear();
+    same_map_ = axes_ == run.axes;
+    if (!same_map_) axes_ = run.axes;
+  }
+
+  // All batches are compared with all before them: many are compared again only when a sixtieth more has come, or
+  // the run was stopped and went on.
+  void JudgeBatches() {
+    constexpr std::size_t kFew = 65'536;
+    const std::size_t batches = run_->batches.steps.size();
+    const std::size_t restarts = RestartsOf(*run_);
+    const bool same = batches >= judged_batches_ && batches - judged_batches_ <= judged_batches_ / 60;
+    if (!once_ && batches > kFew && same && restarts == judged_restarts_) return;
+    of_batches_ = FindingsOfBatches(*run_, settings_);
+    judged_batches_ = batches;
+    judged_restarts_ = restarts;
   }
 
   // The resumes on the axis of a leading series: looked up once a look, and the same object when they are the same.
@@ -227,7 +251,8 @@ class Engine::State {
     const auto key = std::make_pair(index_->IdOf(*series), axis);
     if (const auto known = mapped_.find(key); known != mapped_.end()) return known->second.View();
     const auto old = old_mapped_.find(key);
-    MappedCopy copy = MapOnto(run_->axes, *series, axis, key.first, old == old_mapped_.end() ? nullptr : &old->second);
+    MappedCopy copy =
+        MapOnto(run_->axes, *series, axis, key.first, old == old_mapped_.end() ? nullptr : &old->second, same_map_);
     return mapped_.emplace(key, std::move(copy)).first->second.View();
   }
 
@@ -303,6 +328,11 @@ class Engine::State {
   std::map<std::pair<std::uint64_t, model::Axis>, MappedCopy> mapped_;
   std::map<std::pair<std::uint64_t, model::Axis>, MappedCopy> old_mapped_;  // of the look before
   std::map<Key, Instance> instances_;
+  std::vector<model::Finding> of_batches_;
+  std::size_t judged_batches_ = 0;
+  std::size_t judged_restarts_ = 0;
+  model::AxisMap axes_;  // of the look before, and whether it is still the run's
+  bool same_map_ = false;
   std::uint64_t replays_ = 0;
 };
 

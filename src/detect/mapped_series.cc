@@ -11,32 +11,51 @@ bool GoesOn(const model::Series& before, const model::Series& now) {
   return before.size() <= now.size() && std::equal(before.steps.begin(), before.steps.end(), now.steps.begin());
 }
 
-}  // namespace
-
-MappedCopy MapOnto(const model::AxisMap& axes, const model::Series& series, model::Axis axis, std::uint64_t id,
-                   const MappedCopy* before) {
-  auto copy = std::make_unique<model::Series>();
-  copy->axis = axis;
-  std::size_t segment = 0;
+// Adds the points of `series` from `first` on.
+void MapPoints(const model::AxisMap& axes, const model::Series& series, std::size_t first, model::Series& copy) {
+  auto segment = std::lower_bound(series.segment_starts.begin(), series.segment_starts.end(), first);
   bool opens = false;
-  for (std::size_t i = 0; i < series.size(); ++i) {
-    if (segment < series.segment_starts.size() && series.segment_starts[segment] == i) {
+  for (std::size_t i = first; i < series.size(); ++i) {
+    if (segment != series.segment_starts.end() && *segment == i) {
       opens = true;
       ++segment;
     }
-    const model::Position at = axes.To(axis, series.PositionOf(i));
+    const model::Position at = axes.To(copy.axis, series.PositionOf(i));
     if (!at.known()) continue;
     // Many steps of one epoch have the same count there, and belong to one segment as before.
-    if (std::exchange(opens, false)) copy->segment_starts.push_back(static_cast<std::uint32_t>(copy->size()));
-    copy->steps.push_back(at.value());
-    copy->values.push_back(series.values[i]);
-    if (!series.lines.empty()) copy->lines.push_back(series.lines[i]);
+    if (std::exchange(opens, false)) copy.segment_starts.push_back(static_cast<std::uint32_t>(copy.size()));
+    copy.steps.push_back(at.value());
+    copy.values.push_back(series.values[i]);
+    if (!series.lines.empty()) copy.lines.push_back(series.lines[i]);
   }
-  if (copy->empty()) return {};
+}
+
+bool IsBeginningOf(const MappedCopy& before, const model::Series& series) {
+  return before.series != nullptr && before.taken > 0 && before.taken <= series.size() &&
+         series.steps[before.taken - 1] == before.last;
+}
+
+}  // namespace
+
+MappedCopy MapOnto(const model::AxisMap& axes, const model::Series& series, model::Axis axis, std::uint64_t id,
+                   MappedCopy* before, bool same_map) {
   constexpr std::uint64_t kNext = 0x9e3779b97f4a7c15U;
-  if (before == nullptr || before->series == nullptr) return {std::move(copy), id + kNext};
-  const std::uint64_t now = GoesOn(*before->series, *copy) ? before->id : before->id + kNext;
-  return {std::move(copy), now};
+  MappedCopy copy;
+  if (before != nullptr && same_map && IsBeginningOf(*before, series)) {
+    copy = std::move(*before);
+    MapPoints(axes, series, copy.taken, *copy.series);
+  } else {
+    copy.series = std::make_unique<model::Series>();
+    copy.series->axis = axis;
+    MapPoints(axes, series, 0, *copy.series);
+    if (copy.series->empty()) return {};
+    const bool was_there = before != nullptr && before->series != nullptr;
+    const bool goes_on = was_there && GoesOn(*before->series, *copy.series);
+    copy.id = !was_there ? id + kNext : goes_on ? before->id : before->id + kNext;
+  }
+  copy.taken = series.size();
+  copy.last = series.steps.back();
+  return copy;
 }
 
 }  // namespace vigil::detect

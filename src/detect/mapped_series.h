@@ -18,13 +18,15 @@ struct MappedSeries {
 struct MappedCopy {
   std::unique_ptr<model::Series> series;  // null when nothing leads from its axis to the other
   std::uint64_t id = 0;                   // another one whenever points that were there have moved
+  std::size_t taken = 0;                  // points of the series that the copy was made of
+  std::int64_t last = 0;                  // the step of the last of them
 
   MappedSeries View() const { return series == nullptr ? MappedSeries{} : MappedSeries{series.get(), id}; }
 };
 
-// The points of `series` where the map puts them on `axis`; those that it puts nowhere are left out. `before`: the copy
-// of the last look or null. `id`: what the series is.
+// The points of `series` where the map puts them on `axis`; those that it puts nowhere are left out. `id`: what the
+// series is. `before`: the copy of the last look or null, which is added to when the map is the same.
 MappedCopy MapOnto(const model::AxisMap& axes, const model::Series& series, model::Axis axis, std::uint64_t id,
-                   const MappedCopy* before);
+                   MappedCopy* before, bool same_map);
 
 }  // namespace vigil::detect

@@ -89,6 +89,7 @@ class AxisMap {
   struct Pair {
     double from = 0;
     double to = 0;
+    friend bool operator==(const Pair&, const Pair&) = default;
   };
   // Pairs may come in any order. Of those that do not all rise together the longest chain that does is kept, so that a
   // few wrong ones do not cost the others.
@@ -103,12 +104,14 @@ class AxisMap {
   // A distance from the beginning of the run, on another axis.
   std::optional<Extent> To(Axis axis, Extent extent) const;
   bool empty() const { return tables_.empty(); }
+  friend bool operator==(const AxisMap&, const AxisMap&) = default;
 
  private:
   struct Table {
     Axis from;
     Axis to;
     std::vector<Pair> pairs;  // rising in both
+    friend bool operator==(const Table&, const Table&) = default;
   };
   std::optional<double> Map(Axis from, Axis to, double value) const;
   std::vector<Table> tables_;
