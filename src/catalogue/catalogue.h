@@ -122,6 +122,14 @@ struct RemedyRow {
   std::span<const RemedySetting> settings;
 };
 
+// The setting that makes a metric appear, in the words of one framework ("*" for any).
+struct EnablerRow {
+  std::string_view id;  // "<metric>/<framework>"
+  std::string_view metric;
+  std::string_view framework;
+  std::string_view phrase;  // id of a template without places
+};
+
 struct ConfigRuleRow {
   std::string_view id;  // "config/<rule>"
   std::string_view title;
@@ -164,6 +172,7 @@ std::span<const FindingRow> Findings();
 std::span<const EvidenceRow> EvidenceTests();
 std::span<const CauseRow> Causes();
 std::span<const PairRow> Pairs();
+std::span<const EnablerRow> Enablers();
 std::span<const RemedyRow> Remedies();
 std::span<const ConfigRuleRow> ConfigRules();
 std::span<const SignatureRow> Signatures();

@@ -84,10 +84,7 @@ std::optional<Proposal> ClipOne(const RunView& run, const Incident&) {
 std::optional<Proposal> UseBf16(const RunView& run, const Incident&) {
   const Precision precision = PrecisionOf(run);
   if (precision == Precision::kBf16 || precision == Precision::kFp32) return std::nullopt;
-  const std::string_view word = run->framework == "lightning" ? "bf16-mixed"
-                                : run->framework == "torch"   ? "torch.bfloat16"
-                                                              : "True";
-  return Proposal{precision == Precision::kFp16 ? "fp16" : "", std::string(word)};
+  return Proposal{precision == Precision::kFp16 ? "fp16" : "", run->profile.bf16_value};
 }
 
 std::optional<Proposal> ShowNonFinite(const RunView& run, const Incident&) {
@@ -118,8 +115,7 @@ std::optional<Proposal> EpochsToBest(const RunView& run, const Incident&) {
   const double end = epochs.values.back();
   if (!(at > 0) || !std::isfinite(end) || at >= end) return std::nullopt;
   const std::string stated = Current(run, "epochs");
-  // The Hugging Face trainers take a part of an epoch; others count whole ones.
-  const std::string proposed = IsHfLike(run) ? Rounded(at) : Whole(std::max(1.0, at));
+  const std::string proposed = run->profile.takes_part_epochs ? Rounded(at) : Whole(std::max(1.0, at));
   return Proposal{stated.empty() ? FormatNumber(end) : stated, proposed};
 }
 

@@ -165,7 +165,8 @@ struct Source {
   std::string note;      // why partial or duplicate, with the place of the damage
   std::string run = {};  // which one, in a file that holds several (a tracker's database)
   JoinReason joined = {};
-  int digits = 4;  // significant digits that its format keeps
+  int digits = 4;             // significant digits that its format keeps
+  bool has_messages = false;  // what the program printed was read: error messages in it would have been seen
 };
 
 // What kind of training this is: pretrain, sft, lora, grpo, ppo, dpo, ebft, other. Confidence 0..1; fixed limits hold
@@ -176,11 +177,25 @@ struct TrainingMethod {
 };
 inline constexpr double kMethodKnown = 0.5;
 
+// How the framework of a run behaves, so that no other code asks for a framework by its name. What is not known of a
+// framework is as here.
+struct FrameworkProfile {
+  std::string settings_of;          // another framework whose settings it takes too, or empty
+  std::string settings_file;        // the class or file that takes those
+  std::string bf16_value = "True";  // what switches bfloat16 on
+  double default_clip_norm = 0;     // gradients are clipped at this norm unless configured; 0: not known
+  bool defaults_to_adam = false;    // the optimizer when none is configured
+  bool drops_non_finite = false;    // NaN and infinity do not reach the logged loss unless configured
+  bool takes_part_epochs = false;   // the number of epochs may be a fraction
+  bool trains_on_tokens = false;    // language models: a loss is in nats a token
+};
+
 // What a run is, without the numbers of its steps.
 struct RunHeader {
   std::string name;
   std::vector<Source> sources;
-  std::string framework;  // hf-trainer, trl, axolotl, lightning, torch, ... or empty
+  std::string framework;     // hf-trainer, trl, axolotl, lightning, torch, ... or empty
+  FrameworkProfile profile;  // of that framework
   TrainingMethod method;
   std::int32_t ranks = 1;
   std::int64_t planned_steps = 0;  // 0 = unknown

@@ -11,6 +11,7 @@
 #include "catalogue/catalogue.h"
 #include "catalogue/says.h"
 #include "diagnose/diagnose.h"
+#include "identify/identify.h"
 #include "model/finding.h"
 #include "model/position.h"
 #include "model/run.h"
@@ -25,7 +26,9 @@ class RunMaker {
  public:
   explicit RunMaker(std::string framework = "hf-trainer", std::uint32_t seed = 1) : random_(seed) {
     run.framework = std::move(framework);
+    run.profile = identify::ProfileOf(run.framework, run.method);
     run.sources.push_back({"run/train.log", "log-text", model::SourceState::kRead, ""});
+    run.sources.back().has_messages = true;
   }
 
   // One point every `every` steps from step `every` to `steps`.
@@ -46,6 +49,7 @@ class RunMaker {
 
   RunMaker& Method(std::string_view name, double confidence = 0.9) {
     run.method = {std::string(name), confidence};
+    run.profile = identify::ProfileOf(run.framework, run.method);
     return *this;
   }
 
