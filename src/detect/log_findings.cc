@@ -141,8 +141,9 @@ bool Continues(const Incident& incident, const Trouble& trouble) {
 
 // The guard that stopped a run has said why: how the process left says nothing beside it.
 bool IsLeavingOfGuard(const model::Run& run, const Event& event) {
-  return event.kind == EventKind::kExit && std::any_of(run.events.begin(), run.events.end(),
-                                                       [](const Event& other) { return other.name == "guard/stop"; });
+  return event.kind == EventKind::kExit && std::any_of(run.events.begin(), run.events.end(), [](const Event& other) {
+           return other.name == model::kGuardStopped;
+         });
 }
 
 std::vector<Incident> GroupBySource(const model::Run& run, const catalogue::Settings& settings) {

@@ -133,9 +133,11 @@ Ends EndsOf(const model::Run& run) {
       ends.without.erase(event.rank);  // it was started again
       if (event.name != "finished") ends.failed.insert(event.rank);
     }
-    if (ends.waited == nullptr && event.text.find("did not arrive") != std::string::npos) {
+    // The readers know these messages by their signatures, in logs and in journals alike.
+    const bool timed_out = event.name == "log/collective-timeout";
+    if (ends.waited == nullptr && (timed_out || event.name == "log/collective-given-up")) {
       ends.waited = &event;
-      ends.timed_out = event.text.find("timed out") != std::string::npos;
+      ends.timed_out = timed_out;
     }
   }
   return ends;

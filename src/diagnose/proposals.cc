@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/base.h"
+#include "catalogue/says.h"
 #include "diagnose/curve.h"
 #include "diagnose/diagnose.h"
 #include "diagnose/facts.h"
@@ -57,7 +58,8 @@ std::optional<Proposal> RaiseLr(const RunView& run, const Incident& incident) {
     return Proposal{LrText(peak), Rounded(proposed)};
   }
   if (std::isnan(peak) || peak <= 0)
-    return Proposal{LrText(peak), band.low > 0 ? Rounded(10 * band.low) : "the usual value of the model"};
+    return band.low > 0 ? Proposal{LrText(peak), Rounded(10 * band.low)}
+                        : Proposal{LrText(peak), "", says::ProposedUsualOfModel{}};
   return Proposal{LrText(peak), Rounded(std::max(10 * peak, band.low))};
 }
 
@@ -155,7 +157,7 @@ std::optional<Proposal> LongerCompletions(const RunView& run, const Incident&) {
     const double longest = Largest(LastCourse(run, "completion_length_max").View());
     if (longest > 0) limit = longest;
   }
-  if (!limit || !(*limit >= 1) || *limit > 1e7) return Proposal{"", "twice the present limit"};
+  if (!limit || !(*limit >= 1) || *limit > 1e7) return Proposal{"", "", says::ProposedTwiceTheLimit{}};
   // Nearly all are cut: the length they need is unknown, so go well beyond; otherwise double.
   const double cut = Median(FiniteValues(LastCourse(run, "truncated_share").View()));
   return Proposal{FormatNumber(*limit), Whole(*limit * (cut > 0.95 ? 4 : 2))};

@@ -46,6 +46,7 @@ std::optional<model::Remedy> Apply(const catalogue::RemedyRow& row, const RunVie
   if (!proposal) return std::nullopt;
   remedy.current = proposal->current;
   remedy.proposed = proposal->proposed;
+  remedy.proposed_in_words = proposal->in_words;
   return remedy;
 }
 

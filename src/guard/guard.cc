@@ -30,7 +30,8 @@ Trigger TriggerOf(const detect::StepVerdict& verdict) {
 std::string_view Name(Policy policy) { return kPolicyNames[static_cast<std::size_t>(policy)]; }
 
 std::string_view EventName(Action action) {
-  constexpr std::array<std::string_view, 4> kNames = {"guard/observe", "guard/skip", "guard/stop", "guard/rollback"};
+  constexpr std::array<std::string_view, 4> kNames = {model::kGuardObserved, model::kGuardSkipped, model::kGuardStopped,
+                                                      model::kGuardRolledBack};
   return kNames[static_cast<std::size_t>(action)];
 }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "model/position.h"
+#include "model/statement.h"
 
 namespace vigil::model {
 
@@ -101,6 +102,14 @@ enum class EventKind : std::uint8_t {
 // Name of the event that a process left its journal without an end: it was killed, hangs, or still runs.
 inline constexpr std::string_view kNoEndEvent = "journal/no-end";
 
+// Names of the events that a guard of the training records for what it decided.
+inline constexpr std::string_view kGuardSkipped = "guard/skip";
+inline constexpr std::string_view kGuardRolledBack = "guard/rollback";
+inline constexpr std::string_view kGuardStopped = "guard/stop";
+inline constexpr std::string_view kGuardObserved = "guard/observe";
+// Name of the event that a process went on in a new file.
+inline constexpr std::string_view kNewFileEvent = "run/new-file";
+
 // Something that happened, in words. `name` is the exception type, the signature id or empty.
 struct Event {
   EventKind kind = EventKind::kMessage;
@@ -113,6 +122,7 @@ struct Event {
   bool run_went_on = false;  // later steps were made after it, in the same training
   Place place;
   Axis axis = Axis::kStep;  // that `step` is counted on
+  std::string decision;     // what a line of a log says that the guard did, as the name of its event; or empty
 
   Position At() const { return step == kNoStep ? Position() : Position(axis, step); }
 };
@@ -153,7 +163,7 @@ enum class SourceState : std::uint8_t { kRead, kPartial, kDuplicate };
 // were compared, at how many of the steps that both have they were the same.
 struct JoinReason {
   std::string pass;  // empty for the first source of a run
-  std::string because;
+  Statement because = {};
   std::uint64_t agreeing = 0;
   std::uint64_t common = 0;
 };
@@ -162,11 +172,12 @@ struct Source {
   std::string path;
   std::string format;
   SourceState state = SourceState::kRead;
-  std::string note;      // why partial or duplicate, with the place of the damage
+  std::string note;      // why partial, with the place of the damage
   std::string run = {};  // which one, in a file that holds several (a tracker's database)
   JoinReason joined = {};
-  int digits = 4;             // significant digits that its format keeps
-  bool has_messages = false;  // what the program printed was read: error messages in it would have been seen
+  int digits = 4;                 // significant digits that its format keeps
+  std::string duplicate_of = {};  // path of a source that holds all that is in this one
+  bool has_messages = false;      // what the program printed was read: error messages in it would have been seen
 };
 
 // What kind of training this is: pretrain, sft, lora, grpo, ppo, dpo, ebft, other. Confidence 0..1; fixed limits hold

@@ -164,12 +164,14 @@ model::Event EventOf(std::int32_t rank, model::EventKind kind, const std::string
 TEST(LostRanks, ARankWithoutAnEndIsDeadOrMissing) {
   model::Run run;
   run.ranks = 2;
-  run.events = {EventOf(0, model::EventKind::kMessage, "", "all-reduce was given up in step 70: rank 1 did not arrive"),
+  run.events = {EventOf(0, model::EventKind::kSignature, "log/collective-given-up",
+                        "all-reduce was given up in step 70: rank 1 did not arrive"),
                 EventOf(0, model::EventKind::kExit, "1", "the run ended with status 1"),
                 EventOf(1, model::EventKind::kMessage, std::string(model::kNoEndEvent), "")};
   auto findings = Detect(run, catalogue::Settings());
   ASSERT_NE(Get(findings, "hang/dead-rank"), nullptr);
   EXPECT_THAT(Get(findings, "hang/dead-rank")->ranks, ElementsAre(1));
+  run.events[0].name = "log/collective-timeout";
   run.events[0].text = "all-reduce timed out after 10 s in step 70: rank 1 did not arrive";
   findings = Detect(run, catalogue::Settings());
   ASSERT_NE(Get(findings, "hang/missing-rank"), nullptr);
@@ -192,6 +194,7 @@ TEST(GuardActions, AreOneFindingFromTheJournalOrTheLog) {
   run.events = {EventOf(0, model::EventKind::kMessage, "guard/skip", "step 70: the loss is nan; left out"),
                 EventOf(0, model::EventKind::kMessage, "guard/rollback", "step 71: the loss is nan; back to step 60"),
                 EventOf(0, model::EventKind::kMessage, "guard/control", "guard.toml was read")};
+  run.events[1].step = 71;
   auto findings = Detect(run, catalogue::Settings());
   ASSERT_EQ(findings.size(), 1U);
   EXPECT_EQ(findings[0].id, "guard/acted");
@@ -199,6 +202,7 @@ TEST(GuardActions, AreOneFindingFromTheJournalOrTheLog) {
   EXPECT_EQ(findings[0].last.value(), 71);
   for (model::Event& event : run.events) {
     event.kind = model::EventKind::kSignature;
+    event.decision = event.name;
     event.name = "log/guard";
     event.text = "guard: " + event.text;
   }

@@ -64,8 +64,9 @@ class RunMaker {
     return *this;
   }
 
-  RunMaker& Event(model::EventKind kind, std::int64_t step, std::string text = "") {
+  RunMaker& Event(model::EventKind kind, std::int64_t step, std::string text = "", std::string name = "") {
     model::Event event;
+    event.name = std::move(name);
     event.kind = kind;
     event.step = step;
     event.text = std::move(text);

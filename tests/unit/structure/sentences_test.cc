@@ -18,13 +18,11 @@ using testing::IsEmpty;
 
 // Modules that hold no sentence. `guard` is none of them: its notes are recorded inside the training process, which has
 // no templates to render, and its errors are about a file of the user.
-constexpr std::array<std::string_view, 4> kWithoutSentences = {"detect", "diagnose", "model", "stats"};
+constexpr std::array<std::string_view, 6> kWithoutSentences = {"assemble", "detect", "diagnose",
+                                                               "identify", "model",  "stats"};
 
-// Texts that are searched for in logs, and values of settings that are no number: neither is a sentence of a report.
-constexpr std::array<std::string_view, 7> kTextsOfLogs = {"Tried to allocate",      "total capacity of",
-                                                          "did not arrive",         "killed by signal",
-                                                          "was given up",           "the usual value of the model",
-                                                          "twice the present limit"};
+// Texts that training programs print, and that are searched for in what was quoted of their logs.
+constexpr std::array<std::string_view, 2> kTextsOfLogs = {"Tried to allocate", "total capacity of"};
 
 // Three words or more; signs alone are none.
 bool IsSentence(std::string_view text) {
