@@ -98,7 +98,7 @@ Latency Measure(std::size_t rows, bool is_csv) {
   constexpr int kLooks = 20;
   GrowingLog log(fmt::format("/tmp/vigil_bench_{}_watch.{}", ::getpid(), is_csv ? "csv" : "jsonl"), is_csv);
   log.Append(rows);
-  pipeline::Monitor monitor({log.path()}, catalogue::Settings());
+  pipeline::Monitor monitor({log.path()}, catalogue::Thresholds());
   Latency latency;
   const auto look = [&] {
     const double before = platform::SteadySeconds();

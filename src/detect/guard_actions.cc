@@ -80,14 +80,14 @@ model::PositionRange SpanOf(const std::vector<const model::Event*>& events) {
 
 }  // namespace
 
-std::vector<model::Finding> FindingsOfGuard(const model::Run& run, const catalogue::Settings& settings) {
+std::vector<model::Finding> FindingsOfGuard(const model::Run& run, const catalogue::Thresholds& thresholds) {
   constexpr std::string_view kId = "guard/acted";
   constexpr std::size_t kMostShown = 5;
   constexpr std::size_t kStops = 2;
-  if (!settings.Enabled(kId)) return {};
+  if (!thresholds.Enabled(kId)) return {};
   const Decisions decisions = DecisionsOf(run);
   if (decisions.events.empty()) return {};
-  model::Finding finding = FindingOfRow(kId, settings, SpanOf(decisions.events),
+  model::Finding finding = FindingOfRow(kId, thresholds, SpanOf(decisions.events),
                                         Says(decisions.counts, QuoteOf(run, *decisions.events.front())));
   for (const model::Event* event : std::span(decisions.events).first(std::min(kMostShown, decisions.events.size()))) {
     const model::Quote quote = QuoteOf(run, *event);

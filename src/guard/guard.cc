@@ -41,7 +41,7 @@ std::optional<Policy> ParsePolicy(std::string_view name) {
   return static_cast<Policy>(at - kPolicyNames.begin());
 }
 
-Guard::Guard(const Options& options, const catalogue::Settings& settings) : options_(options), judge_(settings) {}
+Guard::Guard(const Options& options, const catalogue::Thresholds& thresholds) : options_(options), judge_(thresholds) {}
 
 Policy Guard::PolicyFor(Trigger trigger, const detect::StepVerdict& verdict) const {
   if (trigger == Trigger::kNonFinite) return options_.non_finite;

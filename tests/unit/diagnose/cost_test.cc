@@ -37,7 +37,7 @@ TEST(Cost, WaitsAndLostSpeedAreOneStory) {
   Measured(run, "data_share_of_growth", 0.97);
   run.Found("throughput/data-starved", 70, 120);
   Measured(run, "share", 0.5);
-  EXPECT_EQ(Diagnose(run.run, run.findings, catalogue::Settings()).size(), 1U);
+  EXPECT_EQ(Diagnose(run.run, run.findings, catalogue::Thresholds()).size(), 1U);
 }
 
 TEST(Cost, MemoryThatClimbsWithTheStepsIsKept) {

@@ -102,7 +102,7 @@ class RunMaker {
   double HealthyLoss(int step) { return 1.5 + 3 / std::pow(1 + step / 10.0, 0.5) + Noise(0.03); }
   double HealthyNorm() { return 0.9 * Factor(0.15); }
 
-  std::vector<model::Diagnosis> Diagnoses() const { return Diagnose(run, findings, catalogue::Settings()); }
+  std::vector<model::Diagnosis> Diagnoses() const { return Diagnose(run, findings, catalogue::Thresholds()); }
   // The first diagnosis; one with an empty cause when there is none.
   model::Diagnosis First() const {
     const auto all = Diagnoses();
