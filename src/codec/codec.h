@@ -96,7 +96,7 @@ class Decompressor {
   Decompressor(Decompressor&&) = delete;
   Decompressor& operator=(Decompressor&&) = delete;
 
-  // No compressor makes files that need more, unless it is told to.
+  // No compressor makes files that need more by its own presets.
   static constexpr std::size_t kMostMemoryBytes = std::size_t{256} << 20U;
 
   // By the first bytes (gzip, zstd, xz); null when they are none's.

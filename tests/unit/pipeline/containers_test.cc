@@ -224,7 +224,7 @@ TEST_F(Containers, ArchivesInAnArchiveShareOneBudgetOfBytes) {
   };
   std::vector<std::pair<std::string, std::string>> inner;
   // Each of them is small enough to be let through alone.
-  const std::string blanks(std::size_t{40} << 20U, ' ');
+  const std::string blanks(std::size_t{40} << 20U, '\n');
   for (int i = 0; i < 4; ++i)
     inner.emplace_back(fmt::format("{}.zip", i), zip({{fmt::format("run{}/a.jsonl", i), Rows(10 + i) + blanks}}));
   EXPECT_THAT(Import("one.zip", zip({inner[0]})).runs.at(0).sources[0].note, "");
