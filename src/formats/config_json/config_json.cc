@@ -7,6 +7,7 @@
 #include "codec/codec.h"
 #include "formats/json/looks.h"
 #include "hyperparams/hyperparams.h"
+#include "tabular/column_roles.h"
 
 namespace vigil::formats {
 namespace {
@@ -47,16 +48,18 @@ bool SaysSettings(std::string_view path) {
                      [&](std::string_view word) { return name.find(word) != std::string::npos; });
 }
 
-// What a row of metrics has and settings have not.
+// Whether the name counts what was trained. Some names of the step are those of a planned number of steps, too.
+bool IsStep(std::string_view name) {
+  return name == "epoch" || (tabular::StepPriority(name) != 0 && catalogue::InterpretFact(name).empty());
+}
+
+// What a row of metrics has and a config has not.
 bool HasMetrics(const std::vector<hyperparams::Hyperparameter>& hyperparameters) {
-  return std::any_of(
-      hyperparameters.begin(), hyperparameters.end(), [](const hyperparams::Hyperparameter& hyperparameter) {
-        if (hyperparameter.path == "step" || hyperparameter.path == "global_step" || hyperparameter.path == "_step" ||
-            hyperparameter.path == "epoch")
-          return true;
-        const auto meaning = catalogue::Interpret(hyperparameter.path);
-        return hyperparameter.path.find("loss") != std::string::npos || (meaning && meaning->signal != "lr");
-      });
+  return std::any_of(hyperparameters.begin(), hyperparameters.end(), [](const hyperparams::Hyperparameter& each) {
+    if (IsStep(each.path) || each.path.find("loss") != std::string::npos) return true;
+    const auto meaning = catalogue::Interpret(each.path);
+    return meaning && meaning->signal != "lr";
+  });
 }
 
 }  // namespace
