@@ -52,7 +52,7 @@ void Main(Bench& bench) {
   // One value in the middle is fifty times its neighbours: a benchmark of detectors that find nothing measures nothing.
   run.series[0].values[steps / 2] *= 50;
   std::vector<model::Finding> found;
-  const double all = BestSeconds(bench.Repeats(5), [&] { found = detect::Detect(run, catalogue::Settings()); });
+  const double all = BestSeconds(bench.Repeats(5), [&] { found = detect::Detect(run, catalogue::Thresholds()); });
   bench.Check(std::any_of(found.begin(), found.end(), [](const model::Finding& f) { return f.id == "loss/spike"; }),
               "the spike in the loss was not found");
   double sum = 0;

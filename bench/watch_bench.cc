@@ -121,7 +121,7 @@ Latency Measure(std::size_t rows, const KindRow& kind) {
   constexpr int kLooks = 20;
   GrowingLog log(fmt::format("/tmp/vigil_bench_{}_{}", ::getpid(), kind.file), kind.kind);
   log.Append(rows);
-  pipeline::Monitor monitor({log.path()}, catalogue::Settings());
+  pipeline::Monitor monitor({log.path()}, catalogue::Thresholds());
   Latency latency;
   const auto look = [&] {
     const double before = platform::SteadySeconds();

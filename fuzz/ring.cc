@@ -32,7 +32,8 @@ std::string MakeLeftRing(const std::string& folder) {
   ring.AddDefinition(EncodeEntry(definition));
   LaneWriter samples = ring.Writer(1);
   for (std::int64_t step = 0; step < 300; ++step) samples.AddScalar(0, step, 1.5, 1);
-  ring.Writer(kTextLane).AddText(Section::kSettings, EncodeEntry(Setting{1, "key", std::string(9000, 'v')}));
+  ring.Writer(kTextLane).AddText(Section::kHyperparameters,
+                                 EncodeEntry(Hyperparameter{1, "key", std::string(9000, 'v')}));
   return name;
 }
 

@@ -13,7 +13,7 @@ packages_of() {
   case "$1" in
     build) echo make g++ cmake ninja-build ccache pkg-config python3 libfmt-dev libre2-dev rapidjson-dev \
       libexpected-dev libdeflate-dev libtomlplusplus-dev libcli11-dev libgtest-dev libgmock-dev \
-      libvectorscan-dev libsimdjson-dev libhwy-dev libzstd-dev libxxhash-dev libsqlite3-dev zlib1g-dev \
+      libvectorscan-dev libsimdjson-dev libhwy-dev libzstd-dev liblzma-dev libxxhash-dev libsqlite3-dev zlib1g-dev \
       libyaml-cpp-dev libarchive-dev ;;
     lint) echo clang-19 clang-tidy-19 clang-format-19 libclang-rt-19-dev lld-19 llvm-19 shellcheck ;;
     bench) echo python3-venv libopenblas0 ;;

@@ -107,6 +107,8 @@ TABLES = [
     Table("config_rules.toml", "rule", "ConfigRuleRow", [
         ("id", "text", REQUIRED), ("title", "text", REQUIRED), ("severity", "severity", REQUIRED), ("when", "text", REQUIRED),
         ("set", "text", REQUIRED), ("check", "text", "")]),
+    Table("enablers.toml", "enabler", "EnablerRow", [
+        ("id", "text", REQUIRED), ("metric", "text", REQUIRED), ("framework", "text", REQUIRED), ("phrase", "text", REQUIRED)]),
     Table("pairs.toml", "pair", "PairRow", [
         ("id", "text", REQUIRED), ("causes", "words", REQUIRED), ("tell_apart", "text", REQUIRED)]),
     Table("signatures.toml", "signature", "SignatureRow", [
@@ -172,6 +174,8 @@ def check_references(rows):
     for row in rows["FindingRow"]:
         demand(row, "signals", row.get("signals", []), ids["SignalRow"])
         demand(row, "also", row.get("also", []), ids["SignalRow"] | {"*loss"})
+    for row in rows["EnablerRow"]:
+        demand(row, "metric", [row["metric"]], ids["SignalRow"])
     for row in rows["RemedyRow"]:
         demand(row, "fact", [row.get("fact", "")], ids["FactRow"])
     for row in rows["SignatureRow"]:

@@ -166,7 +166,7 @@ int vigil_event_add(vigil_run run, const vigil_event* event) {
 }
 
 int vigil_config_set(vigil_run run, const char* key, const char* value) {
-  return ToInt(vigil::record::AddSetting(run.id, OrEmpty(key), OrEmpty(value)));
+  return ToInt(vigil::record::AddHyperparameter(run.id, OrEmpty(key), OrEmpty(value)));
 }
 
 int vigil_artifact_add(vigil_run run, int64_t step, const char* kind, const char* path) {

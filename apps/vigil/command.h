@@ -29,11 +29,11 @@ Command AddWatch(CLI::App& program);
 
 // By what findings are judged and when they make the program fail; the options --settings and --fail-on.
 struct Limits {
-  std::string settings;
+  std::string thresholds;
   std::string fail_on = "error";
 };
 void AddLimitOptions(CLI::App& command, Limits& limits);
-Result<catalogue::Settings> LoadSettings(const Limits& limits);
+Result<catalogue::Thresholds> LoadThresholds(const Limits& limits);
 int ExitCode(const model::Report& report, const Limits& limits);
 
 // How text is laid out; the options --width, --color and --ascii.

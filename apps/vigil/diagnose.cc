@@ -89,13 +89,13 @@ int RunDiagnose(const DiagnoseOptions& options) {
   if (std::find(options.paths.begin(), options.paths.end(), "") != options.paths.end())
     return Refuse("diagnose: an empty path was given (an unset variable?)");
   if (options.what) return ShowWhat(options);
-  const auto settings = LoadSettings(options.limits);
-  if (!settings) return Refuse(settings.error().Text());
+  const auto thresholds = LoadThresholds(options.limits);
+  if (!thresholds) return Refuse(thresholds.error().Text());
   if (!options.no_drain) DrainVisibly(options.paths, options.quiet);
   pipeline::Outcome outcome;
   {
     ProgressBar bar(!options.quiet);
-    outcome = pipeline::DiagnosePaths(options.paths, *settings,
+    outcome = pipeline::DiagnosePaths(options.paths, *thresholds,
                                       [&](std::size_t done, std::size_t all) { bar.Show(done, all); });
   }
   ComplainOfUnread(outcome.report.unread);

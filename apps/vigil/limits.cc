@@ -10,18 +10,18 @@ void AddLimitOptions(CLI::App& command, Limits& limits) {
       ->type_name("LEVEL")
       ->check(CLI::IsMember({"info", "warning", "error", "fatal", "never"}));
   command
-      .add_option("--settings", limits.settings,
+      .add_option("--settings", limits.thresholds,
                   "thresholds and severities of your own (TOML); default: the file named by VIGIL_SETTINGS")
       ->type_name("FILE")
       ->envname("VIGIL_SETTINGS");
 }
 
-Result<catalogue::Settings> LoadSettings(const Limits& limits) {
+Result<catalogue::Thresholds> LoadThresholds(const Limits& limits) {
   constexpr std::uint64_t kMostBytes = 1U << 20U;
-  if (limits.settings.empty()) return catalogue::Settings();
-  const auto text = platform::ReadWholeFile(limits.settings, kMostBytes);
+  if (limits.thresholds.empty()) return catalogue::Thresholds();
+  const auto text = platform::ReadWholeFile(limits.thresholds, kMostBytes);
   if (!text) return tl::unexpected(text.error());
-  return catalogue::Settings::Parse(*text, limits.settings);
+  return catalogue::Thresholds::Parse(*text, limits.thresholds);
 }
 
 int ExitCode(const model::Report& report, const Limits& limits) {

@@ -81,10 +81,10 @@ CLI::Validator SecondsBetween(double least, double most) {
 
 class Watch {
  public:
-  Watch(const WatchOptions& options, catalogue::Settings settings)
+  Watch(const WatchOptions& options, catalogue::Thresholds thresholds)
       : options_(options),
-        settings_(std::move(settings)),
-        monitor_(options.paths, settings_),
+        thresholds_(std::move(thresholds)),
+        monitor_(options.paths, thresholds_),
         canvas_(!options.json && platform::IsTerminal(kStdout)) {}
 
   int Run() {
@@ -155,7 +155,7 @@ class Watch {
   }
 
   const WatchOptions& options_;
-  catalogue::Settings settings_;
+  catalogue::Thresholds thresholds_;
   pipeline::Monitor monitor_;
   AlarmBook book_;
   double drained_s_ = platform::SteadySeconds();
@@ -163,13 +163,13 @@ class Watch {
 };
 
 int RunWatch(const WatchOptions& options) {
-  auto settings = LoadSettings(options.limits);
-  if (!settings) return Refuse(settings.error().Text());
+  auto thresholds = LoadThresholds(options.limits);
+  if (!thresholds) return Refuse(thresholds.error().Text());
   for (const std::string& path : options.paths) {
     if (!platform::Stat(path)) Complain(fmt::format("{}: does not exist; waiting for it", path));
   }
   platform::CatchInterrupts();
-  return Watch(options, std::move(*settings)).Run();
+  return Watch(options, std::move(*thresholds)).Run();
 }
 
 }  // namespace

@@ -18,7 +18,7 @@ constexpr std::size_t kMostCompared = 1000;
 void AddRestart(Unit& unit) {
   model::Event event;
   event.kind = model::EventKind::kResume;
-  event.text = "a new file of the run begins";
+  event.name = model::kNewFileEvent;
   unit.run.events.push_back(std::move(event));
 }
 

@@ -368,7 +368,7 @@ bool Joiner::Merge(model::Run from) {
   for (std::size_t i = offset; i < into_.sources.size(); ++i) {
     model::Source& source = into_.sources[i];
     source.state = model::SourceState::kDuplicate;
-    source.note += (source.note.empty() ? "" : "; ") + ("holds nothing that is not in " + like);
+    source.duplicate_of = like;
   }
   return false;
 }

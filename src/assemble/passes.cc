@@ -8,6 +8,7 @@
 #include "assemble/by_values.h"
 #include "assemble/copies.h"
 #include "assemble/place.h"
+#include "catalogue/says.h"
 
 namespace vigil::assemble {
 namespace {
@@ -37,43 +38,33 @@ std::string ByNameInAttempts(const Unit& unit) {
 }
 std::string ByNameWithoutDigits(const Unit& unit) { return Key(unit.folder, unit.format, WithoutDigits(unit.file)); }
 
+template <class T>
+model::Statement Say() {
+  return T{};
+}
+
 constexpr std::array kPasses = {
-    Pass{"files-per-metric", "a directory with a file per metric",
-         "first: its files share no metric, and every later pass needs to see them as one", ByDirectoryAndFormat,
+    Pass{"files-per-metric", Say<says::JoinFilesPerMetric>, Say<says::JoinOrderFilesPerMetric>, ByDirectoryAndFormat,
          JoinFilesPerMetric},
-    Pass{"files-per-start", "written by the same writer into the same directory",
-         "before values are compared: a restart repeats steps with other values, which looks like another run",
-         ByWriter, JoinFilesPerStart},
-    Pass{"numbered-parts", "states the same run and rank",
-         "what a source states about itself is surer than its name, which the ranks go by", ByStatedRunAndRank,
+    Pass{"files-per-start", Say<says::JoinFilesPerStart>, Say<says::JoinOrderFilesPerStart>, ByWriter,
+         JoinFilesPerStart},
+    Pass{"numbered-parts", Say<says::JoinNumberedParts>, Say<says::JoinOrderNumberedParts>, ByStatedRunAndRank,
          JoinNumberedParts},
-    Pass{"ranks", "the same name but for the rank",
-         "after the parts of each rank are one; before values are compared, since ranks repeat each other's losses",
-         ByNameWithoutRank, JoinRanks},
-    Pass{"attempts", "another start by the same launcher",
-         "after the ranks of each start are one, so that starts follow one another as whole runs", ByNameInAttempts,
-         JoinAttempts},
-    Pass{"copies", "a copy to the last digit", "before checkpoints and continuations, which a copy would confuse",
-         nullptr, nullptr, JoinCopies},
-    Pass{"checkpoint-states", "the history of a checkpoint of the same run",
-         "before the other files of the directory: it makes one history of many, and that is what logs are compared "
-         "with",
+    Pass{"ranks", Say<says::JoinRanks>, Say<says::JoinOrderRanks>, ByNameWithoutRank, JoinRanks},
+    Pass{"attempts", Say<says::JoinAttempts>, Say<says::JoinOrderAttempts>, ByNameInAttempts, JoinAttempts},
+    Pass{"copies", Say<says::JoinCopies>, Say<says::JoinOrderCopies>, nullptr, nullptr, JoinCopies},
+    Pass{"checkpoint-states", Say<says::JoinCheckpointStates>, Say<says::JoinOrderCheckpointStates>,
          ByDirectoryAndFormat, JoinStates},
-    Pass{"numbered-continuations", "the next file of a numbered series, going on where the other ends",
-         "before files of other names, so that two interleaved series are kept apart", ByNameWithoutDigits,
+    Pass{"numbered-continuations", Say<says::JoinNumberedContinuations>, Say<says::JoinOrderNumberedContinuations>,
+         ByNameWithoutDigits, JoinContinuations},
+    Pass{"continuations", Say<says::JoinContinuations>, Say<says::JoinOrderContinuations>, ByFolderAndFormat,
          JoinContinuations},
-    Pass{"continuations", "goes on where the other ends", "after the numbered ones, which are surer", ByFolderAndFormat,
-         JoinContinuations},
-    Pass{"tracker-directory", "kept by the tracker beside its record",
-         "before values are compared: a tracker counts steps in its own way", ByDirectory, JoinTrackerDirectory},
-    Pass{"run-directory", "in the same run directory",
-         "after each kind of file is whole: now different kinds can be compared with each other", ByDirectory,
-         JoinRunDirectory},
-    Pass{"across-directories", "the same values, and ends at the same step",
-         "after each directory is settled: only values speak for it, so it wants all of them to agree", nullptr,
+    Pass{"tracker-directory", Say<says::JoinTrackerDirectory>, Say<says::JoinOrderTrackerDirectory>, ByDirectory,
+         JoinTrackerDirectory},
+    Pass{"run-directory", Say<says::JoinRunDirectory>, Say<says::JoinOrderRunDirectory>, ByDirectory, JoinRunDirectory},
+    Pass{"across-directories", Say<says::JoinAcrossDirectories>, Say<says::JoinOrderAcrossDirectories>, nullptr,
          nullptr, JoinAcrossDirectories},
-    Pass{"attach", "no metrics of its own, and the only run nearby",
-         "last: whose settings and tracebacks they are is clear when all runs are known", nullptr, nullptr, AttachRest},
+    Pass{"attach", Say<says::JoinAttach>, Say<says::JoinOrderAttach>, nullptr, nullptr, AttachRest},
 };
 
 void JoinGroups(const Pass& pass, std::vector<Unit>& units) {
@@ -93,7 +84,7 @@ void KeepReason(const Pass& pass, std::vector<Unit>& units) {
       model::JoinReason& joined = unit.run.sources[i].joined;
       if (!joined.pass.empty()) continue;
       joined.pass = pass.name;
-      joined.because = pass.because;
+      joined.because = pass.because();
     }
   }
 }

@@ -13,8 +13,8 @@ namespace vigil::assemble {
 
 struct Pass {
   std::string_view name;
-  std::string_view because;   // the fact that decides, as it is shown to people
-  std::string_view why_here;  // why it stands at this place of the order
+  model::Statement (*because)();   // the fact that decides
+  model::Statement (*why_here)();  // why it stands at this place of the order
   // Units of equal key are given to `join_group` together. A pass without a key sees all units (`join_all`).
   std::string (*key)(const Unit& unit) = nullptr;
   void (*join_group)(std::vector<Unit*>& members) = nullptr;

@@ -21,7 +21,11 @@ Unit MakeUnit(model::Run part, const std::string& writer_folder, std::size_t ord
   if (!source.run.empty()) unit.run_directory = unit.folder = source.path + "/" + source.run;
   unit.format = source.format;
   unit.traits = ingest::TraitsOf(formats, source.format);
-  for (model::Source& each : part.sources) each.digits = ingest::TraitsOf(formats, each.format).digits;
+  for (model::Source& each : part.sources) {
+    const ingest::FormatTraits traits = ingest::TraitsOf(formats, each.format);
+    each.digits = traits.digits;
+    each.has_messages = traits.has_messages;
+  }
   unit.formats = {source.format};
   unit.order = order;
   DropEchoes(part);

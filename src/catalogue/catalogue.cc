@@ -29,6 +29,7 @@ std::span<const EvidenceRow> EvidenceTests() { return kEvidenceRows; }
 std::span<const CauseRow> Causes() { return kCauseRows; }
 std::span<const PairRow> Pairs() { return kPairRows; }
 std::span<const RemedyRow> Remedies() { return kRemedyRows; }
+std::span<const EnablerRow> Enablers() { return kEnablerRows; }
 std::span<const ConfigRuleRow> ConfigRules() { return kConfigRuleRows; }
 std::span<const SignatureRow> Signatures() { return kSignatureRows; }
 

@@ -122,6 +122,14 @@ struct RemedyRow {
   std::span<const RemedySetting> settings;
 };
 
+// The setting that makes a metric appear, in the words of one framework ("*" for any).
+struct EnablerRow {
+  std::string_view id;  // "<metric>/<framework>"
+  std::string_view metric;
+  std::string_view framework;
+  std::string_view phrase;  // id of a template without places
+};
+
 struct ConfigRuleRow {
   std::string_view id;  // "config/<rule>"
   std::string_view title;
@@ -164,6 +172,7 @@ std::span<const FindingRow> Findings();
 std::span<const EvidenceRow> EvidenceTests();
 std::span<const CauseRow> Causes();
 std::span<const PairRow> Pairs();
+std::span<const EnablerRow> Enablers();
 std::span<const RemedyRow> Remedies();
 std::span<const ConfigRuleRow> ConfigRules();
 std::span<const SignatureRow> Signatures();
@@ -193,12 +202,12 @@ std::optional<Meaning> Interpret(std::string_view raw_name);
 std::string_view InterpretFact(std::string_view raw_key);
 
 // Thresholds and severities in force: the rows, and on top of them what a user's file changed.
-class Settings {
+class Thresholds {
  public:
-  Settings() = default;
+  Thresholds() = default;
   // Reads a file of overrides (TOML):   ["loss/spike"]  z = 9.0   severity = "info"   enabled = false
   // An unknown id or threshold is an error that offers the nearest names. `origin` names the file in messages.
-  static Result<Settings> Parse(std::string_view toml, std::string_view origin);
+  static Result<Thresholds> Parse(std::string_view toml, std::string_view origin);
 
   // The threshold `name` of finding `id`. Both must exist in the rows.
   double Threshold(std::string_view id, std::string_view name) const;

@@ -78,11 +78,11 @@ class LogBlocks {
 
 // ---- compressed files: gzip (also several members in a row) and zstd
 
-// Expands bytes that come in pieces. Keeps no more than the window that the format needs; how much comes out is the
-// caller's to limit.
+// Expands bytes that come in pieces. Keeps no more than the window that the format needs, within kMostMemoryBytes; how
+// much comes out is the caller's to limit.
 class Decompressor {
  public:
-  enum class State : std::uint8_t { kGoesOn, kMayEnd, kDamaged };
+  enum class State : std::uint8_t { kGoesOn, kMayEnd, kDamaged, kTooMuchMemory };
   struct Step {
     std::size_t taken = 0;         // of the input
     std::size_t made = 0;          // in the output
@@ -96,7 +96,10 @@ class Decompressor {
   Decompressor(Decompressor&&) = delete;
   Decompressor& operator=(Decompressor&&) = delete;
 
-  // By the first bytes; null when they are neither's.
+  // No compressor makes files that need more by its own presets.
+  static constexpr std::size_t kMostMemoryBytes = std::size_t{256} << 20U;
+
+  // By the first bytes (gzip, zstd, xz); null when they are none's.
   static std::unique_ptr<Decompressor> ForContent(std::string_view head);
   virtual Step Continue(std::string_view in, char* out, std::size_t capacity) = 0;
 };

@@ -1,3 +1,4 @@
+#include <lzma.h>
 #include <zlib.h>
 #include <zstd.h>
 
@@ -10,6 +11,10 @@ namespace vigil::codec {
 namespace {
 
 constexpr std::string_view kGzip("\x1f\x8b\x08", 3);
+constexpr std::string_view kXz(
+    "\xFD"
+    "7zXZ\0",
+    6);
 constexpr std::string_view kZstd("\x28\xb5\x2f\xfd", 4);
 
 unsigned Clamp(std::size_t size) {
@@ -79,10 +84,55 @@ class Zstd : public Decompressor {
   bool whole_ = false;
 };
 
+// By liblzma itself: libarchive's filter drops what was decoded of the last 64 KiB before damage, and has no limit on
+// memory, while the file states the size of the dictionary.
+class Xz : public Decompressor {
+ public:
+  Xz() { Begin(); }
+  ~Xz() override { lzma_end(&stream_); }
+  Xz(const Xz&) = delete;
+  Xz& operator=(const Xz&) = delete;
+  Xz(Xz&&) = delete;
+  Xz& operator=(Xz&&) = delete;
+
+  Step Continue(std::string_view in, char* out, std::size_t capacity) override {
+    if (ended_ && !in.empty()) {
+      // Another stream, or zeros and whatever else stands behind the last one, which is no damage.
+      if (!kXz.starts_with(in.substr(0, kXz.size()))) return {in.size(), 0, State::kMayEnd};
+      Begin();
+    }
+    if (ended_) return {0, 0, State::kMayEnd};
+    stream_.next_in = reinterpret_cast<const std::uint8_t*>(in.data());
+    stream_.avail_in = in.size();
+    stream_.next_out = reinterpret_cast<std::uint8_t*>(out);
+    stream_.avail_out = capacity;
+    const lzma_ret code = ready_ ? lzma_code(&stream_, LZMA_RUN) : LZMA_PROG_ERROR;
+    ended_ = code == LZMA_STREAM_END;
+    return {in.size() - stream_.avail_in, capacity - stream_.avail_out, StateOf(code)};
+  }
+
+ private:
+  void Begin() {
+    ready_ = lzma_stream_decoder(&stream_, kMostMemoryBytes, 0) == LZMA_OK;
+    ended_ = false;
+  }
+
+  static State StateOf(lzma_ret code) {
+    if (code == LZMA_STREAM_END) return State::kMayEnd;
+    if (code == LZMA_MEMLIMIT_ERROR || code == LZMA_MEM_ERROR) return State::kTooMuchMemory;
+    return code == LZMA_OK || code == LZMA_BUF_ERROR ? State::kGoesOn : State::kDamaged;
+  }
+
+  lzma_stream stream_ = LZMA_STREAM_INIT;
+  bool ready_ = false;
+  bool ended_ = false;
+};
+
 }  // namespace
 
 std::unique_ptr<Decompressor> Decompressor::ForContent(std::string_view head) {
   if (head.starts_with(kGzip)) return std::make_unique<Gzip>();
+  if (head.starts_with(kXz)) return std::make_unique<Xz>();
   if (head.starts_with(kZstd)) return std::make_unique<Zstd>();
   return nullptr;
 }

@@ -104,11 +104,12 @@ bool EpochEndsAt(const model::Run& run, std::int64_t step) {
   return std::floor(epoch->values[i]) > std::floor(epoch->values[i - 1]);
 }
 
-model::Finding DescribeRestart(const Repetition& seen, std::int64_t first_step, const catalogue::Settings& settings) {
+model::Finding DescribeRestart(const Repetition& seen, std::int64_t first_step,
+                               const catalogue::Thresholds& thresholds) {
   const std::int64_t from = seen.first - seen.offset;
   model::Statement start;
   if (from == first_step) start = says::ResumeDataRestartFromFirst{};
-  model::Finding finding = FindingOfRow(kRestartId, settings, Steps(seen.first, seen.last),
+  model::Finding finding = FindingOfRow(kRestartId, thresholds, Steps(seen.first, seen.last),
                                         says::ResumeDataRestartSeen{.at = AtStep(seen.first),
                                                                     .again = Steps(seen.first, seen.last),
                                                                     .earlier = Steps(from, seen.last - seen.offset),
@@ -120,8 +121,8 @@ model::Finding DescribeRestart(const Repetition& seen, std::int64_t first_step, 
 }
 
 std::optional<model::Finding> FindDataRestart(const model::Run& run, const std::vector<Batch>& batches,
-                                              const catalogue::Settings& settings) {
-  const auto least = static_cast<std::size_t>(settings.Threshold(kRestartId, "min_batches"));
+                                              const catalogue::Thresholds& thresholds) {
+  const auto least = static_cast<std::size_t>(thresholds.Threshold(kRestartId, "min_batches"));
   const std::vector<Resumption> resumptions = ResumptionsOf(run);
   if (resumptions.empty()) return std::nullopt;
   for (const Repetition& seen : RepetitionsIn(batches)) {
@@ -129,14 +130,15 @@ std::optional<model::Finding> FindDataRestart(const model::Run& run, const std::
       return seen.first > resumption.after && seen.first <= resumption.by;
     });
     if (seen.batches < least || !at_resumption || EpochEndsAt(run, seen.first)) continue;
-    return DescribeRestart(seen, batches.front().step, settings);
+    return DescribeRestart(seen, batches.front().step, thresholds);
   }
   return std::nullopt;
 }
 
 // The longest stretch of steps that all had one and the same batch.
-std::optional<model::Finding> FindStuckBatch(const std::vector<Batch>& batches, const catalogue::Settings& settings) {
-  const auto least = static_cast<std::size_t>(settings.Threshold(kRepeatedId, "min_steps"));
+std::optional<model::Finding> FindStuckBatch(const std::vector<Batch>& batches,
+                                             const catalogue::Thresholds& thresholds) {
+  const auto least = static_cast<std::size_t>(thresholds.Threshold(kRepeatedId, "min_steps"));
   std::size_t best = 0;
   std::size_t best_length = 0;
   for (std::size_t begin = 0, end = 0; begin < batches.size(); begin = end) {
@@ -148,7 +150,7 @@ std::optional<model::Finding> FindStuckBatch(const std::vector<Batch>& batches, 
   }
   if (best_length < least) return std::nullopt;
   const model::PositionRange span = Steps(batches[best].step, batches[best + best_length - 1].step);
-  model::Finding finding = FindingOfRow(kRepeatedId, settings, span, says::DataRepeatedStuck{.span = span});
+  model::Finding finding = FindingOfRow(kRepeatedId, thresholds, span, says::DataRepeatedStuck{.span = span});
   AddMeasure(finding, "steps", static_cast<double>(best_length));
   return finding;
 }
@@ -164,9 +166,9 @@ bool SharesDataOnPurpose(const model::Run& run) {
 // Two ranks whose batches are the same step by step: their loaders were given the same part of the data.
 std::optional<model::Finding> FindRanksAlike(const model::Run& run,
                                              const std::map<std::int32_t, std::vector<Batch>>& ranks,
-                                             const catalogue::Settings& settings) {
+                                             const catalogue::Thresholds& thresholds) {
   constexpr double kNearlyAll = 0.9;
-  const auto least = static_cast<std::size_t>(settings.Threshold(kRepeatedId, "min_steps"));
+  const auto least = static_cast<std::size_t>(thresholds.Threshold(kRepeatedId, "min_steps"));
   if (ranks.size() < 2 || SharesDataOnPurpose(run)) return std::nullopt;
   const auto& [first_rank, first] = *ranks.begin();
   for (auto other = std::next(ranks.begin()); other != ranks.end(); ++other) {
@@ -176,7 +178,7 @@ std::optional<model::Finding> FindRanksAlike(const model::Run& run,
     const std::size_t compared = std::min(first.size(), other->second.size());
     if (shared.size() < least || static_cast<double>(shared.size()) < kNearlyAll * static_cast<double>(compared))
       continue;
-    model::Finding finding = FindingOfRow(kRepeatedId, settings, Steps(shared.front().step, shared.back().step),
+    model::Finding finding = FindingOfRow(kRepeatedId, thresholds, Steps(shared.front().step, shared.back().step),
                                           says::DataRepeatedRanks{.one = std::to_string(first_rank),
                                                                   .other = std::to_string(other->first),
                                                                   .same = shared.size(),
@@ -190,17 +192,17 @@ std::optional<model::Finding> FindRanksAlike(const model::Run& run,
 
 }  // namespace
 
-std::vector<model::Finding> FindingsOfBatches(const model::Run& run, const catalogue::Settings& settings) {
+std::vector<model::Finding> FindingsOfBatches(const model::Run& run, const catalogue::Thresholds& thresholds) {
   if (run.batches.steps.empty()) return {};
   const auto ranks = BatchesByRank(run.batches);
   std::vector<model::Finding> findings;
   const auto add = [&](std::optional<model::Finding> finding) {
     if (finding) findings.push_back(std::move(*finding));
   };
-  if (settings.Enabled(kRestartId)) add(FindDataRestart(run, ranks.begin()->second, settings));
-  if (settings.Enabled(kRepeatedId)) {
-    add(FindStuckBatch(ranks.begin()->second, settings));
-    add(FindRanksAlike(run, ranks, settings));
+  if (thresholds.Enabled(kRestartId)) add(FindDataRestart(run, ranks.begin()->second, thresholds));
+  if (thresholds.Enabled(kRepeatedId)) {
+    add(FindStuckBatch(ranks.begin()->second, thresholds));
+    add(FindRanksAlike(run, ranks, thresholds));
   }
   return findings;
 }

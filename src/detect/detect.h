@@ -18,7 +18,7 @@ namespace vigil::detect {
 // What is known of the run beside its numbers, at the time the findings are asked for.
 struct Context {
   const model::Run* run = nullptr;  // facts, method, planned steps, events; its series are not to be read by detectors
-  const catalogue::Settings* settings = nullptr;
+  const catalogue::Thresholds* thresholds = nullptr;
   const catalogue::FindingRow* row = nullptr;
   const model::Series* primary = nullptr;  // name, labels, aggregation of the series judged; not its points
   double logging_interval = 1;             // steps between two points of the primary series
@@ -26,7 +26,7 @@ struct Context {
   bool reinforcement = false;              // policy-gradient losses hover around zero: their shape means nothing
   bool loss_scaler = false;                // fp16 with a loss scaler: skipped overflow steps are part of it
 
-  double Threshold(std::string_view name) const { return settings->Threshold(row->id, name); }
+  double Threshold(std::string_view name) const { return thresholds->Threshold(row->id, name); }
   // The axis of the judged series. A detector works on this one axis: every count it is given or makes is a count on
   // it.
   model::Axis axis() const { return primary == nullptr ? model::Axis::kStep : primary->axis; }
@@ -74,7 +74,7 @@ Factory FindFactory(std::string_view detector);
 // training method) the detectors concerned are fed from the beginning.
 class Engine {
  public:
-  explicit Engine(const catalogue::Settings& settings);
+  explicit Engine(const catalogue::Thresholds& thresholds);
   ~Engine();
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
@@ -96,15 +96,16 @@ class Engine {
 };
 
 // The findings of a run that is all there: an engine that is fed to the end at once.
-std::vector<model::Finding> Detect(const model::Run& run, const catalogue::Settings& settings, bool ended = true);
+std::vector<model::Finding> Detect(const model::Run& run, const catalogue::Thresholds& thresholds, bool ended = true);
 
 // The findings that a run's error messages, exceptions and exit codes stand for: one per incident, at its first root,
 // with what followed from it listed as evidence. An error after which the run went on is a warning at most.
-std::vector<model::Finding> FindingsFromEvents(const model::Run& run, const catalogue::Settings& settings);
+std::vector<model::Finding> FindingsFromEvents(const model::Run& run, const catalogue::Thresholds& thresholds);
 
 // hang/stalled: a run that is watched has not logged a step for `silent_s` seconds, far longer than its steps take.
 // Nothing for one that has ended, or whose steps have no times.
-std::optional<model::Finding> FindStall(const model::Run& run, double silent_s, const catalogue::Settings& settings);
+std::optional<model::Finding> FindStall(const model::Run& run, double silent_s,
+                                        const catalogue::Thresholds& thresholds);
 
 // ---- a step before it is applied
 
@@ -125,7 +126,7 @@ struct StepVerdict {
 // have become the level. A median of a window per call, no allocation after the first steps.
 class StepJudge {
  public:
-  explicit StepJudge(const catalogue::Settings& settings);
+  explicit StepJudge(const catalogue::Thresholds& thresholds);
   ~StepJudge();
   StepJudge(const StepJudge&) = delete;
   StepJudge& operator=(const StepJudge&) = delete;

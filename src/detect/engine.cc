@@ -167,7 +167,7 @@ std::size_t RestartsOf(const model::Run& run) {
   return run.events.size() + (loss == nullptr ? 0 : loss->segment_starts.size());
 }
 
-std::vector<model::Finding> FindingsOfTheRun(const model::Run& run, const catalogue::Settings& settings) {
+std::vector<model::Finding> FindingsOfTheRun(const model::Run& run, const catalogue::Thresholds& settings) {
   std::vector<model::Finding> findings = FindingsFromEvents(run, settings);
   for (const auto find : {FindingsAcrossRanks, FindingsOfGuard}) {
     std::vector<model::Finding> more = find(run, settings);
@@ -180,7 +180,7 @@ std::vector<model::Finding> FindingsOfTheRun(const model::Run& run, const catalo
 
 class Engine::State {
  public:
-  explicit State(const catalogue::Settings& settings) : settings_(settings) {}
+  explicit State(const catalogue::Thresholds& settings) : settings_(settings) {}
 
   // With `once` nothing is kept for a later look.
   std::vector<model::Finding> Findings(const model::Run& run, bool ended, bool once) {
@@ -305,7 +305,7 @@ class Engine::State {
   Context ContextOf(const catalogue::FindingRow& row, const model::Series& lead) const {
     Context context;
     context.run = run_;
-    context.settings = &settings_;
+    context.thresholds = &settings_;
     context.row = &row;
     context.primary = &lead;
     context.logging_interval = std::max(1.0, lead.LoggingInterval());
@@ -317,7 +317,7 @@ class Engine::State {
 
   using Key = std::tuple<const catalogue::FindingRow*, std::uint64_t, std::size_t>;
 
-  catalogue::Settings settings_;
+  catalogue::Thresholds settings_;
   const model::Run* run_ = nullptr;
   bool once_ = false;
   RunTraits traits_;
@@ -336,7 +336,7 @@ class Engine::State {
   std::uint64_t replays_ = 0;
 };
 
-Engine::Engine(const catalogue::Settings& settings) : state_(std::make_unique<State>(settings)) {}
+Engine::Engine(const catalogue::Thresholds& settings) : state_(std::make_unique<State>(settings)) {}
 Engine::~Engine() = default;
 Engine::Engine(Engine&&) noexcept = default;
 Engine& Engine::operator=(Engine&&) noexcept = default;
@@ -351,7 +351,7 @@ std::vector<model::Finding> Engine::FindingsAtEnd(const model::Run& run, bool en
 
 std::uint64_t Engine::replays() const { return state_->replays(); }
 
-std::vector<model::Finding> Detect(const model::Run& run, const catalogue::Settings& settings, bool ended) {
+std::vector<model::Finding> Detect(const model::Run& run, const catalogue::Thresholds& settings, bool ended) {
   return Engine(settings).FindingsAtEnd(run, ended);
 }
 

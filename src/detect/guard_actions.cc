@@ -1,4 +1,4 @@
-// What the guard of the training did, from the events of its journal or from the lines that it printed.
+// What the guard of the training did, from the events of its journal or of the lines that it printed.
 #include <array>
 #include <span>
 
@@ -9,8 +9,7 @@ namespace vigil::detect {
 namespace {
 
 struct Kind {
-  std::string_view name;  // of the recorded event
-  std::string_view sign;  // what a line of a log says where there is no journal
+  std::string_view name;  // of the recorded event, or the decision that a line of a log says
   model::Statement (*says)(std::size_t count);
 };
 
@@ -25,34 +24,17 @@ model::Statement SaysStopped(std::size_t count) {
 }
 model::Statement SaysObserved(std::size_t count) { return says::GuardObserved{.steps = count}; }
 
-constexpr std::array<Kind, 4> kKinds = {{{"guard/skip", "; left out", SaysSkipped},
-                                         {"guard/rollback", "; back to", SaysRolledBack},
-                                         {"guard/stop", "; stopped", SaysStopped},
-                                         {"guard/observe", "; observed", SaysObserved}}};
+constexpr std::array<Kind, 4> kKinds = {{{model::kGuardSkipped, SaysSkipped},
+                                         {model::kGuardRolledBack, SaysRolledBack},
+                                         {model::kGuardStopped, SaysStopped},
+                                         {model::kGuardObserved, SaysObserved}}};
 using Counts = std::array<std::size_t, kKinds.size()>;
 
 // The kind of decision that an event records: kKinds.size() when it records none.
 std::size_t KindOf(const model::Event& event) {
-  const bool logged = event.kind == model::EventKind::kSignature && event.name == "log/guard";
   std::size_t kind = 0;
-  while (kind < kKinds.size()) {
-    const bool named = event.name == kKinds[kind].name;
-    if (named || (logged && event.text.find(kKinds[kind].sign) != std::string::npos)) break;
-    ++kind;
-  }
+  while (kind < kKinds.size() && event.name != kKinds[kind].name && event.decision != kKinds[kind].name) ++kind;
   return kind;
-}
-
-// A line of a log says itself which step it is about; it is printed before the line of that step.
-model::Position PlaceOf(const model::Event& event) {
-  constexpr std::string_view kLead = "step ";
-  const std::size_t at = event.text.find(kLead);
-  if (at == std::string::npos) return event.at;
-  std::size_t used = 0;
-  const auto step = ParseNumberPrefix(std::string_view(event.text).substr(at + kLead.size()), used);
-  constexpr double kMostSteps = 1e15;  // what is larger, or no number, is no step
-  const bool counts = step && *step >= 0 && *step < kMostSteps;
-  return counts ? model::Position(model::Axis::kStep, static_cast<std::int64_t>(*step)) : event.at;
 }
 
 // "1 step left out, set back once (step 5: the loss is nan; left out)".
@@ -87,9 +69,9 @@ Decisions DecisionsOf(const model::Run& run) {
 }
 
 model::PositionRange SpanOf(const std::vector<const model::Event*>& events) {
-  model::PositionRange span{PlaceOf(*events.front()), PlaceOf(*events.front())};
+  model::PositionRange span{events.front()->at, events.front()->at};
   for (const model::Event* event : events) {
-    const model::Position at = PlaceOf(*event);
+    const model::Position at = event->at;
     if (!span.first.known()) span = {at, at};
     if (std::is_gt(CompareOnAxis(at, span.last))) span.last = at;
   }
@@ -98,18 +80,18 @@ model::PositionRange SpanOf(const std::vector<const model::Event*>& events) {
 
 }  // namespace
 
-std::vector<model::Finding> FindingsOfGuard(const model::Run& run, const catalogue::Settings& settings) {
+std::vector<model::Finding> FindingsOfGuard(const model::Run& run, const catalogue::Thresholds& thresholds) {
   constexpr std::string_view kId = "guard/acted";
   constexpr std::size_t kMostShown = 5;
   constexpr std::size_t kStops = 2;
-  if (!settings.Enabled(kId)) return {};
+  if (!thresholds.Enabled(kId)) return {};
   const Decisions decisions = DecisionsOf(run);
   if (decisions.events.empty()) return {};
-  model::Finding finding = FindingOfRow(kId, settings, SpanOf(decisions.events),
+  model::Finding finding = FindingOfRow(kId, thresholds, SpanOf(decisions.events),
                                         Says(decisions.counts, QuoteOf(run, *decisions.events.front())));
   for (const model::Event* event : std::span(decisions.events).first(std::min(kMostShown, decisions.events.size()))) {
     const model::Quote quote = QuoteOf(run, *event);
-    AddEvidenceAt(finding, says::QuotedText{.text = quote}, PlaceOf(*event), model::kNoValue);
+    AddEvidenceAt(finding, says::QuotedText{.text = quote}, event->at, model::kNoValue);
     finding.evidence.back().path = quote.path;
     finding.evidence.back().line = quote.line;
   }

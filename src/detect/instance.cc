@@ -17,7 +17,7 @@ std::unique_ptr<model::Series> WithoutPoints(const model::Series& series) {
 // What the user asked for holds for the finding as its row describes it; a lesser form of it stays lesser.
 model::Severity SeverityOf(const Context& context, std::optional<model::Severity> decided) {
   const model::Severity usual = context.row->severity;
-  const model::Severity wanted = context.settings->SeverityOf(context.row->id, usual);
+  const model::Severity wanted = context.thresholds->SeverityOf(context.row->id, usual);
   if (!decided || *decided == usual) return wanted;
   if (wanted == usual) return *decided;
   return *decided < usual ? std::min(*decided, wanted) : wanted;

@@ -8,19 +8,13 @@
 namespace vigil::detect {
 namespace {
 
-// Trainers of language models, whose loss is in nats a token.
-bool IsLanguageTrainer(const model::Run& run) {
-  constexpr std::array<std::string_view, 5> kTrainers = {"hf-trainer", "trl", "axolotl", "llama-factory", "megatron"};
-  return std::find(kTrainers.begin(), kTrainers.end(), run.framework) != kTrainers.end();
-}
-
 // Below it there may be nothing left to learn: a fine-tuned language model can begin where it will end. A trainer of
 // language models whose first loss is that low was given a trained one.
 double SmallLoss(const model::Run& run) {
   constexpr double kSmallLoss = 0.05;
   constexpr double kLowForLanguage = 1.5;
   const bool tuned = run.HasMethod("sft") || run.HasMethod("lora") ||
-                     (run.method.confidence < model::kMethodKnown && IsLanguageTrainer(run));
+                     (run.method.confidence < model::kMethodKnown && run.profile.trains_on_tokens);
   return tuned ? kLowForLanguage : kSmallLoss;
 }
 
@@ -167,8 +161,8 @@ class Plateau : public Cloned<Plateau> {
  private:
   // The level above which a language model has learned next to nothing; infinite where the loss may be anything else.
   static double LevelOfNothingLearned(const Context& context) {
-    return IsLanguageTrainer(*context.run) ? std::log(context.Threshold("high_level"))
-                                           : std::numeric_limits<double>::infinity();
+    return context.run->profile.trains_on_tokens ? std::log(context.Threshold("high_level"))
+                                                 : std::numeric_limits<double>::infinity();
   }
 
   // From the loss of guessing among all tokens (or thrown above it) to that of their frequencies alone, and no further.

@@ -141,15 +141,16 @@ bool Continues(const Incident& incident, const Trouble& trouble) {
 
 // The guard that stopped a run has said why: how the process left says nothing beside it.
 bool IsLeavingOfGuard(const model::Run& run, const Event& event) {
-  return event.kind == EventKind::kExit && std::any_of(run.events.begin(), run.events.end(),
-                                                       [](const Event& other) { return other.name == "guard/stop"; });
+  return event.kind == EventKind::kExit && std::any_of(run.events.begin(), run.events.end(), [](const Event& other) {
+           return other.name == model::kGuardStopped;
+         });
 }
 
-std::vector<Incident> GroupBySource(const model::Run& run, const catalogue::Settings& settings) {
+std::vector<Incident> GroupBySource(const model::Run& run, const catalogue::Thresholds& thresholds) {
   std::vector<Incident> incidents;
   for (std::size_t i = 0; i < run.events.size(); ++i) {
     const Trouble trouble = TroubleOf(run.events, i);
-    if (trouble.row == nullptr || !settings.Enabled(trouble.row->id)) continue;
+    if (trouble.row == nullptr || !thresholds.Enabled(trouble.row->id)) continue;
     if (IsLeavingOfGuard(run, run.events[i])) continue;
     if (incidents.empty() || !Continues(incidents.back(), trouble)) {
       incidents.push_back({{}, trouble.event->place.source, trouble.event->at});
@@ -229,8 +230,8 @@ bool IsHangup(const Trouble& trouble) {
          (NamesSignal(trouble.text, kSighup) || NamesSignal(trouble.text, kSigint));
 }
 
-Severity SeverityOf(const model::Run& run, const Trouble& primary, const catalogue::Settings& settings) {
-  const Severity base = settings.SeverityOf(primary.row->id, primary.row->severity);
+Severity SeverityOf(const model::Run& run, const Trouble& primary, const catalogue::Thresholds& thresholds) {
+  const Severity base = thresholds.SeverityOf(primary.row->id, primary.row->severity);
   if (WasOvercome(run, *primary.event)) return std::min(base, Severity::kInfo);
   if (primary.event->run_went_on) {
     const bool is_fallback = primary.row->id == kFallback;
@@ -400,11 +401,11 @@ void AddConsequences(const model::Run& run, const Incident& incident, const Trou
 }
 
 Finding FindingOf(const model::Run& run, const Incident& incident, const Trouble& primary,
-                  const catalogue::Settings& settings) {
+                  const catalogue::Thresholds& thresholds) {
   Finding finding;
   finding.id = std::string(primary.row->id);
   finding.family = primary.row->family;
-  finding.severity = SeverityOf(run, primary, settings);
+  finding.severity = SeverityOf(run, primary, thresholds);
   finding.first = primary.event->at;
   finding.last = finding.first;
   finding.ranks = RanksOf(incident, *primary.row);
@@ -421,32 +422,32 @@ Finding FindingOf(const model::Run& run, const Incident& incident, const Trouble
 }
 
 // What the signature stands for beside itself: "memory/oom" for a log's "CUDA out of memory".
-void AddNamedFinding(const Finding& of_log, const catalogue::SignatureRow& row, const catalogue::Settings& settings,
+void AddNamedFinding(const Finding& of_log, const catalogue::SignatureRow& row, const catalogue::Thresholds& thresholds,
                      std::vector<Finding>& findings) {
   const catalogue::FindingRow* named = row.finding.empty() ? nullptr : catalogue::FindFinding(row.finding);
-  if (named == nullptr || !settings.Enabled(named->id)) return;
+  if (named == nullptr || !thresholds.Enabled(named->id)) return;
   Finding finding = of_log;
   finding.id = std::string(named->id);
   finding.family = named->family;
-  finding.severity = std::min(of_log.severity, settings.SeverityOf(named->id, named->severity));
+  finding.severity = std::min(of_log.severity, thresholds.SeverityOf(named->id, named->severity));
   findings.push_back(std::move(finding));
 }
 
 }  // namespace
 
-std::vector<Finding> FindingsFromEvents(const model::Run& run, const catalogue::Settings& settings) {
+std::vector<Finding> FindingsFromEvents(const model::Run& run, const catalogue::Thresholds& thresholds) {
   std::vector<Finding> findings;
-  for (const Incident& incident : JoinSources(GroupBySource(run, settings))) {
+  for (const Incident& incident : JoinSources(GroupBySource(run, thresholds))) {
     const Trouble* primary = PrimaryOf(incident);
     if (primary == nullptr) continue;
     // What was caught again and again does not crowd out the one that ended the run.
-    const Severity severity = SeverityOf(run, *primary, settings);
+    const Severity severity = SeverityOf(run, *primary, thresholds);
     const auto same = std::count_if(findings.begin(), findings.end(), [&](const Finding& finding) {
       return finding.id == primary->row->id && finding.severity == severity;
     });
     if (static_cast<std::size_t>(same) >= kMostOfAnId) continue;
-    findings.push_back(FindingOf(run, incident, *primary, settings));
-    AddNamedFinding(Finding(findings.back()), *primary->row, settings, findings);
+    findings.push_back(FindingOf(run, incident, *primary, thresholds));
+    AddNamedFinding(Finding(findings.back()), *primary->row, thresholds, findings);
   }
   return findings;
 }

@@ -85,27 +85,27 @@ std::optional<Straggling> JudgeRank(const std::vector<StepOfRanks>& steps, std::
   return Straggling{ratio, steps[first].step};
 }
 
-void FindStragglers(const model::Run& run, const catalogue::Settings& settings, std::vector<model::Finding>& out) {
+void FindStragglers(const model::Run& run, const catalogue::Thresholds& thresholds, std::vector<model::Finding>& out) {
   constexpr std::string_view kId = "throughput/straggler";
   constexpr std::size_t kMostSteps = 4096;
   constexpr std::size_t kMostRanks = 1024;
-  if (!settings.Enabled(kId)) return;
+  if (!thresholds.Enabled(kId)) return;
   // The time of a whole step is that of the slowest rank for all: only what a rank does alone separates them.
   const ByRank ranks = SeriesByRank(run, "compute_time_s");
   if (ranks.size() < 2 || ranks.size() > kMostRanks) return;
   const std::vector<StepOfRanks> steps = CommonSteps(ranks, kMostSteps);
-  const auto min_points = Count(settings.Threshold(kId, "min_points"));
+  const auto min_points = Count(thresholds.Threshold(kId, "min_points"));
   if (steps.size() < 2 * min_points) return;
   std::vector<model::Finding> found;
   std::size_t index = 0;
   for (const auto& [rank, series] : ranks) {
-    const auto slow = JudgeRank(steps, index++, settings.Threshold(kId, "ratio"), min_points);
+    const auto slow = JudgeRank(steps, index++, thresholds.Threshold(kId, "ratio"), min_points);
     if (!slow) continue;
     const model::Position first(series->axis, slow->first_step);
     const model::Position last(series->axis, steps.back().step);
     const std::string name = std::to_string(rank);
     model::Finding finding = FindingOfRow(
-        kId, settings, {first, last}, says::ThroughputStragglerSlow{.rank = name, .ratio = slow->ratio, .at = first});
+        kId, thresholds, {first, last}, says::ThroughputStragglerSlow{.rank = name, .ratio = slow->ratio, .at = first});
     finding.signal = series->signal;
     finding.ranks = {rank};
     AddEvidenceAt(finding, says::ThroughputStragglerMedian{.rank = name, .ratio = slow->ratio}, first, slow->ratio);
@@ -133,9 +133,11 @@ Ends EndsOf(const model::Run& run) {
       ends.without.erase(event.rank);  // it was started again
       if (event.name != "finished") ends.failed.insert(event.rank);
     }
-    if (ends.waited == nullptr && event.text.find("did not arrive") != std::string::npos) {
+    // The readers know these messages by their signatures, in logs and in journals alike.
+    const bool timed_out = event.name == "log/collective-timeout";
+    if (ends.waited == nullptr && (timed_out || event.name == "log/collective-given-up")) {
       ends.waited = &event;
-      ends.timed_out = event.text.find("timed out") != std::string::npos;
+      ends.timed_out = timed_out;
     }
   }
   return ends;
@@ -150,17 +152,17 @@ model::Statement RankList(const std::set<std::int32_t>& ranks) {
 }
 
 // A rank that died leaves a journal without an end; one that hangs does too, but its peers waited out their time.
-void FindLostRanks(const model::Run& run, const catalogue::Settings& settings, std::vector<model::Finding>& out) {
+void FindLostRanks(const model::Run& run, const catalogue::Thresholds& thresholds, std::vector<model::Finding>& out) {
   const Ends ends = EndsOf(run);
   if (ends.without.empty() || ends.failed.empty()) return;
   const bool hung = ends.waited != nullptr && ends.timed_out;
   const std::string_view id = hung ? "hang/missing-rank" : "hang/dead-rank";
-  if (!settings.Enabled(id)) return;
+  if (!thresholds.Enabled(id)) return;
   const model::Position step = ends.waited == nullptr ? model::Position() : ends.waited->at;
   model::Statement at;
   if (step.known()) at = says::PlaceAt{.at = step};
   model::Finding finding =
-      FindingOfRow(id, settings, {step, step},
+      FindingOfRow(id, thresholds, {step, step},
                    says::HangDeadRankSilent{.dead = RankList(ends.without), .waiting = RankList(ends.failed)});
   if (hung) finding.says = says::HangMissingRankNeverCame{.missing = RankList(ends.without), .at = at};
   finding.ranks.assign(ends.without.begin(), ends.without.end());
@@ -171,10 +173,10 @@ void FindLostRanks(const model::Run& run, const catalogue::Settings& settings, s
 
 }  // namespace
 
-std::vector<model::Finding> FindingsAcrossRanks(const model::Run& run, const catalogue::Settings& settings) {
+std::vector<model::Finding> FindingsAcrossRanks(const model::Run& run, const catalogue::Thresholds& thresholds) {
   std::vector<model::Finding> findings;
-  FindStragglers(run, settings, findings);
-  FindLostRanks(run, settings, findings);
+  FindStragglers(run, thresholds, findings);
+  FindLostRanks(run, thresholds, findings);
   return findings;
 }
 

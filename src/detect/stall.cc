@@ -42,17 +42,18 @@ bool HasEnded(const model::Run& run, model::Position last) {
 
 }  // namespace
 
-std::optional<model::Finding> FindStall(const model::Run& run, double silent_s, const catalogue::Settings& settings) {
+std::optional<model::Finding> FindStall(const model::Run& run, double silent_s,
+                                        const catalogue::Thresholds& thresholds) {
   constexpr std::string_view kId = "hang/stalled";
-  if (!settings.Enabled(kId)) return std::nullopt;
+  if (!thresholds.Enabled(kId)) return std::nullopt;
   const double usual_s = UsualStepSeconds(run);
   const double limit_s =
-      std::max(settings.Threshold(kId, "times_usual") * usual_s, settings.Threshold(kId, "min_seconds"));
+      std::max(thresholds.Threshold(kId, "times_usual") * usual_s, thresholds.Threshold(kId, "min_seconds"));
   const model::Position last = LastPosition(run);
   // Comparisons with a time that is not known are false.
   if (!(usual_s >= 0) || !(silent_s > limit_s) || HasEnded(run, last)) return std::nullopt;
   const double limit = std::round(limit_s);
-  model::Finding finding = FindingOfRow(kId, settings, {last, last},
+  model::Finding finding = FindingOfRow(kId, thresholds, {last, last},
                                         says::HangStalledSilent{.limit = limit, .last = last, .usual = usual_s});
   if (!last.known()) finding.says = says::HangStalledSilentFromStart{.limit = limit, .usual = usual_s};
   AddMeasure(finding, "usual_s", usual_s);

@@ -7,9 +7,9 @@
 namespace vigil::detect {
 namespace {
 
-SpikeLimits LimitsOf(const catalogue::Settings& settings, std::string_view id, double min_ratio) {
-  return {settings.Threshold(id, "z"), min_ratio, settings.Threshold(id, "beyond_max"),
-          Count(settings.Threshold(id, "window")), Count(settings.Threshold(id, "min_points"))};
+SpikeLimits LimitsOf(const catalogue::Thresholds& thresholds, std::string_view id, double min_ratio) {
+  return {thresholds.Threshold(id, "z"), min_ratio, thresholds.Threshold(id, "beyond_max"),
+          Count(thresholds.Threshold(id, "window")), Count(thresholds.Threshold(id, "min_points"))};
 }
 
 constexpr std::uint32_t kBecomesTheLevel = 64;  // as in the detectors of spikes
@@ -51,11 +51,11 @@ constexpr double kSmallestGradRatio = 3;  // as in grad/spike
 }  // namespace
 
 struct StepJudge::State {
-  explicit State(const catalogue::Settings& settings)
-      : loss(LimitsOf(settings, "loss/spike", settings.Threshold("loss/spike", "min_ratio"))),
-        grad(LimitsOf(settings, "grad/spike", kSmallestGradRatio)),
-        z_with_grad(settings.Threshold("loss/spike", "z_with_grad")),
-        grad_ratio(settings.Threshold("grad/spike", "ratio")) {}
+  explicit State(const catalogue::Thresholds& thresholds)
+      : loss(LimitsOf(thresholds, "loss/spike", thresholds.Threshold("loss/spike", "min_ratio"))),
+        grad(LimitsOf(thresholds, "grad/spike", kSmallestGradRatio)),
+        z_with_grad(thresholds.Threshold("loss/spike", "z_with_grad")),
+        grad_ratio(thresholds.Threshold("grad/spike", "ratio")) {}
 
   Watched loss;
   Watched grad;
@@ -63,7 +63,7 @@ struct StepJudge::State {
   double grad_ratio;
 };
 
-StepJudge::StepJudge(const catalogue::Settings& settings) : state_(std::make_unique<State>(settings)) {}
+StepJudge::StepJudge(const catalogue::Thresholds& thresholds) : state_(std::make_unique<State>(thresholds)) {}
 StepJudge::~StepJudge() = default;
 StepJudge::StepJudge(StepJudge&&) noexcept = default;
 StepJudge& StepJudge::operator=(StepJudge&&) noexcept = default;

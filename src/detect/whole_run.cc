@@ -4,7 +4,7 @@
 
 namespace vigil::detect {
 
-model::Finding FindingOfRow(std::string_view id, const catalogue::Settings& settings, model::PositionRange places,
+model::Finding FindingOfRow(std::string_view id, const catalogue::Thresholds& thresholds, model::PositionRange places,
                             model::Statement says) {
   const catalogue::FindingRow* row = catalogue::FindFinding(id);
   model::Finding finding;
@@ -13,7 +13,7 @@ model::Finding FindingOfRow(std::string_view id, const catalogue::Settings& sett
   finding.says = std::move(says);
   finding.id = std::string(id);
   finding.family = row->family;
-  finding.severity = settings.SeverityOf(id, row->severity);
+  finding.severity = thresholds.SeverityOf(id, row->severity);
   return finding;
 }
 

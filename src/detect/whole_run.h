@@ -12,17 +12,17 @@
 namespace vigil::detect {
 
 // Ranks that are slower than their peers, and ranks that left no end while the others failed.
-std::vector<model::Finding> FindingsAcrossRanks(const model::Run& run, const catalogue::Settings& settings);
+std::vector<model::Finding> FindingsAcrossRanks(const model::Run& run, const catalogue::Thresholds& thresholds);
 // What the guard of the training decided, as it was recorded or logged.
-std::vector<model::Finding> FindingsOfGuard(const model::Run& run, const catalogue::Settings& settings);
+std::vector<model::Finding> FindingsOfGuard(const model::Run& run, const catalogue::Thresholds& thresholds);
 
 // Data that were read again: after a restart, at step after step, or by several ranks.
-std::vector<model::Finding> FindingsOfBatches(const model::Run& run, const catalogue::Settings& settings);
+std::vector<model::Finding> FindingsOfBatches(const model::Run& run, const catalogue::Thresholds& thresholds);
 
 // ---- shared by them
 
-// A finding of the row, with its family and with the severity that the settings give it. An unknown place is "no step".
-model::Finding FindingOfRow(std::string_view id, const catalogue::Settings& settings, model::PositionRange places,
+// A finding of the row, with its family and with the severity that the thresholds in force give it. An unknown place is "no step".
+model::Finding FindingOfRow(std::string_view id, const catalogue::Thresholds& thresholds, model::PositionRange places,
                             model::Statement says);
 // Evidence with a place of its own, which may be on another axis than the finding's.
 void AddEvidenceAt(model::Finding& finding, model::Statement says, model::Position at, double value);

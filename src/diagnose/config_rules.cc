@@ -196,13 +196,13 @@ model::Finding ToFinding(const catalogue::ConfigRuleRow& rule, Breach breach, co
 
 }  // namespace
 
-std::vector<model::Finding> CheckConfig(const model::Run& run, const catalogue::Settings& settings) {
+std::vector<model::Finding> CheckConfig(const model::Run& run, const catalogue::Thresholds& thresholds) {
   std::vector<model::Finding> findings;
   for (const catalogue::ConfigRuleRow& rule : catalogue::ConfigRules()) {
     const Check check = FindCheck(rule.check);
-    if (check == nullptr || !settings.Enabled(rule.id)) continue;
+    if (check == nullptr || !thresholds.Enabled(rule.id)) continue;
     if (auto breach = check(run))
-      findings.push_back(ToFinding(rule, std::move(*breach), run, settings.SeverityOf(rule.id, rule.severity)));
+      findings.push_back(ToFinding(rule, std::move(*breach), run, thresholds.SeverityOf(rule.id, rule.severity)));
   }
   std::stable_sort(findings.begin(), findings.end(),
                    [](const model::Finding& a, const model::Finding& b) { return a.severity > b.severity; });

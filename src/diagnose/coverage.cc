@@ -21,50 +21,23 @@ model::Statement Say() {
   return T{};
 }
 
-struct Enabler {
-  std::string_view signal;
-  std::string_view framework;  // empty: any
-  Phrase setting;
-};
-
-// The one setting that makes a metric appear, most important metrics first.
-constexpr std::array kEnablers = {
-    Enabler{"loss", "", Say<says::EnableLoss>},
-    Enabler{"grad_norm", "torch", Say<says::EnableGradNormTorch>},
-    Enabler{"grad_norm", "lightning", Say<says::EnableGradNormLightning>},
-    Enabler{"grad_norm", "", Say<says::EnableGradNorm>},
-    Enabler{"lr", "lightning", Say<says::EnableLrLightning>},
-    Enabler{"lr", "", Say<says::EnableLr>},
-    Enabler{"eval_loss", "hf-trainer", Say<says::EnableEvalLossTrainer>},
-    Enabler{"eval_loss", "trl", Say<says::EnableEvalLossTrainer>},
-    Enabler{"eval_loss", "axolotl", Say<says::EnableEvalLossAxolotl>},
-    Enabler{"eval_loss", "", Say<says::EnableEvalLoss>},
-    Enabler{"reward", "", Say<says::EnableReward>},
-    Enabler{"zero_std_share", "", Say<says::EnableZeroStdShare>},
-    Enabler{"reward_std", "", Say<says::EnableRewardStd>},
-    Enabler{"entropy", "", Say<says::EnableEntropy>},
-    Enabler{"truncated_share", "", Say<says::EnableTruncatedShare>},
-    Enabler{"kl", "trl", Say<says::EnableKlTrl>},
-    Enabler{"kl", "", Say<says::EnableKl>},
-    Enabler{"loss_scale", "", Say<says::EnableLossScale>},
-    Enabler{"mem_allocated", "", Say<says::EnableMemAllocated>},
-    Enabler{"step_time_s", "", Say<says::EnableStepTime>},
-    Enabler{"tokens_per_s", "", Say<says::EnableTokensPerSecond>},
-};
-
 model::Statement Enable(std::string_view signal, std::string_view framework) {
-  for (const Enabler& enabler : kEnablers) {
-    if (enabler.signal == signal && (enabler.framework.empty() || enabler.framework == framework))
-      return enabler.setting();
+  for (const catalogue::EnablerRow& row : catalogue::Enablers()) {
+    if (row.metric == signal && (row.framework == "*" || row.framework == framework)) {
+      model::Statement setting;
+      setting.id = row.phrase;
+      return setting;
+    }
   }
   return says::EnableMetric{.metric = signal};
 }
 
 // How important a metric is, for naming the one to add first.
 std::size_t Rank(std::string_view signal) {
-  const auto at = std::find_if(kEnablers.begin(), kEnablers.end(),
-                               [&](const Enabler& enabler) { return enabler.signal == signal; });
-  return static_cast<std::size_t>(at - kEnablers.begin());
+  const auto rows = catalogue::Enablers();
+  const auto at =
+      std::find_if(rows.begin(), rows.end(), [&](const catalogue::EnablerRow& row) { return row.metric == signal; });
+  return static_cast<std::size_t>(at - rows.begin());
 }
 
 // Metrics whose absence is the rule and no gap: fp16 alone has a loss scale, preference training alone a margin, and a

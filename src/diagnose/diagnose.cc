@@ -266,7 +266,7 @@ bool IsWorthLeavingOpen(const Incident& incident) {
 }  // namespace
 
 std::vector<model::Diagnosis> Diagnose(const model::Run& run, const std::vector<model::Finding>& findings,
-                                       const catalogue::Settings&) {
+                                       const catalogue::Thresholds&) {
   struct Ranked {
     model::Severity severity;
     std::int64_t place;

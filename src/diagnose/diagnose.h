@@ -18,13 +18,13 @@ inline constexpr std::string_view kUnknownCause = "unknown";
 // separate are named in it, each with what would tell it from the cause. Incidents that are no more than `info` get
 // none. `findings` must outlive nothing: diagnoses refer to them by index.
 std::vector<model::Diagnosis> Diagnose(const model::Run& run, const std::vector<model::Finding>& findings,
-                                       const catalogue::Settings& settings);
+                                       const catalogue::Thresholds& thresholds);
 
 // Which families could be checked with what the run left, and what would enable the others.
 std::vector<model::Coverage> Cover(const model::Run& run);
 
 // Config rules that the stated settings of the run break. Never above `warning`: a setting is a risk, not a failure.
-std::vector<model::Finding> CheckConfig(const model::Run& run, const catalogue::Settings& settings);
+std::vector<model::Finding> CheckConfig(const model::Run& run, const catalogue::Thresholds& thresholds);
 
 // The names of the code that rows may refer to, in the order of their tables: evidence tests (evidence.toml `test`),
 // proposals (remedies.toml `proposal`) and config checks (config_rules.toml `check`).

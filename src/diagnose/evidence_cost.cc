@@ -58,11 +58,20 @@ Answer ClimbsWithSteps(const RunView&, const Incident& incident) {
   return Unknown();
 }
 
-// The texts of these events are a launcher's or a collective library's, not ours.
+// Signatures by which readers know a launcher's or a collective library's message that a process ended.
+constexpr std::array<std::string_view, 3> kEndSignatures = {"log/rank-killed", "log/killed-signal",
+                                                            "log/collective-given-up"};
+constexpr std::array<std::string_view, 3> kTimeoutSignatures = {"log/collective-timeout", "log/nccl-timeout",
+                                                                "log/monitored-barrier"};
+
+template <std::size_t kCount>
+bool IsOneOf(std::string_view name, const std::array<std::string_view, kCount>& names) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
 bool ReportsTheEndOfARank(const model::Event& event) {
-  constexpr std::array<std::string_view, 3> kSigns = {"killed by signal", "exit code", "was given up"};
-  return std::any_of(kSigns.begin(), kSigns.end(),
-                     [&](std::string_view sign) { return event.text.find(sign) != std::string::npos; });
+  const bool failed = event.kind == model::EventKind::kExit && event.name != "finished";
+  return failed || IsOneOf(event.name, kEndSignatures);
 }
 
 model::Quote QuoteOf(const RunView& run, const model::Event& event) {
@@ -73,7 +82,7 @@ model::Quote QuoteOf(const RunView& run, const model::Event& event) {
 // Who waited in vain is ended by the launcher later: what was logged first counts.
 Answer WaitedToTheLimit(const RunView& run, const Incident& incident) {
   const auto first = std::find_if(run->events.begin(), run->events.end(), [](const model::Event& event) {
-    return ReportsTheEndOfARank(event) || event.text.find("timed out") != std::string::npos;
+    return ReportsTheEndOfARank(event) || IsOneOf(event.name, kTimeoutSignatures);
   });
   if (first == run->events.end()) return Unknown();
   if (ReportsTheEndOfARank(*first)) return No(says::WaitedToTheLimitNo{.what = QuoteOf(run, *first)}, first->at);

@@ -158,7 +158,7 @@ Answer LossAtChance(const RunView& run, const Incident&) {
 
 // The first loss is above that of guessing among the largest vocabularies: what the model knows contradicts its labels.
 Answer StartsWorseThanChance(const RunView& run, const Incident&) {
-  if (IsReinforcement(run) || !(IsHfLike(run) || IsLanguageModel(run))) return Moot();
+  if (IsReinforcement(run) || !(run->profile.trains_on_tokens || IsLanguageModel(run))) return Moot();
   const std::vector<double> loss = FiniteValues(LastCourse(run, "loss").View());
   if (loss.empty()) return Unknown();
   const double chance = std::log(std::max(2.0, run.FactNumber("vocab_size").value_or(270000)));

@@ -114,11 +114,6 @@ Precision PrecisionOf(const RunView& run) {
   return bf16 && fp16 ? Precision::kFp32 : Precision::kUnknown;
 }
 
-bool IsHfLike(const RunView& run) {
-  constexpr std::array<std::string_view, 5> kBuiltOnIt = {"hf-trainer", "trl", "axolotl", "llama-factory", "ms-swift"};
-  return IsOneOf(run->framework, kBuiltOnIt);
-}
-
 // A run that logs rewards is one whatever its method was taken for.
 bool IsReinforcement(const RunView& run) {
   if (run.HasMethod("grpo") || run.HasMethod("ppo") || run.HasMethod("ebft")) return true;
@@ -131,7 +126,7 @@ bool UsesAdam(const RunView& run) {
     const model::Fact* fact = FindSetting(run, key);
     if (fact != nullptr) return HasWord(ToLower(fact->value), "adam");
   }
-  return IsHfLike(run) || IsLanguageModel(run);
+  return run->profile.defaults_to_adam || IsLanguageModel(run);
 }
 
 bool IsLanguageModel(const RunView& run) {
@@ -163,8 +158,7 @@ model::Statement UsualRange(const LrBand& band) {
   return says::RateUsual{.low = band.low, .high = band.high, .method = band.method};
 }
 
-// A limit that is not a positive number turns clipping off in every trainer; silence means the default of the trainer,
-// which only that of Hugging Face is known to be on.
+// A limit that is not a positive number turns clipping off in every trainer; silence means the default of the trainer.
 Clipping ClippingOf(const RunView& run) {
   if (const model::Fact* fact = run.FindFact("max_grad_norm")) {
     const std::string word = ToLower(Trim(fact->value));
@@ -172,22 +166,22 @@ Clipping ClippingOf(const RunView& run) {
     if (limit && std::isfinite(*limit) && *limit > 0) return {Clip::kOn, *limit, true};
     if (limit || IsOneOf(word, kFalseWords)) return {Clip::kOff, model::kNoValue, true};
   }
-  if (IsHfLike(run)) return {Clip::kOn, 1.0, false};
+  if (run->profile.default_clip_norm > 0) return {Clip::kOn, run->profile.default_clip_norm, false};
   return {};
 }
 
 bool HasLogText(const RunView& run) {
   return std::any_of(run->sources.begin(), run->sources.end(),
-                     [](const model::Source& source) { return source.format == "log-text"; });
+                     [](const model::Source& source) { return source.has_messages; });
 }
 
-// The Hugging Face Trainer filters by default, so its runs may hide a NaN without any setting that says so.
+// Where the trainer filters by default a run may hide a NaN without any setting that says so.
 bool MayHideNonFinite(const RunView& run) {
   const auto filter = FactSwitch(run, "nan_filter");
   if (filter) return *filter;
   const bool hider = std::any_of(run->events.begin(), run->events.end(),
                                  [](const model::Event& event) { return event.kind == model::EventKind::kNanHider; });
-  return hider || IsHfLike(run);
+  return hider || run->profile.drops_non_finite;
 }
 
 }  // namespace vigil::diagnose

@@ -18,8 +18,6 @@ const model::Fact* FindSetting(const RunView& run, std::string_view key);
 enum class Precision : std::uint8_t { kUnknown, kFp16, kBf16, kFp32, kFp8 };
 Precision PrecisionOf(const RunView& run);
 
-// Whether the trainer is the Hugging Face Trainer or built on it: its defaults and habits hold.
-bool IsHfLike(const RunView& run);
 bool IsReinforcement(const RunView& run);
 // The optimizer is of the Adam kind, by a stated setting, by the trainer's default, or because language models are
 // trained that way.

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/base.h"
+#include "catalogue/says.h"
 #include "diagnose/curve.h"
 #include "diagnose/diagnose.h"
 #include "diagnose/facts.h"
@@ -57,7 +58,8 @@ std::optional<Proposal> RaiseLr(const RunView& run, const Incident& incident) {
     return Proposal{LrText(peak), Rounded(proposed)};
   }
   if (std::isnan(peak) || peak <= 0)
-    return Proposal{LrText(peak), band.low > 0 ? Rounded(10 * band.low) : "the usual value of the model"};
+    return band.low > 0 ? Proposal{LrText(peak), Rounded(10 * band.low)}
+                        : Proposal{LrText(peak), "", says::ProposedUsualOfModel{}};
   return Proposal{LrText(peak), Rounded(std::max(10 * peak, band.low))};
 }
 
@@ -84,10 +86,7 @@ std::optional<Proposal> ClipOne(const RunView& run, const Incident&) {
 std::optional<Proposal> UseBf16(const RunView& run, const Incident&) {
   const Precision precision = PrecisionOf(run);
   if (precision == Precision::kBf16 || precision == Precision::kFp32) return std::nullopt;
-  const std::string_view word = run->framework == "lightning" ? "bf16-mixed"
-                                : run->framework == "torch"   ? "torch.bfloat16"
-                                                              : "True";
-  return Proposal{precision == Precision::kFp16 ? "fp16" : "", std::string(word)};
+  return Proposal{precision == Precision::kFp16 ? "fp16" : "", run->profile.bf16_value};
 }
 
 std::optional<Proposal> ShowNonFinite(const RunView& run, const Incident&) {
@@ -118,8 +117,7 @@ std::optional<Proposal> EpochsToBest(const RunView& run, const Incident&) {
   const double end = epochs.values.back();
   if (!(at > 0) || !std::isfinite(end) || at >= end) return std::nullopt;
   const std::string stated = Current(run, "epochs");
-  // The Hugging Face trainers take a part of an epoch; others count whole ones.
-  const std::string proposed = IsHfLike(run) ? Rounded(at) : Whole(std::max(1.0, at));
+  const std::string proposed = run->profile.takes_part_epochs ? Rounded(at) : Whole(std::max(1.0, at));
   return Proposal{stated.empty() ? FormatNumber(end) : stated, proposed};
 }
 
@@ -159,7 +157,7 @@ std::optional<Proposal> LongerCompletions(const RunView& run, const Incident&) {
     const double longest = Largest(LastCourse(run, "completion_length_max").View());
     if (longest > 0) limit = longest;
   }
-  if (!limit || !(*limit >= 1) || *limit > 1e7) return Proposal{"", "twice the present limit"};
+  if (!limit || !(*limit >= 1) || *limit > 1e7) return Proposal{"", "", says::ProposedTwiceTheLimit{}};
   // Nearly all are cut: the length they need is unknown, so go well beyond; otherwise double.
   const double cut = Median(FiniteValues(LastCourse(run, "truncated_share").View()));
   return Proposal{FormatNumber(*limit), Whole(*limit * (cut > 0.95 ? 4 : 2))};

@@ -1,28 +1,11 @@
 #include "diagnose/remedy.h"
 
 #include <algorithm>
-#include <array>
 
 #include "diagnose/facts.h"
 
 namespace vigil::diagnose {
 namespace {
-
-struct ConfigClass {
-  std::string_view method;
-  std::string_view name;
-};
-
-// TRL's config classes take every setting of TrainingArguments.
-constexpr std::array kTrlClasses = {ConfigClass{"grpo", "GRPOConfig"}, ConfigClass{"sft", "SFTConfig"},
-                                    ConfigClass{"lora", "SFTConfig"}, ConfigClass{"dpo", "DPOConfig"}};
-
-std::string_view TrlClass(const RunView& run) {
-  for (const ConfigClass& config : kTrlClasses) {
-    if (run.HasMethod(config.method)) return config.name;
-  }
-  return "TrainingArguments";
-}
 
 const catalogue::RemedySetting* SettingOf(const catalogue::RemedyRow& row, std::string_view framework) {
   const auto at = std::find_if(row.settings.begin(), row.settings.end(),
@@ -38,12 +21,10 @@ void FillSetting(model::Remedy& remedy, const catalogue::RemedyRow& row, const R
     remedy.file = own->file;
     return;
   }
-  const catalogue::RemedySetting* base = IsHfLike(run) ? SettingOf(row, "hf-trainer") : nullptr;
-  if (base != nullptr) {
+  const model::FrameworkProfile& profile = run->profile;
+  if (const catalogue::RemedySetting* base = SettingOf(row, profile.settings_of)) {
     remedy.setting = base->setting;
-    remedy.file = run->framework == "trl"          ? TrlClass(run)
-                  : run->framework == "hf-trainer" ? base->file
-                                                   : std::string_view("config");
+    remedy.file = profile.settings_file;
     return;
   }
   if (const catalogue::RemedySetting* any = SettingOf(row, "*")) {
@@ -65,6 +46,7 @@ std::optional<model::Remedy> Apply(const catalogue::RemedyRow& row, const RunVie
   if (!proposal) return std::nullopt;
   remedy.current = proposal->current;
   remedy.proposed = proposal->proposed;
+  remedy.proposed_in_words = proposal->in_words;
   return remedy;
 }
 

@@ -16,6 +16,7 @@ namespace vigil::diagnose {
 struct Proposal {
   std::string current;  // empty when the run does not say
   std::string proposed;
+  model::Statement in_words = {};  // where no value can be computed
 };
 
 // Computes a value from the run. nullopt when the remedy does not apply: the setting is already there.

@@ -27,6 +27,9 @@ using ingest::RunFiles;
 // A tracker's database says which tracker's it is.
 constexpr std::array<std::string_view, 2> kDatabases = {"mlflow-db", "trackio-db"};
 
+// Rows in a list may be anybody's.
+constexpr std::array<std::string_view, 1> kRowsOnly = {"json-rows"};
+
 // Every source format that vigil reads: id, title, how it is recognised, how it is read, what others must know of it. A
 // new reader is a folder beside this file and a row here. Where two are equally sure, the first one wins.
 constexpr std::array kFormats = {
@@ -55,7 +58,7 @@ constexpr std::array kFormats = {
                    "Hugging Face trainer state",
                    RecogniseTrainerState,
                    OpenTrainerState,
-                   {.digits = 17, .files = RunFiles::kWholeHistory}},
+                   {.digits = 17, .files = RunFiles::kWholeHistory, .variants = kRowsOnly}},
     ingest::Format{"titan-events", "torchtitan events", RecogniseTitanEvents, OpenTitanEvents},
     ingest::Format{"jsonl", "JSON lines", RecogniseJsonLines, OpenJsonLines, {.digits = 16}},
     ingest::Format{"keras-history", "Keras history", RecogniseKerasHistory, OpenKerasHistory, {.digits = 16}},
@@ -65,7 +68,7 @@ constexpr std::array kFormats = {
     ingest::Format{"config-toml", "TOML settings", RecogniseConfigToml, OpenConfigToml},
     ingest::Format{"training-args", "pickled training arguments", RecogniseTrainingArgs, OpenTrainingArgs},
     ingest::Format{"csv", "table of metrics", RecogniseCsv, OpenCsv, {.digits = 14}},
-    ingest::Format{"log-text", "log text", textlog::RecogniseLogText, textlog::OpenLogText},
+    ingest::Format{"log-text", "log text", textlog::RecogniseLogText, textlog::OpenLogText, {.has_messages = true}},
 };
 
 }  // namespace

@@ -30,7 +30,8 @@ Trigger TriggerOf(const detect::StepVerdict& verdict) {
 std::string_view Name(Policy policy) { return kPolicyNames[static_cast<std::size_t>(policy)]; }
 
 std::string_view EventName(Action action) {
-  constexpr std::array<std::string_view, 4> kNames = {"guard/observe", "guard/skip", "guard/stop", "guard/rollback"};
+  constexpr std::array<std::string_view, 4> kNames = {model::kGuardObserved, model::kGuardSkipped, model::kGuardStopped,
+                                                      model::kGuardRolledBack};
   return kNames[static_cast<std::size_t>(action)];
 }
 
@@ -40,7 +41,7 @@ std::optional<Policy> ParsePolicy(std::string_view name) {
   return static_cast<Policy>(at - kPolicyNames.begin());
 }
 
-Guard::Guard(const Options& options, const catalogue::Settings& settings) : options_(options), judge_(settings) {}
+Guard::Guard(const Options& options, const catalogue::Thresholds& thresholds) : options_(options), judge_(thresholds) {}
 
 Policy Guard::PolicyFor(Trigger trigger, const detect::StepVerdict& verdict) const {
   if (trigger == Trigger::kNonFinite) return options_.non_finite;

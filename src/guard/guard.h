@@ -64,7 +64,7 @@ struct Counts {
 
 class Guard {
  public:
-  explicit Guard(const Options& options, const catalogue::Settings& settings = {});
+  explicit Guard(const Options& options, const catalogue::Thresholds& thresholds = {});
 
   void SetOptions(const Options& options) { options_ = options; }
   const Options& options() const { return options_; }

@@ -77,7 +77,7 @@ bool Sabotage::IsResume(const Options& options) {
   return options.fault == "resume-without-optimizer" || options.fault == "resume-data-restart";
 }
 
-Options Sabotage::ChangedSettings(Options options) {
+Options Sabotage::ChangedOptions(Options options) {
   if (options.fault == "lr-too-high" || options.fault == "no-warmup") options.lr *= options.strength;
   if (options.fault == "no-warmup") {
     options.warmup = 0;

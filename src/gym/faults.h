@@ -15,7 +15,7 @@ class Sabotage {
   Sabotage(const Options& options, int rank);
 
   // The settings as faults of the settings leave them.
-  static Options ChangedSettings(Options options);
+  static Options ChangedOptions(Options options);
 
   // A batch of this step, as it comes from the loader.
   void SpoilBatch(std::int64_t step, int vocabulary, Batch& batch);

@@ -88,7 +88,7 @@ class Recorder {
  public:
   virtual ~Recorder() = default;
   virtual void Scalar(std::string_view name, std::int64_t step, double value) = 0;
-  virtual void Setting(std::string_view key, std::string_view value) = 0;
+  virtual void Hyperparameter(std::string_view key, std::string_view value) = 0;
   virtual void Tell(std::int64_t step, const Note& note) = 0;
   virtual void Batch(std::int64_t step, std::uint64_t fingerprint) = 0;
   // Everything about this step has been logged.

@@ -21,8 +21,8 @@ class Journal : public Recorder {
     static_cast<void>(record::Add(SeriesOf(name), step, value));
   }
 
-  void Setting(std::string_view key, std::string_view value) override {
-    static_cast<void>(record::AddSetting(run_, key, value));
+  void Hyperparameter(std::string_view key, std::string_view value) override {
+    static_cast<void>(record::AddHyperparameter(run_, key, value));
   }
 
   void Tell(std::int64_t step, const Note& note) override {

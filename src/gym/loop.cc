@@ -44,7 +44,7 @@ double Rms(std::span<const float> values) {
 Loop::Loop(const Options& options, const Corpus& corpus, Group& group,
            const std::function<void(const Progress&)>& progress)
     : options_(options),
-      tuned_(Sabotage::ChangedSettings(options)),
+      tuned_(Sabotage::ChangedOptions(options)),
       group_(group),
       progress_(progress),
       pool_(static_cast<int>(options.threads)),
@@ -66,7 +66,7 @@ Status Loop::OpenRecorder() {
                                    : RecordJsonLines(fmt::format("{}/metrics{}.jsonl", options_.out, rank));
   if (!recorder) return Fail(recorder.error());
   recorder_ = std::move(*recorder);
-  for (const auto& [key, value] : SettingsOf(tuned_)) recorder_->Setting(key, value);
+  for (const auto& [key, value] : HyperparametersOf(tuned_)) recorder_->Hyperparameter(key, value);
   return {};
 }
 

@@ -148,7 +148,7 @@ Result<Options> FromText(const std::map<std::string, std::string>& text, const s
   return options;
 }
 
-std::vector<std::pair<std::string, std::string>> SettingsOf(const Options& options) {
+std::vector<std::pair<std::string, std::string>> HyperparametersOf(const Options& options) {
   const auto whole = [](std::int64_t value) { return std::to_string(value); };
   std::vector<std::pair<std::string, std::string>> settings = {
       {"learning_rate", FormatExact(options.lr)},
@@ -174,7 +174,7 @@ std::vector<std::pair<std::string, std::string>> SettingsOf(const Options& optio
 
 std::string ConfigJson(const Options& options) {
   std::vector<std::string> lines;
-  for (const auto& [key, value] : SettingsOf(options)) {
+  for (const auto& [key, value] : HyperparametersOf(options)) {
     lines.push_back(fmt::format("  {}: {}", QuoteJson(key), ParseNumber(value) ? value : QuoteJson(value)));
   }
   return "{\n" + Join(lines, ",\n") + "\n}\n";

@@ -16,7 +16,7 @@ std::map<std::string, std::string> ToText(const Options& options);
 Result<Options> FromText(const std::map<std::string, std::string>& text, const std::string& origin);
 
 // What a trainer would keep as its configuration, by the names that trainers use; the second as JSON.
-std::vector<std::pair<std::string, std::string>> SettingsOf(const Options& options);
+std::vector<std::pair<std::string, std::string>> HyperparametersOf(const Options& options);
 std::string ConfigJson(const Options& options);
 
 }  // namespace vigil::gym

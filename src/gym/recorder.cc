@@ -33,7 +33,7 @@ class JsonLines : public Recorder {
   }
 
   // They stand in a file of their own, beside this one.
-  void Setting(std::string_view /*key*/, std::string_view /*value*/) override {}
+  void Hyperparameter(std::string_view /*key*/, std::string_view /*value*/) override {}
 
   void Tell(std::int64_t step, const Note& note) override {
     const std::string name = note.name.empty() ? std::string(NameOf(note.kind)) : note.name;

@@ -137,7 +137,7 @@ Status PrepareFolder(const Options& options) {
     return Fail(ErrorCode::kInvalid, options.out,
                 fmt::format("there is a run in it already; give another --out, or --resume {}", options.out));
   if (Status made = platform::MakeFolders(options.out); !made) return made;
-  return platform::WriteFileAtomically(options.out + "/config.json", ConfigJson(Sabotage::ChangedSettings(options)));
+  return platform::WriteFileAtomically(options.out + "/config.json", ConfigJson(Sabotage::ChangedOptions(options)));
 }
 
 Result<Job> Prepare(const Options& asked) {

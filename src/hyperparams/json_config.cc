@@ -9,32 +9,34 @@ bool IsOfAnyModel(std::string_view path) {
   return path == "vocab_size" || path == "transformers_version" || path == "architectures";
 }
 
-std::vector<Setting> Wanted(std::vector<Setting> settings) {
-  const ConfigKind kind = KindOf(settings);
-  if (kind.is_training || kind.is_adapter) return settings;
+std::vector<Hyperparameter> Wanted(std::vector<Hyperparameter> hyperparameters) {
+  const ConfigKind kind = KindOf(hyperparameters);
+  if (kind.is_training || kind.is_adapter) return hyperparameters;
   if (kind.is_launch) {
     const auto arguments =
-        std::find_if(settings.begin(), settings.end(), [](const Setting& setting) { return setting.path == "args"; });
-    return CommandSettings(arguments->items, arguments->line);
+        std::find_if(hyperparameters.begin(), hyperparameters.end(),
+                     [](const Hyperparameter& hyperparameter) { return hyperparameter.path == "args"; });
+    return CommandHyperparameters(arguments->items, arguments->line);
   }
-  std::erase_if(settings, [](const Setting& setting) { return !IsOfAnyModel(setting.path); });
-  return settings;
+  std::erase_if(hyperparameters,
+                [](const Hyperparameter& hyperparameter) { return !IsOfAnyModel(hyperparameter.path); });
+  return hyperparameters;
 }
 
 }  // namespace
 
-ConfigKind KindOf(const std::vector<Setting>& settings) {
+ConfigKind KindOf(const std::vector<Hyperparameter>& hyperparameters) {
   ConfigKind kind;
   bool has_program = false;
   bool has_arguments = false;
-  for (const Setting& setting : settings) {
-    const std::string_view path = setting.path;
+  for (const Hyperparameter& hyperparameter : hyperparameters) {
+    const std::string_view path = hyperparameter.path;
     kind.is_adapter |= path == "peft_type";
     kind.is_model |= path == "model_type" || path == "architectures";
     kind.is_training |= path == "learning_rate" || path == "lr" || path == "max_steps" || path == "num_train_epochs" ||
                         path == "train_micro_batch_size_per_gpu" || path.starts_with("zero_optimization");
     has_program |= path == "program" || path == "codePath";
-    has_arguments |= path == "args" && !setting.items.empty();
+    has_arguments |= path == "args" && !hyperparameter.items.empty();
   }
   kind.is_launch = has_program && has_arguments;
   return kind;
@@ -42,7 +44,7 @@ ConfigKind KindOf(const std::vector<Setting>& settings) {
 
 std::string StateJsonConfig(std::string_view text, ingest::PartBuilder& builder) {
   std::string problem;
-  StateSettings(Wanted(JsonSettings(text, &problem)), builder);
+  StateHyperparameters(Wanted(JsonHyperparameters(text, &problem)), builder);
   return problem;
 }
 

@@ -8,7 +8,7 @@
 namespace vigil::hyperparams {
 namespace {
 
-// Sections that say no more than that the setting is about the training.
+// Sections that say no more than that the hyperparameter is about the training.
 bool IsTransparent(std::string_view section) {
   constexpr std::array<std::string_view, 24> kSections = {
       "train",      "training",           "trainer",   "training_args",
@@ -24,25 +24,26 @@ bool SaysNothing(std::string_view value) {
   return value == "auto" || value == "null" || value == "None" || value == "~" || value.empty();
 }
 
-bool Has(const std::vector<Setting>& settings, std::string_view path) {
-  return std::any_of(settings.begin(), settings.end(), [&](const Setting& setting) { return setting.path == path; });
+bool Has(const std::vector<Hyperparameter>& hyperparameters, std::string_view path) {
+  return std::any_of(hyperparameters.begin(), hyperparameters.end(),
+                     [&](const Hyperparameter& hyperparameter) { return hyperparameter.path == path; });
 }
 
-bool HasSection(const std::vector<Setting>& settings, std::string_view section) {
-  return std::any_of(settings.begin(), settings.end(), [&](const Setting& setting) {
-    return setting.path.size() > section.size() && setting.path.starts_with(section) &&
-           setting.path[section.size()] == '.';
+bool HasSection(const std::vector<Hyperparameter>& hyperparameters, std::string_view section) {
+  return std::any_of(hyperparameters.begin(), hyperparameters.end(), [&](const Hyperparameter& hyperparameter) {
+    return hyperparameter.path.size() > section.size() && hyperparameter.path.starts_with(section) &&
+           hyperparameter.path[section.size()] == '.';
   });
 }
 
 // The framework whose own words these are; empty when several share them.
-std::string_view FrameworkOf(const std::vector<Setting>& settings) {
-  const auto has = [&](std::string_view path) { return Has(settings, path); };
+std::string_view FrameworkOf(const std::vector<Hyperparameter>& hyperparameters) {
+  const auto has = [&](std::string_view path) { return Has(hyperparameters, path); };
   if (has("base_model") && (has("micro_batch_size") || has("sequence_len"))) return "axolotl";
   if (has("stage") && (has("finetuning_type") || has("template"))) return "llama-factory";
   if (has("training.steps") && has("training.local_batch_size")) return "torchtitan";
   if (has("train.max_steps") && has("distributed.dp_shard")) return "kempnerforge";
-  if (HasSection(settings, "actor_rollout_ref")) return "verl";
+  if (HasSection(hyperparameters, "actor_rollout_ref")) return "verl";
   return {};
 }
 
@@ -58,18 +59,21 @@ void PassClassArguments(std::string_view& path) {
 // Names that mean one thing to one program and another to the next: who wrote them decides.
 class Context {
  public:
-  explicit Context(const std::vector<Setting>& settings)
-      : is_deepspeed_(Has(settings, "train_micro_batch_size_per_gpu") || HasSection(settings, "zero_optimization")),
-        is_trainer_(Has(settings, "per_device_train_batch_size") || Has(settings, "gradient_accumulation_steps")) {}
+  explicit Context(const std::vector<Hyperparameter>& hyperparameters)
+      : is_deepspeed_(Has(hyperparameters, "train_micro_batch_size_per_gpu") ||
+                      HasSection(hyperparameters, "zero_optimization")),
+        is_trainer_(Has(hyperparameters, "per_device_train_batch_size") ||
+                    Has(hyperparameters, "gradient_accumulation_steps")) {}
 
-  std::string_view KeyOf(const Setting& setting) const {
+  std::string_view KeyOf(const Hyperparameter& hyperparameter) const {
     // Of all processes together in DeepSpeed, of one process elsewhere.
-    if (is_deepspeed_ && setting.path == "train_batch_size") return "global_batch_size";
+    if (is_deepspeed_ && hyperparameter.path == "train_batch_size") return "global_batch_size";
     // The samples of TRL's trainers; in a model's own configuration that of its generations, by default 20.
     constexpr double kOfGenerations = 20;
-    if (is_trainer_ && setting.path == "max_length" && ParseNumber(setting.value).value_or(0) > kOfGenerations)
+    if (is_trainer_ && hyperparameter.path == "max_length" &&
+        ParseNumber(hyperparameter.value).value_or(0) > kOfGenerations)
       return "sequence_length";
-    return KeyOfSetting(setting.path);
+    return KeyOfHyperparameter(hyperparameter.path);
   }
 
  private:
@@ -77,16 +81,17 @@ class Context {
   bool is_trainer_;
 };
 
-const Setting* Find(const std::vector<Setting>& settings, std::string_view path) {
-  const auto at = std::find_if(settings.begin(), settings.end(), [&](const Setting& s) { return s.path == path; });
-  return at == settings.end() ? nullptr : &*at;
+const Hyperparameter* Find(const std::vector<Hyperparameter>& hyperparameters, std::string_view path) {
+  const auto at = std::find_if(hyperparameters.begin(), hyperparameters.end(),
+                               [&](const Hyperparameter& s) { return s.path == path; });
+  return at == hyperparameters.end() ? nullptr : &*at;
 }
 
 // Lightning's devices and nodes.
-void StateRanks(const std::vector<Setting>& settings, ingest::PartBuilder& builder) {
-  const Setting* const devices = Find(settings, "trainer.devices");
-  if (devices == nullptr || Has(settings, "world_size")) return;
-  const Setting* const nodes = Find(settings, "trainer.num_nodes");
+void StateRanks(const std::vector<Hyperparameter>& hyperparameters, ingest::PartBuilder& builder) {
+  const Hyperparameter* const devices = Find(hyperparameters, "trainer.devices");
+  if (devices == nullptr || Has(hyperparameters, "world_size")) return;
+  const Hyperparameter* const nodes = Find(hyperparameters, "trainer.num_nodes");
   const double ranks =
       ParseNumber(devices->value).value_or(0) * (nodes == nullptr ? 1 : ParseNumber(nodes->value).value_or(0));
   if (ranks >= 1) builder.AddFact("world_size", FormatExact(ranks), devices->line);
@@ -94,7 +99,7 @@ void StateRanks(const std::vector<Setting>& settings, ingest::PartBuilder& build
 
 }  // namespace
 
-std::string_view KeyOfSetting(std::string_view path) {
+std::string_view KeyOfHyperparameter(std::string_view path) {
   PassClassArguments(path);
   for (;;) {
     if (const std::string_view key = catalogue::InterpretFact(path); !key.empty()) return key;
@@ -104,23 +109,24 @@ std::string_view KeyOfSetting(std::string_view path) {
   }
 }
 
-std::size_t CountKnown(const std::vector<Setting>& settings) {
-  return static_cast<std::size_t>(std::count_if(settings.begin(), settings.end(), [](const Setting& setting) {
-    return !KeyOfSetting(setting.path).empty() && !SaysNothing(setting.value);
-  }));
+std::size_t CountKnown(const std::vector<Hyperparameter>& hyperparameters) {
+  return static_cast<std::size_t>(
+      std::count_if(hyperparameters.begin(), hyperparameters.end(), [](const Hyperparameter& hyperparameter) {
+        return !KeyOfHyperparameter(hyperparameter.path).empty() && !SaysNothing(hyperparameter.value);
+      }));
 }
 
-void StateSettings(const std::vector<Setting>& settings, ingest::PartBuilder& builder) {
-  const Context context(settings);
-  for (const Setting& setting : settings) {
-    const std::string_view key = context.KeyOf(setting);
-    if (key.empty() || SaysNothing(setting.value)) continue;
-    builder.AddFact(setting.path, setting.value, setting.line);
+void StateHyperparameters(const std::vector<Hyperparameter>& hyperparameters, ingest::PartBuilder& builder) {
+  const Context context(hyperparameters);
+  for (const Hyperparameter& hyperparameter : hyperparameters) {
+    const std::string_view key = context.KeyOf(hyperparameter);
+    if (key.empty() || SaysNothing(hyperparameter.value)) continue;
+    builder.AddFact(hyperparameter.path, hyperparameter.value, hyperparameter.line);
     // A name below a section is known by the section alone.
     builder.part().facts.back().key = std::string(key);
   }
-  StateRanks(settings, builder);
-  if (builder.part().framework.empty()) builder.part().framework = std::string(FrameworkOf(settings));
+  StateRanks(hyperparameters, builder);
+  if (builder.part().framework.empty()) builder.part().framework = std::string(FrameworkOf(hyperparameters));
 }
 
 }  // namespace vigil::hyperparams

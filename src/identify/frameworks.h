@@ -12,7 +12,12 @@ struct Sign {
   std::array<std::string_view, 3> raw = {};  // series of these raw names
   std::string_view raw_prefix = {};          // a series whose raw name begins so
   std::string_view signal = {};              // a series of this signal
-  std::string_view format = {};              // a source of this format
+};
+
+// The class that takes the settings where a run is of that training method.
+struct ConfigClass {
+  std::string_view method;
+  std::string_view name;
 };
 
 struct Framework {
@@ -24,6 +29,15 @@ struct Framework {
   bool logs_means = false;             // every metric, not only the loss, is the mean since the line before
   bool norm_before_clip = false;       // logs what torch's clip_grad_norm_ returns
   bool token_accuracy_is_sft = false;  // logs the accuracy of tokens in supervised fine-tuning alone
+  bool trains_on_tokens = false;       // and the fields of model::FrameworkProfile, which say what these mean
+  bool defaults_to_adam = false;
+  bool drops_non_finite = false;
+  bool takes_part_epochs = false;
+  double default_clip_norm = 0;
+  std::string_view bf16_value = "True";
+  std::string_view settings_of = {};
+  std::string_view settings_file = {};
+  std::span<const ConfigClass> config_classes = {};
 };
 
 // In the order in which their signs are looked for.

@@ -22,18 +22,13 @@ bool HasRawPrefix(const model::Run& run, std::string_view prefix) {
                      [&](const model::Series& series) { return series.raw.starts_with(prefix); });
 }
 
-bool HasFormat(const model::Run& run, std::string_view format) {
-  return std::any_of(run.sources.begin(), run.sources.end(),
-                     [&](const model::Source& source) { return source.format == format; });
-}
-
 // ---- framework
 
 bool Holds(const Sign& sign, const model::Run& run) {
   const bool raw = std::all_of(sign.raw.begin(), sign.raw.end(),
                                [&](std::string_view name) { return name.empty() || HasRaw(run, name); });
   return raw && (sign.raw_prefix.empty() || HasRawPrefix(run, sign.raw_prefix)) &&
-         (sign.signal.empty() || Has(run, sign.signal)) && (sign.format.empty() || HasFormat(run, sign.format));
+         (sign.signal.empty() || Has(run, sign.signal));
 }
 
 // What a source stated counts, unless other frameworks are built on that one and the names show which.
@@ -165,12 +160,32 @@ model::Clipping ClippingByName(std::string_view raw) {
   return std::any_of(kAfter.begin(), kAfter.end(), holds) ? model::Clipping::kAfter : model::Clipping::kUnknown;
 }
 
+std::string_view SettingsFileOf(const Framework& framework, const model::TrainingMethod& method) {
+  for (const ConfigClass& config : framework.config_classes) {
+    if (method.name == config.method && method.confidence >= model::kMethodKnown) return config.name;
+  }
+  return framework.settings_file;
+}
+
 }  // namespace
+
+model::FrameworkProfile ProfileOf(std::string_view framework, const model::TrainingMethod& method) {
+  const Framework& row = FindFramework(framework);
+  return {.settings_of = std::string(row.settings_of),
+          .settings_file = std::string(SettingsFileOf(row, method)),
+          .bf16_value = std::string(row.bf16_value),
+          .default_clip_norm = row.default_clip_norm,
+          .defaults_to_adam = row.defaults_to_adam,
+          .drops_non_finite = row.drops_non_finite,
+          .takes_part_epochs = row.takes_part_epochs,
+          .trains_on_tokens = row.trains_on_tokens};
+}
 
 void Classify(model::Run& run) {
   run.framework = FrameworkOf(run);
   const Framework& framework = FindFramework(run.framework);
   if (run.method.confidence == 0) run.method = MethodOf(run);
+  run.profile = ProfileOf(run.framework, run.method);
   for (model::Series& series : run.series) {
     if (series.signal == "grad_norm" && series.clipping == model::Clipping::kUnknown)
       series.clipping = ClippingByName(series.raw);

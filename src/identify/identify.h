@@ -1,12 +1,17 @@
 // identify: what kind of training a run is: its framework, its training method, what was aggregated over ranks.
 #pragma once
 
+#include <string_view>
+
 #include "model/run.h"
 
 namespace vigil::identify {
 
-// Fills framework, training method and aggregation from the names of signals, facts and events.
+// Fills framework, its profile, training method and aggregation from the names of signals, facts and events.
 void Classify(model::Run& run);
+
+// How a framework of that id behaves in a run of that training method; what is known of any for an unknown id.
+model::FrameworkProfile ProfileOf(std::string_view framework, const model::TrainingMethod& method);
 
 // The map between the axes of the run (epoch to step to tokens), from metrics that count one against another.
 model::AxisMap AxesOf(const model::Run& run);

@@ -50,11 +50,12 @@ void Recognise(OpenedFile& opened, FormatTable formats) {
   opened.is_archive = opened.format == nullptr && archive::IsArchive(opened.head);
 }
 
-Result<OpenedFile> OpenSource(ByteSource source, std::string path, FormatTable formats) {
+Result<OpenedFile> OpenSource(ByteSource source, std::string path, FormatTable formats,
+                              UnpackBudget* budget = nullptr) {
   OpenedFile opened{std::move(source), std::move(path), {}, nullptr};
   if (Status read = ReadHead(opened); !read) return tl::unexpected(read.error());
   if (opened.head.empty()) return Fail(ErrorCode::kEmpty, opened.path, "empty file");
-  if (opened.file.ExpandIfCompressed(opened.head)) {
+  if (opened.file.ExpandIfCompressed(opened.head, budget)) {
     if (Status read = ReadHead(opened); !read) return tl::unexpected(read.error());
   }
   Recognise(opened, formats);
@@ -82,31 +83,43 @@ void Append(ReadOutcome from, ReadOutcome& into) {
   std::move(from.errors.begin(), from.errors.end(), std::back_inserter(into.errors));
 }
 
-// Reads sources within sources, to a depth that is bounded.
+// Reads sources within sources, all of them within one budget.
 class Unpacking {
  public:
-  explicit Unpacking(FormatTable formats) : formats_(formats) {}
+  Unpacking(FormatTable formats, std::uint64_t packed_bytes) : formats_(formats), budget_(packed_bytes) {}
 
-  ReadOutcome Read(OpenedFile opened, int depth) const {
-    if (opened.format != nullptr) return ReadOne(std::move(opened));
-    if (!opened.is_archive) return {{}, {Unrecognised(opened)}};
-    if (depth < kDeepestArchive) return ReadMembers(std::move(opened), depth);
-    return {{},
-            {{ErrorCode::kLimit, opened.path, std::nullopt,
-              fmt::format("an archive within {} others: unpack the outer ones", depth)}}};
+  ReadOutcome ReadAll(OpenedFile opened) {
+    const std::string path = opened.path;
+    ReadOutcome all = Read(std::move(opened), 0);
+    if (budget_.errors_left_out() > 0)
+      all.errors.push_back({left_out_matters_ ? ErrorCode::kCorrupt : ErrorCode::kUnrecognised, path + "/",
+                            std::nullopt,
+                            fmt::format("{} more files in it gave nothing, and are not listed",
+                                        FormatCount(budget_.errors_left_out()))});
+    return all;
   }
 
  private:
-  ReadOutcome ReadMembers(OpenedFile opened, int depth) const {
+  ReadOutcome Read(OpenedFile opened, int depth) {
+    if (opened.format != nullptr) return Listed(ReadOne(std::move(opened)));
+    if (!opened.is_archive) return Listed({{}, {Unrecognised(opened)}});
+    if (depth < UnpackBudget::kDeepest) return ReadMembers(std::move(opened), depth);
+    return Listed({{},
+                   {{ErrorCode::kLimit, opened.path, std::nullopt,
+                     fmt::format("an archive within {} others: unpack the outer ones", depth)}}});
+  }
+
+  ReadOutcome ReadMembers(OpenedFile opened, int depth) {
     ReadOutcome all;
     const platform::File* const on_disk = opened.path == kStandardInput ? nullptr : opened.file.plain_file();
     archive::Members members(std::make_unique<ResumedStream>(opened.head, opened.file.TakeStream()), on_disk,
-                             opened.path);
+                             opened.path, budget_);
     for (;;) {
       const auto member = members.Next();
       if (!member) all.errors.push_back(member.error());
       if (!member || !*member) break;
       Append(ReadMember(members, **member, opened.path, depth), all);
+      if (budget_.is_out_of_bytes()) break;  // the member says so
       if (!all.parts.empty() || members.packed_bytes() < kFruitlessBytes) continue;
       all.errors.push_back({ErrorCode::kLimit, opened.path, std::nullopt,
                             fmt::format("no metrics in the first {} of the archive, not read further",
@@ -120,19 +133,31 @@ class Unpacking {
   }
 
   ReadOutcome ReadMember(archive::Members& members, const archive::Member& member, const std::string& archive,
-                         int depth) const {
+                         int depth) {
     const std::string path = archive + "/" + member.name;
     if (const std::string_view reason = WhyIgnored(path); !reason.empty())
-      return {{}, {{ErrorCode::kUnrecognised, path, std::nullopt, std::string(reason)}}};
-    auto opened = OpenSource(ByteSource(members.Open(), path, member.size_bytes), path, formats_);
-    return opened ? Read(std::move(*opened), depth + 1) : ReadOutcome{{}, {opened.error()}};
+      return Listed({{}, {{ErrorCode::kUnrecognised, path, std::nullopt, std::string(reason)}}});
+    auto opened = OpenSource(ByteSource(members.Open(), path, member.size_bytes), path, formats_, &budget_);
+    return opened ? Read(std::move(*opened), depth + 1) : Listed({{}, {opened.error()}});
   }
 
   static bool OnlyIgnored(const std::vector<Error>& errors) {
     return std::all_of(errors.begin(), errors.end(), [](const Error& error) { return IsOfNoUse(error.code); });
   }
 
+  // Without the errors that there is no room for.
+  ReadOutcome Listed(ReadOutcome outcome) {
+    std::erase_if(outcome.errors, [&](const Error& error) {
+      if (budget_.TakeError()) return false;
+      left_out_matters_ = left_out_matters_ || !IsOfNoUse(error.code);
+      return true;
+    });
+    return outcome;
+  }
+
   FormatTable formats_;
+  UnpackBudget budget_;
+  bool left_out_matters_ = false;  // among the errors that are not listed is one that is worth saying
 };
 
 Result<std::vector<model::Run>> PartsOf(ReadOutcome outcome, const std::string& path) {
@@ -155,7 +180,10 @@ Result<OpenedFile> OpenFile(const std::string& path, FormatTable formats) {
   return OpenSource(ByteSource(std::move(*file), path), path, formats);
 }
 
-ReadOutcome ReadOpened(OpenedFile opened, FormatTable formats) { return Unpacking(formats).Read(std::move(opened), 0); }
+ReadOutcome ReadOpened(OpenedFile opened, FormatTable formats) {
+  Unpacking unpacking(formats, opened.path == kStandardInput ? 0 : opened.file.size_bytes());
+  return unpacking.ReadAll(std::move(opened));
+}
 
 ReadOutcome ReadSource(const std::string& path, FormatTable formats) {
   auto opened = OpenFile(path, formats);

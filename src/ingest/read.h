@@ -24,7 +24,4 @@ ReadOutcome ReadOpened(OpenedFile opened, FormatTable formats);
 // Both.
 ReadOutcome ReadSource(const std::string& path, FormatTable formats);
 
-// Archives within archives within archives: no run is packed deeper.
-inline constexpr int kDeepestArchive = 3;
-
 }  // namespace vigil::ingest

@@ -20,7 +20,7 @@ constexpr std::size_t kFullTextBytes = std::size_t{256} << 10U;
 constexpr std::size_t kFirstPackedBytes = 128;  // below, zstd's own frame costs what it saves
 constexpr int kZstdLevel = 3;
 
-constexpr std::array kEntrySections = {Section::kDefinitions, Section::kEvents,    Section::kSettings,
+constexpr std::array kEntrySections = {Section::kDefinitions, Section::kEvents,    Section::kHyperparameters,
                                        Section::kBatches,     Section::kArtifacts, Section::kPositions,
                                        Section::kDropped};
 constexpr std::size_t kSections = 16;
@@ -115,11 +115,11 @@ std::string EncodeEntry(const Event& event) {
   return out;
 }
 
-std::string EncodeEntry(const Setting& setting) {
+std::string EncodeEntry(const Hyperparameter& hyperparameter) {
   std::string out;
-  PutVarint(out, setting.time_ms);
-  PutText(out, Shortened(setting.key));
-  PutText(out, Shortened(setting.value));
+  PutVarint(out, hyperparameter.time_ms);
+  PutText(out, Shortened(hyperparameter.key));
+  PutText(out, Shortened(hyperparameter.value));
   return out;
 }
 

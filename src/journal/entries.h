@@ -54,7 +54,7 @@ struct Event {
   std::string json;
 };
 
-struct Setting {
+struct Hyperparameter {
   std::uint64_t time_ms = 0;
   std::string key;
   std::string value;

@@ -23,7 +23,7 @@ inline constexpr std::size_t kMostDefinitionBytes = std::size_t{64} << 10U;  // 
 // The bytes of one entry of the sections that hold texts: what the ring carries and the file holds.
 std::string EncodeEntry(const Definition& definition);
 std::string EncodeEntry(const Event& event);
-std::string EncodeEntry(const Setting& setting);
+std::string EncodeEntry(const Hyperparameter& hyperparameter);
 std::string EncodeEntry(const Artifact& artifact);
 std::string EncodeEntry(const End& end);
 
@@ -80,7 +80,7 @@ class Visitor {
     static_cast<void>(series), static_cast<void>(steps), static_cast<void>(times_ms), static_cast<void>(values);
   }
   virtual void OnEvent(const Event& event) { static_cast<void>(event); }
-  virtual void OnSetting(const Setting& setting) { static_cast<void>(setting); }
+  virtual void OnHyperparameter(const Hyperparameter& hyperparameter) { static_cast<void>(hyperparameter); }
   virtual void OnBatch(const Batch& batch) { static_cast<void>(batch); }
   virtual void OnArtifact(const Artifact& artifact) { static_cast<void>(artifact); }
   virtual void OnPosition(const Position& position) { static_cast<void>(position); }

@@ -70,13 +70,13 @@ bool ReadEvents(std::string_view content, Allowance& allowance, Visitor& visitor
   });
 }
 
-bool ReadSettings(std::string_view content, Allowance& allowance, Visitor& visitor) {
+bool ReadHyperparameters(std::string_view content, Allowance& allowance, Visitor& visitor) {
   return ForEntries(content, allowance, [&](Input& entry) {
-    Setting it;
+    Hyperparameter it;
     it.time_ms = entry.Varint();
     it.key = entry.Text();
     it.value = entry.Text();
-    if (entry.ok()) visitor.OnSetting(it);
+    if (entry.ok()) visitor.OnHyperparameter(it);
   });
 }
 
@@ -173,8 +173,8 @@ ReadSection ReaderOf(Section section) {
       return ReadDefinitions;
     case Section::kEvents:
       return ReadEvents;
-    case Section::kSettings:
-      return ReadSettings;
+    case Section::kHyperparameters:
+      return ReadHyperparameters;
     case Section::kBatches:
       return ReadBatches;
     case Section::kArtifacts:

@@ -12,7 +12,7 @@ enum class Section : std::uint8_t {
   kDefinitions = 2,
   kSamples = 3,
   kEvents = 4,
-  kSettings = 5,
+  kHyperparameters = 5,
   kBatches = 6,
   kArtifacts = 7,
   kPositions = 8,

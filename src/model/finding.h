@@ -60,6 +60,7 @@ struct Remedy {
   std::string setting;
   std::string current;
   std::string proposed;
+  Statement proposed_in_words = {};  // where no value can be computed
 };
 
 // A cause that the evidence does not exclude, and the one thing that would tell it from the cause named.

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "model/position.h"
+#include "model/statement.h"
 
 namespace vigil::model {
 
@@ -102,6 +103,14 @@ enum class EventKind : std::uint8_t {
 // Name of the event that a process left its journal without an end: it was killed, hangs, or still runs.
 inline constexpr std::string_view kNoEndEvent = "journal/no-end";
 
+// Names of the events that a guard of the training records for what it decided.
+inline constexpr std::string_view kGuardSkipped = "guard/skip";
+inline constexpr std::string_view kGuardRolledBack = "guard/rollback";
+inline constexpr std::string_view kGuardStopped = "guard/stop";
+inline constexpr std::string_view kGuardObserved = "guard/observe";
+// Name of the event that a process went on in a new file.
+inline constexpr std::string_view kNewFileEvent = "run/new-file";
+
 // Something that happened, in words. `name` is the exception type, the signature id or empty.
 struct Event {
   EventKind kind = EventKind::kMessage;
@@ -113,6 +122,7 @@ struct Event {
   std::int32_t rank = -1;
   bool run_went_on = false;  // later steps were made after it, in the same training
   Place place;
+  std::string decision;  // what a line of a log says that the guard did, as the name of its event; or empty
 };
 
 // A setting the run stated: `key` is canonical where the vocabulary knows it (lr, warmup_steps, max_grad_norm, fp16,
@@ -151,7 +161,7 @@ enum class SourceState : std::uint8_t { kRead, kPartial, kDuplicate };
 // were compared, at how many of the steps that both have they were the same.
 struct JoinReason {
   std::string pass;  // empty for the first source of a run
-  std::string because;
+  Statement because = {};
   std::uint64_t agreeing = 0;
   std::uint64_t common = 0;
 };
@@ -160,10 +170,12 @@ struct Source {
   std::string path;
   std::string format;
   SourceState state = SourceState::kRead;
-  std::string note;      // why partial or duplicate, with the place of the damage
+  std::string note;      // why partial, with the place of the damage
   std::string run = {};  // which one, in a file that holds several (a tracker's database)
   JoinReason joined = {};
-  int digits = 4;  // significant digits that its format keeps
+  int digits = 4;                 // significant digits that its format keeps
+  std::string duplicate_of = {};  // path of a source that holds all that is in this one
+  bool has_messages = false;      // what the program printed was read: error messages in it would have been seen
 };
 
 // What kind of training this is: pretrain, sft, lora, grpo, ppo, dpo, ebft, other. Confidence 0..1; fixed limits hold
@@ -174,11 +186,25 @@ struct TrainingMethod {
 };
 inline constexpr double kMethodKnown = 0.5;
 
+// How the framework of a run behaves, so that no other code asks for a framework by its name. What is not known of a
+// framework is as here.
+struct FrameworkProfile {
+  std::string settings_of;          // another framework whose settings it takes too, or empty
+  std::string settings_file;        // the class or file that takes those
+  std::string bf16_value = "True";  // what switches bfloat16 on
+  double default_clip_norm = 0;     // gradients are clipped at this norm unless configured; 0: not known
+  bool defaults_to_adam = false;    // the optimizer when none is configured
+  bool drops_non_finite = false;    // NaN and infinity do not reach the logged loss unless configured
+  bool takes_part_epochs = false;   // the number of epochs may be a fraction
+  bool trains_on_tokens = false;    // language models: a loss is in nats a token
+};
+
 // What a run is, without the numbers of its steps.
 struct RunHeader {
   std::string name;
   std::vector<Source> sources;
-  std::string framework;  // hf-trainer, trl, axolotl, lightning, torch, ... or empty
+  std::string framework;     // hf-trainer, trl, axolotl, lightning, torch, ... or empty
+  FrameworkProfile profile;  // of that framework
   TrainingMethod method;
   std::int32_t ranks = 1;
   std::optional<StepAt> planned_steps;

@@ -19,11 +19,11 @@ void AppendRules(std::vector<model::Finding>& findings, std::vector<model::Findi
                    [](const model::Finding& a, const model::Finding& b) { return a.severity > b.severity; });
 }
 
-model::RunReport DiagnoseRun(model::Run run, const catalogue::Settings& settings, bool ended) {
+model::RunReport DiagnoseRun(model::Run run, const catalogue::Thresholds& thresholds, bool ended) {
   model::RunReport report;
-  report.findings = detect::Detect(run, settings, ended);
-  AppendRules(report.findings, diagnose::CheckConfig(run, settings));
-  report.diagnoses = diagnose::Diagnose(run, report.findings, settings);
+  report.findings = detect::Detect(run, thresholds, ended);
+  AppendRules(report.findings, diagnose::CheckConfig(run, thresholds));
+  report.diagnoses = diagnose::Diagnose(run, report.findings, thresholds);
   report.coverage = diagnose::Cover(run);
   report.run = std::move(run);
   return report;
@@ -36,13 +36,13 @@ Drained DrainJournals(const std::vector<std::string>& paths) {
   return {leftovers.records, leftovers.rings, std::move(leftovers.problems)};
 }
 
-Outcome DiagnosePaths(const std::vector<std::string>& paths, const catalogue::Settings& settings,
+Outcome DiagnosePaths(const std::vector<std::string>& paths, const catalogue::Thresholds& thresholds,
                       const ingest::Progress& progress) {
   Imported imported = ImportPaths(paths, progress);
   Outcome outcome;
   outcome.ignored = imported.ignored.size();
   outcome.report.unread = std::move(imported.unread);
-  for (model::Run& run : imported.runs) outcome.report.runs.push_back(DiagnoseRun(std::move(run), settings));
+  for (model::Run& run : imported.runs) outcome.report.runs.push_back(DiagnoseRun(std::move(run), thresholds));
   return outcome;
 }
 

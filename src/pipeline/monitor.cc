@@ -53,7 +53,7 @@ model::Run Recent(const model::Run& run) {
 
 class Monitor::Runs {
  public:
-  Runs(std::vector<std::string> paths, const catalogue::Settings& settings)
+  Runs(std::vector<std::string> paths, const catalogue::Thresholds& settings)
       : settings_(settings), files_(std::move(paths), formats::Formats()), live_(files_) {}
 
   bool Poll() {
@@ -110,7 +110,7 @@ class Monitor::Runs {
     });
   }
 
-  catalogue::Settings settings_;
+  catalogue::Thresholds settings_;
   ingest::Follower files_;
   LiveRuns live_;
   std::map<const model::Run*, detect::Engine> engines_;
@@ -118,7 +118,7 @@ class Monitor::Runs {
   model::Report report_;
 };
 
-Monitor::Monitor(std::vector<std::string> paths, const catalogue::Settings& settings)
+Monitor::Monitor(std::vector<std::string> paths, const catalogue::Thresholds& settings)
     : runs_(std::make_unique<Runs>(std::move(paths), settings)) {}
 Monitor::~Monitor() = default;
 bool Monitor::Poll() { return runs_->Poll(); }

@@ -45,7 +45,7 @@ class Follower {
 // finished run is blamed for.
 class Monitor {
  public:
-  Monitor(std::vector<std::string> paths, const catalogue::Settings& settings);
+  Monitor(std::vector<std::string> paths, const catalogue::Thresholds& thresholds);
   ~Monitor();
   Monitor(const Monitor&) = delete;
   Monitor& operator=(const Monitor&) = delete;
@@ -74,7 +74,7 @@ class Monitor {
 };
 
 // The report of one run. One that has not `ended` is not blamed for what may yet come.
-model::RunReport DiagnoseRun(model::Run run, const catalogue::Settings& settings, bool ended = true);
+model::RunReport DiagnoseRun(model::Run run, const catalogue::Thresholds& thresholds, bool ended = true);
 
 // What killed processes of these runs left in shared memory, moved into their journals: the one step that writes.
 struct Drained {
@@ -89,7 +89,7 @@ struct Outcome {
   std::size_t ignored = 0;  // files that are of no use to vigil
 };
 // Everything at the paths. Never fails: what could not be read stands in the report.
-Outcome DiagnosePaths(const std::vector<std::string>& paths, const catalogue::Settings& settings,
+Outcome DiagnosePaths(const std::vector<std::string>& paths, const catalogue::Thresholds& thresholds,
                       const ingest::Progress& progress = {});
 
 }  // namespace vigil::pipeline

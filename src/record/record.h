@@ -103,7 +103,7 @@ Code AddBatch(RunHandle run, std::int64_t step, std::uint64_t fingerprint) noexc
 // A fingerprint of bytes, the same on every machine and in every version (XXH3, 64 bits).
 std::uint64_t Fingerprint(std::string_view bytes) noexcept;
 Code AddEvent(RunHandle run, const journal::Event& event) noexcept;  // the time is filled in
-Code AddSetting(RunHandle run, std::string_view key, std::string_view value) noexcept;
+Code AddHyperparameter(RunHandle run, std::string_view key, std::string_view value) noexcept;
 Code AddArtifact(RunHandle run, std::int64_t step, std::string_view kind, std::string_view path) noexcept;
 
 }  // namespace vigil::record

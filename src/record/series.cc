@@ -183,10 +183,11 @@ Code AddEvent(RunHandle run, const journal::Event& event) noexcept {
   });
 }
 
-Code AddSetting(RunHandle run, std::string_view key, std::string_view value) noexcept {
+Code AddHyperparameter(RunHandle run, std::string_view key, std::string_view value) noexcept {
   if (key.empty()) return Code::kInvalid;
   return Guarded([&] {
-    return AddText(run, journal::Section::kSettings, journal::Setting{NowMs(), std::string(key), std::string(value)});
+    return AddText(run, journal::Section::kHyperparameters,
+                   journal::Hyperparameter{NowMs(), std::string(key), std::string(value)});
   });
 }
 

@@ -122,7 +122,7 @@ void AddRemedies(Page& page, const model::Diagnosis& diagnosis) {
     const model::Remedy& remedy = diagnosis.remedies[i];
     page.Add("<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>", i + 1,
              EscapeHtml(RemedyText(remedy)), CodeOrNothing(remedy.setting), CodeOrNothing(remedy.current),
-             CodeOrNothing(remedy.proposed), WhereText(remedy));
+             CodeOrNothing(ProposedText(remedy)), WhereText(remedy));
   }
   page.Add("</table></div>\n");
 }
@@ -183,7 +183,7 @@ void AddSources(Page& page, const model::Run& run) {
   page.Add("<table><tr><th>file</th><th>format</th><th>state</th><th>note</th></tr>");
   for (const model::Source& source : run.sources)
     page.Add("<tr><td><code>{}</code></td><td>{}</td><td>{}</td><td>{}</td></tr>", EscapeHtml(source.path),
-             EscapeHtml(source.format), Name(source.state), EscapeHtml(source.note));
+             EscapeHtml(source.format), Name(source.state), EscapeHtml(NoteText(source)));
   page.Add("</table>\n");
 }
 

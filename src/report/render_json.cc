@@ -74,7 +74,7 @@ void WriteSource(JsonWriter& json, const model::Source& source) {
   WriteText(json, "path", source.path);
   WriteText(json, "format", source.format);
   WriteText(json, "state", Name(source.state));
-  WriteTextOrNull(json, "note", source.note);
+  WriteTextOrNull(json, "note", NoteText(source));
 }
 
 void WriteSignal(JsonWriter& json, const model::Series& series) {
@@ -127,7 +127,7 @@ void WriteRemedy(JsonWriter& json, const model::Remedy& remedy) {
   WriteTextOrNull(json, "file", remedy.file);
   WriteTextOrNull(json, "setting", remedy.setting);
   WriteTextOrNull(json, "current", remedy.current);
-  WriteTextOrNull(json, "proposed", remedy.proposed);
+  WriteTextOrNull(json, "proposed", ProposedText(remedy));
 }
 
 void WriteRival(JsonWriter& json, const model::Rival& rival) {

@@ -218,7 +218,7 @@ void DrawSources(Screen& screen, const model::Run& run, bool verbose) {
     headed = true;
     std::string text = fmt::format("{}, {}", OneLine(source.path), OneLine(source.format));
     if (source.state != model::SourceState::kRead) text += fmt::format(", {}", Name(source.state));
-    if (!source.note.empty()) text += ": " + OneLine(source.note);
+    if (const std::string note = NoteText(source); !note.empty()) text += ": " + OneLine(note);
     screen.Item(2, "", text);
   }
 }

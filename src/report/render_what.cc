@@ -7,6 +7,7 @@
 #include "report/report.h"
 #include "report/sentence.h"
 #include "report/span.h"
+#include "report/texts.h"
 #include "report/words.h"
 
 namespace vigil::report {
@@ -17,7 +18,7 @@ constexpr std::size_t kMostLines = 20;
 // Why it is part of this run.
 std::string JoinedText(const model::JoinReason& joined) {
   if (joined.pass.empty()) return {};
-  std::string text = fmt::format("\n      joined: {}", joined.because);
+  std::string text = fmt::format("\n      joined: {}", OneLine(Sentence(joined.because)));
   if (joined.common > 0)
     text += fmt::format(", the same values at {} of {} common steps", FormatCount(joined.agreeing),
                         FormatCount(joined.common));
@@ -28,7 +29,7 @@ std::string SourceLine(const model::Source& source) {
   std::string line = fmt::format("    {}  {}", OneLine(source.path), source.format);
   if (!source.run.empty()) line += fmt::format(" [{}]", OneLine(source.run));
   if (source.state != model::SourceState::kRead) line += fmt::format(", {}", Name(source.state));
-  if (!source.note.empty()) line += fmt::format(": {}", OneLine(source.note));
+  if (const std::string note = NoteText(source); !note.empty()) line += fmt::format(": {}", OneLine(note));
   line += JoinedText(source.joined);
   return line + "\n";
 }
@@ -82,7 +83,7 @@ void WriteJoined(JsonWriter& json, const model::JoinReason& joined) {
   json.Key("pass");
   json.Text(joined.pass);
   json.Key("because");
-  json.Text(joined.because);
+  json.Text(Sentence(joined.because));
   json.Key("agreeing_steps");
   json.Count(joined.agreeing);
   json.Key("common_steps");
@@ -104,7 +105,7 @@ void WriteSources(JsonWriter& json, const model::Run& run) {
     json.Key("state");
     json.Text(Name(source.state));
     json.Key("note");
-    json.TextOrNull(source.note);
+    json.TextOrNull(NoteText(source));
     WriteJoined(json, source.joined);
     json.Close();
   }

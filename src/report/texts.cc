@@ -6,6 +6,7 @@
 
 #include "base/base.h"
 #include "catalogue/catalogue.h"
+#include "catalogue/says.h"
 #include "report/sentence.h"
 #include "report/words.h"
 
@@ -124,17 +125,27 @@ std::string RemedyText(const model::Remedy& remedy) {
   return message == nullptr ? remedy.id : std::string(message->fix);
 }
 
+std::string ProposedText(const model::Remedy& remedy) {
+  return remedy.proposed.empty() ? Sentence(remedy.proposed_in_words) : remedy.proposed;
+}
+
 std::string ChangeText(const model::Remedy& remedy) {
   const catalogue::RemedyRow* row = catalogue::FindRemedy(remedy.id);
   if (remedy.setting.empty()) return OneLine(row == nullptr ? RemedyText(remedy) : row->title);
   const std::string setting = OneLine(remedy.setting);
   const std::string current = OneLine(remedy.current);
-  const std::string proposed = OneLine(remedy.proposed);
+  const std::string proposed = OneLine(ProposedText(remedy));
   std::string change = proposed.empty()  ? fmt::format("{}: {}", setting, OneLine(RemedyText(remedy)))
                        : current.empty() ? fmt::format("{}: {}", setting, proposed)
                                          : fmt::format("{}: {} -> {}", setting, current, proposed);
   const std::string where = OneLine(remedy.file.empty() ? remedy.framework : remedy.file);
   return where.empty() || where == "*" ? change : fmt::format("{} ({})", change, where);
+}
+
+std::string NoteText(const model::Source& source) {
+  if (source.duplicate_of.empty()) return source.note;
+  const std::string duplicate = Sentence(says::SourceDuplicate{.path = source.duplicate_of});
+  return source.note.empty() ? duplicate : fmt::format("{}; {}", source.note, duplicate);
 }
 
 std::string ReasonText(const model::Coverage& coverage) { return Sentence(coverage.reason); }

@@ -37,8 +37,13 @@ std::vector<std::string> RivalTexts(const model::Diagnosis& diagnosis);
 
 // What to do: the remedy's own text, or that of its row.
 std::string RemedyText(const model::Remedy& remedy);
+// The value to set, or words for it; empty when the remedy has none.
+std::string ProposedText(const model::Remedy& remedy);
 // "learning_rate: 0.003 -> 0.001 (TrainingArguments)", or the remedy's title when it names no setting.
 std::string ChangeText(const model::Remedy& remedy);
+
+// What is wrong with a source, or whose duplicate it is; empty when there is nothing to say.
+std::string NoteText(const model::Source& source);
 
 std::string ReasonText(const model::Coverage& coverage);
 std::string EnableText(const model::Coverage& coverage);

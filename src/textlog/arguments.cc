@@ -162,9 +162,9 @@ bool ArgumentReader::ConsumeJson(std::string_view trimmed) {
   depth_.See(trimmed);
   if (depth_.depth() > 0 && json_.size() < kLargestJson) return true;
   Open(Dump::kNone);
-  std::vector<hyperparams::Setting> settings = hyperparams::JsonSettings(json_);
-  for (hyperparams::Setting& setting : settings) setting.line += first_line_;
-  StateKnown(std::move(settings));
+  std::vector<hyperparams::Hyperparameter> hyperparameters = hyperparams::JsonHyperparameters(json_);
+  for (hyperparams::Hyperparameter& hyperparameter : hyperparameters) hyperparameter.line += first_line_;
+  StateKnown(std::move(hyperparameters));
   json_.clear();
   return true;
 }
@@ -226,15 +226,15 @@ void ArgumentReader::TakeWords(std::string_view text, std::uint32_t /*line*/) {
   SplitWords(text, words_);
   if (goes_on && words_.size() < kMostWords) return;
   Open(Dump::kNone);
-  StateKnown(hyperparams::CommandSettings(words_, first_line_));
+  StateKnown(hyperparams::CommandHyperparameters(words_, first_line_));
 }
 
-void ArgumentReader::StateKnown(std::vector<hyperparams::Setting> settings) {
+void ArgumentReader::StateKnown(std::vector<hyperparams::Hyperparameter> hyperparameters) {
   // Every rank prints its own; the first statement of a key stands.
-  std::erase_if(settings, [&](const hyperparams::Setting& setting) {
-    return stated_.size() >= kMostFacts || !stated_.insert(setting.path).second;
+  std::erase_if(hyperparameters, [&](const hyperparams::Hyperparameter& hyperparameter) {
+    return stated_.size() >= kMostFacts || !stated_.insert(hyperparameter.path).second;
   });
-  hyperparams::StateSettings(settings, builder_);
+  hyperparams::StateHyperparameters(hyperparameters, builder_);
 }
 
 // "  Num examples = 80 | Num Epochs = 4 | Total steps = 250"

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "textlog/guard_line.h"
+
 namespace vigil::textlog {
 namespace {
 
@@ -122,6 +124,13 @@ void EventLog::AddSignature(std::string_view id, std::string_view text, const Ex
   MakeRoomFor(id);
   model::Event& event = Add(model::EventKind::kSignature, id, text, place);
   if (exception != nullptr) event.detail = exception->frame;
+  if (const GuardLine guard = ReadGuardLine(text); id == kGuardSignature && !guard.decision.empty()) {
+    event.decision = guard.decision;
+    // It is printed before the line of the step that it is about.
+    if (guard.step != model::kNoStep) {
+      event.at = model::Position(model::Axis::kStep, guard.step);
+    }
+  }
   WatchFrom(place, exception != nullptr && exception->ends_process);
 }
 

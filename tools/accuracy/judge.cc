@@ -64,7 +64,9 @@ Outcome Judge(const Case& labelled, const model::Report& report) {
   return outcome;
 }
 
-model::Report Examine(const std::string& path) { return pipeline::DiagnosePaths({path}, catalogue::Settings()).report; }
+model::Report Examine(const std::string& path) {
+  return pipeline::DiagnosePaths({path}, catalogue::Thresholds()).report;
+}
 
 void Tally::Add(const Outcome& outcome, Unread unread_counts) {
   ++cases;

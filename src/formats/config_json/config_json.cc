@@ -7,6 +7,7 @@
 #include "codec/codec.h"
 #include "formats/json/looks.h"
 #include "hyperparams/hyperparams.h"
+#include "tabular/column_roles.h"
 
 namespace vigil::formats {
 namespace {
@@ -47,13 +48,17 @@ bool SaysSettings(std::string_view path) {
                      [&](std::string_view word) { return name.find(word) != std::string::npos; });
 }
 
-// What a row of metrics has and settings have not.
-bool HasMetrics(const std::vector<hyperparams::Setting>& settings) {
-  return std::any_of(settings.begin(), settings.end(), [](const hyperparams::Setting& setting) {
-    if (setting.path == "step" || setting.path == "global_step" || setting.path == "_step" || setting.path == "epoch")
-      return true;
-    const auto meaning = catalogue::Interpret(setting.path);
-    return setting.path.find("loss") != std::string::npos || (meaning && meaning->signal != "lr");
+// Whether the name counts what was trained. Some names of the step are those of a planned number of steps, too.
+bool IsStep(std::string_view name) {
+  return name == "epoch" || (tabular::StepPriority(name) != 0 && catalogue::InterpretFact(name).empty());
+}
+
+// What a row of metrics has and a config has not.
+bool HasMetrics(const std::vector<hyperparams::Hyperparameter>& hyperparameters) {
+  return std::any_of(hyperparameters.begin(), hyperparameters.end(), [](const hyperparams::Hyperparameter& each) {
+    if (IsStep(each.path) || each.path.find("loss") != std::string::npos) return true;
+    const auto meaning = catalogue::Interpret(each.path);
+    return meaning && meaning->signal != "lr";
   });
 }
 
@@ -62,12 +67,12 @@ bool HasMetrics(const std::vector<hyperparams::Setting>& settings) {
 int RecogniseConfigJson(const ingest::Probe& probe) {
   const std::string_view text = FromFirstCharacter(probe.head);
   if (!text.starts_with('{') || probe.size_bytes > kMostBytes) return 0;
-  const std::vector<hyperparams::Setting> settings = hyperparams::JsonSettings(text);
-  const hyperparams::ConfigKind kind = hyperparams::KindOf(settings);
+  const std::vector<hyperparams::Hyperparameter> hyperparameters = hyperparams::JsonHyperparameters(text);
+  const hyperparams::ConfigKind kind = hyperparams::KindOf(hyperparameters);
   if (kind.is_adapter || kind.is_launch) return 60;
-  const std::size_t known = hyperparams::CountKnown(settings);
+  const std::size_t known = hyperparams::CountKnown(hyperparameters);
   if (kind.is_model && !kind.is_training) return known >= 1 ? 60 : 0;
-  const bool settings_only = !HasMetrics(settings) && IsOneObject(text);
+  const bool settings_only = !HasMetrics(hyperparameters) && IsOneObject(text);
   // A single row of known numbers looks like metrics, too: few are enough where the name says what they are.
   const std::size_t enough = settings_only && SaysSettings(probe.path) ? 1 : settings_only ? 2 : 3;
   if (!kind.is_training || known < enough) return 0;

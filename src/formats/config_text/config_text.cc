@@ -7,19 +7,22 @@
 namespace vigil::formats {
 namespace {
 
-using Parse = std::vector<hyperparams::Setting> (*)(std::string_view text, std::string* problem);
+using Parse = std::vector<hyperparams::Hyperparameter> (*)(std::string_view text, std::string* problem);
 
 // W&B writes every setting as {desc, value}, and its own below _wandb.
-void UnwrapWandb(std::vector<hyperparams::Setting>& settings) {
+void UnwrapWandb(std::vector<hyperparams::Hyperparameter>& hyperparameters) {
   constexpr std::string_view kValue = ".value";
-  const bool wrapped = std::any_of(settings.begin(), settings.end(), [](const hyperparams::Setting& setting) {
-    return setting.path.starts_with("_wandb.value");
-  });
+  const bool wrapped = std::any_of(hyperparameters.begin(), hyperparameters.end(),
+                                   [](const hyperparams::Hyperparameter& hyperparameter) {
+                                     return hyperparameter.path.starts_with("_wandb.value");
+                                   });
   if (!wrapped) return;
-  std::erase_if(settings, [](const hyperparams::Setting& setting) { return setting.path.starts_with("_wandb"); });
-  for (hyperparams::Setting& setting : settings) {
-    const std::size_t at = setting.path.find(kValue);
-    if (at != std::string::npos) setting.path.erase(at, kValue.size());
+  std::erase_if(hyperparameters, [](const hyperparams::Hyperparameter& hyperparameter) {
+    return hyperparameter.path.starts_with("_wandb");
+  });
+  for (hyperparams::Hyperparameter& hyperparameter : hyperparameters) {
+    const std::size_t at = hyperparameter.path.find(kValue);
+    if (at != std::string::npos) hyperparameter.path.erase(at, kValue.size());
   }
 }
 
@@ -33,9 +36,9 @@ class ConfigTextReader : public ingest::Reader {
   std::size_t Consume(std::string_view bytes, bool last) override {
     if (!last) return 0;
     std::string problem;
-    std::vector<hyperparams::Setting> settings = parse_(bytes, &problem);
-    UnwrapWandb(settings);
-    hyperparams::StateSettings(settings, builder_);
+    std::vector<hyperparams::Hyperparameter> hyperparameters = parse_(bytes, &problem);
+    UnwrapWandb(hyperparameters);
+    hyperparams::StateHyperparameters(hyperparameters, builder_);
     if (!problem.empty()) builder_.ReportDamage(problem);
     return bytes.size();
   }
@@ -54,28 +57,28 @@ int Sureness(const ingest::Probe& probe, Parse parse) {
   std::string_view head = probe.head;
   // A line that the end of the head cuts would be no setting.
   if (head.size() < probe.size_bytes) head = head.substr(0, head.rfind('\n') + 1);
-  std::vector<hyperparams::Setting> settings = parse(head, nullptr);
-  UnwrapWandb(settings);
-  return hyperparams::CountKnown(settings) >= 2 ? 70 : 0;
+  std::vector<hyperparams::Hyperparameter> hyperparameters = parse(head, nullptr);
+  UnwrapWandb(hyperparameters);
+  return hyperparams::CountKnown(hyperparameters) >= 2 ? 70 : 0;
 }
 
 }  // namespace
 
 int RecogniseConfigYaml(const ingest::Probe& probe) {
   const bool named = EndsWith(probe.path, ".yaml") || EndsWith(probe.path, ".yml");
-  return named ? Sureness(probe, hyperparams::YamlSettings) : 0;
+  return named ? Sureness(probe, hyperparams::YamlHyperparameters) : 0;
 }
 
 std::unique_ptr<ingest::Reader> OpenConfigYaml(ingest::PartBuilder& builder) {
-  return std::make_unique<ConfigTextReader>(builder, hyperparams::YamlSettings);
+  return std::make_unique<ConfigTextReader>(builder, hyperparams::YamlHyperparameters);
 }
 
 int RecogniseConfigToml(const ingest::Probe& probe) {
-  return EndsWith(probe.path, ".toml") ? Sureness(probe, hyperparams::TomlSettings) : 0;
+  return EndsWith(probe.path, ".toml") ? Sureness(probe, hyperparams::TomlHyperparameters) : 0;
 }
 
 std::unique_ptr<ingest::Reader> OpenConfigToml(ingest::PartBuilder& builder) {
-  return std::make_unique<ConfigTextReader>(builder, hyperparams::TomlSettings);
+  return std::make_unique<ConfigTextReader>(builder, hyperparams::TomlHyperparameters);
 }
 
 }  // namespace vigil::formats

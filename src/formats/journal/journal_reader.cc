@@ -172,7 +172,9 @@ class JournalReader : public ingest::Reader, private journal::Visitor {
     failures_.emplace_back(std::move(known), time_ms);
   }
 
-  void OnSetting(const journal::Setting& setting) override { builder_.AddFact(setting.key, setting.value); }
+  void OnHyperparameter(const journal::Hyperparameter& hyperparameter) override {
+    builder_.AddFact(hyperparameter.key, hyperparameter.value);
+  }
 
   void OnBatch(const journal::Batch& batch) override {
     builder_.part().batches.Append(model::StepAt(batch.step), batch.fingerprint, rank_);

@@ -1,13 +1,12 @@
 #include "formats/keras_history/keras_history.h"
 
-#include <fmt/format.h>
-
 #include <map>
 #include <optional>
 #include <string>
 
 #include "codec/codec.h"
 #include "formats/json/looks.h"
+#include "formats/json/metric_lists.h"
 #include "tabular/metric_table.h"
 
 namespace vigil::formats {
@@ -15,10 +14,8 @@ namespace {
 
 using codec::JsonToken;
 
-constexpr std::size_t kMostSeries = 20'000;
-constexpr std::size_t kLongestName = 256;
-
-// Walks the lists of an object; `take` gets the name and the value of each number. False from `take` ends the walk.
+// Walks the lists of an object, or of its member "history", as a dump of the whole History object has them; `take` gets
+// the name and the value of each number.
 class ListWalk {
  public:
   template <class Take>
@@ -26,74 +23,75 @@ class ListWalk {
     for (;;) {
       const JsonToken token = scanner.Next();
       if (token >= JsonToken::kNeedMore) return token;
-      if (token == JsonToken::kKey && scanner.depth() == 1)
-        name_ = Printable(codec::UnescapeJson(scanner.text().substr(0, kLongestName)));
-      // Depth 2 is inside a list of the outermost object, or inside an object there, which Keras never writes.
-      other_content_ |= token == JsonToken::kObjectBegin && scanner.depth() > 1;
-      other_content_ |= scanner.depth() == 1 && (token == JsonToken::kNumber || token == JsonToken::kString);
-      if (scanner.depth() != 2) continue;
+      if (token == JsonToken::kKey && scanner.depth() == names_at_) name_ = MetricName(scanner);
+      See(token, scanner.depth());
+      // `epoch` beside the history counts the entries of its lists.
+      const bool counts = names_at_ == 1 && name_ == "epoch";
+      if (!in_list_ || counts || scanner.depth() != names_at_ + 1) continue;
       if (const auto value = NumberOf(token, scanner)) take(name_, *value);
     }
   }
-  bool has_other_content() const { return other_content_; }
+  // What Keras never writes: objects or plain values beside the lists.
+  bool has_other_content() const { return in_lists_ || (beside_ && !has_history_); }
 
  private:
+  void See(JsonToken token, std::size_t depth) {
+    if (depth == names_at_) in_list_ = false;
+    if (token == JsonToken::kArrayBegin && depth == names_at_ + 1) in_list_ = true;
+    const bool is_object = token == JsonToken::kObjectBegin;
+    const bool is_plain = token == JsonToken::kNumber || token == JsonToken::kString;
+    if (is_object && depth == 2 && names_at_ == 1 && name_ == "history") {
+      names_at_ = 2;
+      has_history_ = true;
+    } else if (token == JsonToken::kObjectEnd && depth == 1) {
+      names_at_ = 1;
+    } else if (names_at_ == 1) {
+      beside_ = beside_ || (is_object && depth > 1) || (is_plain && depth == 1);
+    } else {
+      in_lists_ = in_lists_ || is_object || (is_plain && depth == 2);
+    }
+  }
+
   static std::optional<double> NumberOf(JsonToken token, const codec::JsonScanner& scanner) {
-    if (token == JsonToken::kNumber) return scanner.number();
-    if (token == JsonToken::kNull) return model::kNoValue;                                        // as some write a NaN
-    if (token == JsonToken::kString) return ParseNumber(scanner.text().substr(0, kLongestName));  // default=str
-    return std::nullopt;
+    if (token == JsonToken::kNull) return model::kNoValue;  // as some write a NaN
+    return NumberIn(token, scanner);
   }
 
   std::string name_;
-  bool other_content_ = false;
+  bool in_list_ = false;
+  std::size_t names_at_ = 1;  // the depth at which names of metrics stand
+  bool has_history_ = false;
+  bool beside_ = false;
+  bool in_lists_ = false;
 };
 
-class KerasHistoryReader : public ingest::Reader {
+class KerasHistoryReader : public DocumentReader {
  public:
-  explicit KerasHistoryReader(ingest::PartBuilder& builder) : builder_(builder) { builder_.part().framework = "keras"; }
-
-  ingest::Growth growth() const override { return ingest::Growth::kRewritten; }
-
-  std::size_t Consume(std::string_view bytes, bool last) override {
-    if (over_) return bytes.size();
-    scanner_.Continue(bytes, last);
-    const JsonToken token = walk_.Advance(scanner_, [&](const std::string& name, double value) { Take(name, value); });
-    taken_ += scanner_.consumed();
-    over_ = token != JsonToken::kNeedMore;
-    if (over_) SettleGaps();
-    if (token == JsonToken::kBroken)
-      builder_.ReportDamage(fmt::format("line {} (byte {}): {}", scanner_.line(), taken_, scanner_.problem()));
-    return over_ ? bytes.size() : scanner_.consumed();
+  explicit KerasHistoryReader(ingest::PartBuilder& part) : DocumentReader(part), series_(part) {
+    part.part().framework = "keras";
   }
 
  private:
+  JsonToken Advance(codec::JsonScanner& scanner) override {
+    return walk_.Advance(scanner, [&](const std::string& name, double value) { Take(name, value, scanner.line()); });
+  }
+
   // A metric that is not measured in every epoch is null in the others; one that always was, and is null now, is NaN.
-  void SettleGaps() {
-    for (model::Series& series : builder_.part().series) tabular::KeepLikelyGaps(series);
+  void Conclude() override {
+    for (model::Series& series : builder().part().series) tabular::KeepLikelyGaps(series);
   }
 
-  void Take(const std::string& name, double value) {
-    if (!is_open_ || name != open_name_) {
-      if (builder_.part().series.size() >= kMostSeries) return;
-      open_ = builder_.OpenSeries(name);
-      open_name_ = name;
-      is_open_ = true;
-      builder_.series(open_).axis = model::Axis::kEpoch;
-    }
+  void Take(const std::string& name, double value, std::uint32_t line) {
+    const auto id = series_.Of(name);
+    if (!id) return;
+    model::Series& series = builder().series(*id);
+    series.axis = model::Axis::kEpoch;
     // Epochs are counted from 1, as Keras prints them.
-    builder_.Add(open_, static_cast<std::int64_t>(builder_.series(open_).size()) + 1, value, model::kNoValue,
-                 scanner_.line());
+    builder().Add(*id, static_cast<std::int64_t>(series.size()) + 1, value, model::kNoValue, line);
   }
 
-  ingest::PartBuilder& builder_;
-  codec::JsonScanner scanner_;
+  NamedSeries series_;
   ListWalk walk_;
-  bool over_ = false;
-  std::uint64_t taken_ = 0;
-  bool is_open_ = false;
-  std::string open_name_;
-  ingest::PartBuilder::SeriesId open_ = 0;
 };
 
 }  // namespace

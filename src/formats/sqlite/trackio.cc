@@ -103,7 +103,7 @@ class Project {
     Rows rows = database_.Select("configs", {"?run_id", "run_name", "config"});
     while (rows.Next()) {
       if (TrackedRun* const run = Find(rows.Text(0), rows.Text(1)))
-        hyperparams::AddJsonSettings(rows.Text(2), run->builder);
+        hyperparams::AddJsonHyperparameters(rows.Text(2), run->builder);
     }
     ReportProblem(rows, "configs", builder_);
   }

@@ -24,17 +24,17 @@ struct TitanEvent {
   double rank = model::kNoValue;
 };
 
-TitanEvent EventOf(const std::vector<hyperparams::Setting>& settings) {
+TitanEvent EventOf(const std::vector<hyperparams::Hyperparameter>& hyperparameters) {
   TitanEvent event;
-  for (const hyperparams::Setting& setting : settings) {
-    const auto number = [&] { return ParseNumber(setting.value).value_or(model::kNoValue); };
-    if (setting.path == "log_type") event.type = setting.value;
-    if (setting.path == "log_type_name") event.type_name = setting.value;
-    if (setting.path == "event_name") event.name = setting.value;
-    if (setting.path == "step") event.step = number();
-    if (setting.path == "time_us") event.time_us = number();
-    if (setting.path == "value") event.value = number();
-    if (setting.path == "rank") event.rank = number();
+  for (const hyperparams::Hyperparameter& hyperparameter : hyperparameters) {
+    const auto number = [&] { return ParseNumber(hyperparameter.value).value_or(model::kNoValue); };
+    if (hyperparameter.path == "log_type") event.type = hyperparameter.value;
+    if (hyperparameter.path == "log_type_name") event.type_name = hyperparameter.value;
+    if (hyperparameter.path == "event_name") event.name = hyperparameter.value;
+    if (hyperparameter.path == "step") event.step = number();
+    if (hyperparameter.path == "time_us") event.time_us = number();
+    if (hyperparameter.path == "value") event.value = number();
+    if (hyperparameter.path == "rank") event.rank = number();
   }
   return event;
 }
@@ -63,11 +63,11 @@ class TitanEventsReader : public ingest::Reader {
     ++line_;
     if (Trim(line).empty()) return;
     std::string problem;
-    const auto settings =
-        line.size() > kLongestLine ? std::vector<hyperparams::Setting>() : hyperparams::JsonSettings(line, &problem);
-    const TitanEvent event = EventOf(settings);
+    const auto hyperparameters = line.size() > kLongestLine ? std::vector<hyperparams::Hyperparameter>()
+                                                            : hyperparams::JsonHyperparameters(line, &problem);
+    const TitanEvent event = EventOf(hyperparameters);
     const bool placed = event.step >= 0 && event.step < 9e15;
-    if (settings.empty() || !problem.empty()) {
+    if (hyperparameters.empty() || !problem.empty()) {
       if (broken_++ == 0) first_broken_ = line_;
     } else if (placed) {
       Take(event, static_cast<std::int64_t>(event.step));

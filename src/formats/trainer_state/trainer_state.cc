@@ -24,6 +24,10 @@ constexpr std::array<std::string_view, 6> kHistories = {"log_history",   "histor
 
 constexpr std::string_view kOwnHistory = kHistories[0];
 
+// What the source is called: the trainer's own file, or rows that anybody may have written.
+constexpr std::string_view kOwnFormat = "trainer-state";
+constexpr std::string_view kRowsFormat = "json-rows";
+
 bool IsHistory(std::string_view key) {
   return std::find(kHistories.begin(), kHistories.end(), key) != kHistories.end();
 }
@@ -92,7 +96,10 @@ class TrainerStateReader : public ingest::Reader {
   }
 
   bool Start(JsonToken token) {
-    if (token == JsonToken::kArrayBegin) phase_ = Phase::kEntries;
+    if (token == JsonToken::kArrayBegin) {
+      phase_ = Phase::kEntries;
+      builder_.part().sources.front().format = kRowsFormat;
+    }
     if (token == JsonToken::kObjectBegin) phase_ = Phase::kMember;
     if (phase_ != Phase::kStart) return true;
     builder_.ReportDamage("byte 0: expected an object or a list of log entries");
@@ -104,8 +111,12 @@ class TrainerStateReader : public ingest::Reader {
     if (token != JsonToken::kKey) return true;  // the end of the object
     key_ = std::string(scanner_.text().substr(0, tabular::Columns::kLongestKey));
     phase_ = IsHistory(key_) ? Phase::kHistoryValue : Phase::kFactValue;
-    // Rows alone say nothing about who wrote them; a document with this member is HF's own.
-    if (key_ == kOwnHistory) builder_.part().framework = "hf-trainer";
+    // Rows alone say nothing about who wrote them; a document with HF's own name for them is the trainer's.
+    if (key_ == kOwnHistory) {
+      is_own_ = true;
+      builder_.part().framework = "hf-trainer";
+    }
+    if (IsHistory(key_)) builder_.part().sources.front().format = is_own_ ? kOwnFormat : kRowsFormat;
     return true;
   }
 
@@ -198,6 +209,7 @@ class TrainerStateReader : public ingest::Reader {
   Phase after_skip_ = Phase::kMember;
   std::size_t skip_to_depth_ = 0;
   std::string key_;
+  bool is_own_ = false;
   std::int64_t global_step_ = model::kNoStep;
 };
 

@@ -33,12 +33,13 @@ std::string TextOf(const Document& document, const Value& value) {
     case Kind::kNumber:
       return FormatExact(value.number);
     case Kind::kText:
-      return Printable(std::string_view(value.text).substr(0, hyperparams::kLongestSetting));
+      return Printable(std::string_view(value.text).substr(0, hyperparams::kLongestHyperparameter));
     case Kind::kObject: {
       if (value.items.size() != 1) return {};
       const Value& inner = document.values[value.items.front()];
-      return inner.kind == Kind::kText ? Printable(std::string_view(inner.text).substr(0, hyperparams::kLongestSetting))
-                                       : std::string();
+      return inner.kind == Kind::kText
+                 ? Printable(std::string_view(inner.text).substr(0, hyperparams::kLongestHyperparameter))
+                 : std::string();
     }
     default:
       return {};
@@ -65,29 +66,31 @@ struct Pending {
   std::size_t depth;
 };
 
-std::vector<hyperparams::Setting> SettingsOf(const Document& document) {
-  std::vector<hyperparams::Setting> settings;
+std::vector<hyperparams::Hyperparameter> SettingsOf(const Document& document) {
+  std::vector<hyperparams::Hyperparameter> hyperparameters;
   std::vector<Pending> pending = {{document.root, {}, 0}};
   std::size_t visited = 0;
-  while (!pending.empty() && settings.size() < hyperparams::kMostSettings && ++visited < hyperparams::kMostSettings) {
+  while (!pending.empty() && hyperparameters.size() < hyperparams::kMostHyperparameters &&
+         ++visited < hyperparams::kMostHyperparameters) {
     const Pending next = std::move(pending.back());
     pending.pop_back();
     const std::vector<Index>* const pairs = PairsOf(document, next.value);
     if (pairs == nullptr) continue;
-    for (std::size_t i = 0; i + 1 < pairs->size() && settings.size() < hyperparams::kMostSettings; i += 2) {
+    for (std::size_t i = 0; i + 1 < pairs->size() && hyperparameters.size() < hyperparams::kMostHyperparameters;
+         i += 2) {
       const Value& key = document.values[(*pairs)[i]];
       const Value& value = document.values[(*pairs)[i + 1]];
       if (key.kind != Kind::kText || key.text.size() > 256 || key.text.starts_with('_')) continue;
       std::string path = next.path.empty() ? Printable(key.text) : next.path + "." + Printable(key.text);
       std::string text = TextOf(document, value);
       if (!text.empty()) {
-        settings.push_back({std::move(path), std::move(text), 0});
-      } else if (next.depth < kDeepest && pending.size() < hyperparams::kMostSettings) {
+        hyperparameters.push_back({std::move(path), std::move(text), 0});
+      } else if (next.depth < kDeepest && pending.size() < hyperparams::kMostHyperparameters) {
         pending.push_back({(*pairs)[i + 1], std::move(path), next.depth + 1});
       }
     }
   }
-  return settings;
+  return hyperparameters;
 }
 
 std::string_view FrameworkOf(const Document& document) {
@@ -144,8 +147,8 @@ class TrainingArgsReader : public ingest::Reader {
           fmt::format("the pickle calls {}: no settings, but a program; vigil runs none, and neither should you",
                       Printable(name.substr(0, 100))));
     }
-    const std::vector<hyperparams::Setting> settings = SettingsOf(document);
-    hyperparams::StateSettings(settings, builder_);
+    const std::vector<hyperparams::Hyperparameter> hyperparameters = SettingsOf(document);
+    hyperparams::StateHyperparameters(hyperparameters, builder_);
     if (builder_.part().framework.empty()) builder_.part().framework = std::string(FrameworkOf(document));
     if (!document.problem.empty()) builder_.ReportDamage(document.problem);
   }

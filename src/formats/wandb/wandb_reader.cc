@@ -258,7 +258,7 @@ class WandbReader : public ingest::Reader {
       const Item& item = item_;
       const bool internal = item.key.empty() || item.key.starts_with("_wandb");
       if (!internal && item.json.starts_with('{') && item.json.size() < kLongestTree) {
-        hyperparams::AddJsonSettings(item.json, builder_, item.key);
+        hyperparams::AddJsonHyperparameters(item.json, builder_, item.key);
         continue;
       }
       const std::string_view value = Unquoted(item.json);

@@ -30,10 +30,18 @@ std::string PlainName(std::string_view name) {
   return Join(kept, "/");
 }
 
+// The end of a name says what the file is; it begins with a whole directory where it can.
+std::string_view WithinLimit(std::string_view name) {
+  if (name.size() <= kLongestName) return name;
+  name.remove_prefix(name.size() - kLongestName);
+  const std::size_t slash = name.find('/');
+  return slash == std::string_view::npos ? name : name.substr(slash + 1);
+}
+
 std::string NameOf(archive_entry* entry, std::size_t number) {
   const char* name = archive_entry_pathname_utf8(entry);
   if (name == nullptr) name = archive_entry_pathname(entry);  // not UTF-8: as it stands
-  std::string plain = name == nullptr ? std::string() : PlainName(name);
+  std::string plain = name == nullptr ? std::string() : PlainName(WithinLimit(name));
   return plain.empty() ? fmt::format("member-{}", number) : plain;
 }
 
@@ -68,17 +76,17 @@ bool IsFiltered(std::string_view head) {
   const bool bzip2 =
       head.size() > 10 && head.starts_with("BZh") && head[3] >= '1' && head[3] <= '9' &&
       (head.substr(4, 6) == "\x31\x41\x59\x26\x53\x59" || head.substr(4, 6) == "\x17\x72\x45\x38\x50\x90");
-  return bzip2 ||
-         head.starts_with(std::string_view("\xFD"
-                                           "7zXZ\0",
-                                           6)) ||
-         head.starts_with("\x04\x22\x4D\x18");
+  return bzip2 || head.starts_with("\x04\x22\x4D\x18");
 }
 
 // The stream, or a file by offset where libarchive wants to seek.
 struct Input {
-  Input(std::unique_ptr<ByteStream> bytes, const platform::File* on_disk, std::string its_path)
-      : stream(std::move(bytes)), file(on_disk), path(std::move(its_path)), handle(archive_read_new()) {}
+  Input(std::unique_ptr<ByteStream> bytes, const platform::File* on_disk, std::string its_path, UnpackBudget* shared)
+      : stream(std::move(bytes)),
+        file(on_disk),
+        path(std::move(its_path)),
+        handle(archive_read_new()),
+        budget(shared) {}
   Input(const Input&) = delete;
   Input& operator=(const Input&) = delete;
   Input(Input&&) = delete;
@@ -92,6 +100,7 @@ struct Input {
   std::string piece = std::string(kPieceBytes, '\0');
   std::uint64_t offset = 0;
   ExpansionLimit limit;
+  UnpackBudget* budget;
   const char* block = nullptr;  // of the member's content, not handed out yet
   std::size_t block_size = 0;
   bool encrypted = false;      // the member that is read
@@ -156,7 +165,8 @@ struct Input {
       if (result != ARCHIVE_OK && result != ARCHIVE_WARN) return Fail(Failure());
       block = static_cast<const char*>(bytes);
       limit.expanded_bytes += block_size;
-      if (limit.IsExceeded()) error = ExpansionLimit::Exceeded(path);
+      const bool within = budget == nullptr || budget->TakeBytes(block_size);
+      if (limit.IsExceeded() || !within) error = ExpansionLimit::Exceeded(path);
     }
     const std::size_t size = std::min(capacity, block_size);
     std::memcpy(into, block, size);
@@ -179,9 +189,11 @@ class MemberStream : public ByteStream {
 
 }  // namespace
 
-Members::Members(std::unique_ptr<ByteStream> stream, const platform::File* file, std::string path)
-    : input_(std::make_unique<Input>(std::move(stream), file, std::move(path))) {
-  // No more formats than are meant to be read: each is code that hostile input can reach.
+Members::Members(std::unique_ptr<ByteStream> stream, const platform::File* file, std::string path, UnpackBudget& budget)
+    : input_(std::make_unique<Input>(std::move(stream), file, std::move(path), &budget)), budget_(budget) {
+  // No more formats than are meant to be read: each is code that hostile input can reach. libarchive takes no limit for
+  // the memory of its decoders: a 7z or zip member that states a dictionary of 4 GiB gets it as address space, of which
+  // only what is decoded is touched, and that the budget bounds.
   archive_read_support_format_tar(input_->handle);
   archive_read_support_format_zip(input_->handle);
   archive_read_support_format_7zip(input_->handle);
@@ -190,11 +202,13 @@ Members::Members(std::unique_ptr<ByteStream> stream, const platform::File* file,
 Members::~Members() = default;
 
 Result<std::optional<Member>> Members::Next() {
-  if (count_ == 0) {
+  if (!opened_) {
+    opened_ = true;
     if (Status open = input_->Open(); !open) return Fail(open.error());
   }
   if (input_->error) return Fail(*input_->error);
-  while (count_++ < kMostMembers) {
+  while (budget_.TakeMember()) {
+    ++count_;
     archive_entry* entry = nullptr;
     input_->block_size = 0;
     const int result = archive_read_next_header(input_->handle, &entry);
@@ -206,7 +220,8 @@ Result<std::optional<Member>> Members::Next() {
     return std::optional(
         Member{NameOf(entry, count_), sized ? static_cast<std::uint64_t>(archive_entry_size(entry)) : 0});
   }
-  return Fail(ErrorCode::kLimit, input_->path, fmt::format("more than {} members, the rest is not read", kMostMembers));
+  return Fail(ErrorCode::kLimit, input_->path,
+              fmt::format("more than {} members, the rest is not read", UnpackBudget::kMostMembers));
 }
 
 std::unique_ptr<ByteStream> Members::Open() { return std::make_unique<MemberStream>(*input_); }
@@ -218,10 +233,9 @@ namespace {
 // One compressed stream is to libarchive an archive with one member and no format.
 class FilteredStream : public ByteStream {
  public:
-  FilteredStream(std::unique_ptr<ByteStream> stream, const std::string& path)
-      : input_(std::move(stream), nullptr, path) {
+  FilteredStream(std::unique_ptr<ByteStream> stream, const std::string& path, UnpackBudget* budget)
+      : input_(std::move(stream), nullptr, path, budget) {
     archive_read_support_format_raw(input_.handle);
-    archive_read_support_filter_xz(input_.handle);
     archive_read_support_filter_bzip2(input_.handle);
     archive_read_support_filter_lz4(input_.handle);
   }
@@ -243,8 +257,9 @@ class FilteredStream : public ByteStream {
 
 }  // namespace
 
-std::unique_ptr<ByteStream> OpenFiltered(std::unique_ptr<ByteStream> stream, const std::string& path) {
-  return std::make_unique<FilteredStream>(std::move(stream), path);
+std::unique_ptr<ByteStream> OpenFiltered(std::unique_ptr<ByteStream> stream, const std::string& path,
+                                         UnpackBudget* budget) {
+  return std::make_unique<FilteredStream>(std::move(stream), path, budget);
 }
 
 }  // namespace vigil::ingest::archive

@@ -10,6 +10,7 @@
 
 #include "base/base.h"
 #include "ingest/bytes/byte_stream.h"
+#include "ingest/bytes/unpack_budget.h"
 #include "platform/files.h"
 
 namespace vigil::ingest::archive {
@@ -18,17 +19,18 @@ namespace vigil::ingest::archive {
 bool IsTar(std::string_view head);
 // Whether it begins like tar, zip or 7z.
 bool IsArchive(std::string_view head);
-// Whether it begins like xz, bzip2 or lz4.
+// Whether it begins like bzip2 or lz4.
 bool IsFiltered(std::string_view head);
 
-// The expanded bytes of such a stream.
-std::unique_ptr<ByteStream> OpenFiltered(std::unique_ptr<ByteStream> stream, const std::string& path);
+// The expanded bytes of such a stream, counted in `budget` unless that is null.
+std::unique_ptr<ByteStream> OpenFiltered(std::unique_ptr<ByteStream> stream, const std::string& path,
+                                         UnpackBudget* budget);
 
-// No archive of runs has more; what is behind them is not read.
-inline constexpr std::size_t kMostMembers = 100'000;
+// No path is longer on a system that a run is trained on; of longer names the end is kept.
+inline constexpr std::size_t kLongestName = 4096;
 
 struct Member {
-  std::string name;              // plain, below the archive: never absolute, without ".."
+  std::string name;              // plain, below the archive: never absolute, without "..", within kLongestName
   std::uint64_t size_bytes = 0;  // 0 where the archive does not say
 };
 
@@ -38,8 +40,9 @@ struct Input;
 class Members {
  public:
   // Reads the archive in `stream` from its beginning. With `file`, the same bytes in a file on disk, formats can be
-  // read that keep their list of members at the end (7z).
-  Members(std::unique_ptr<ByteStream> stream, const platform::File* file, std::string path);
+  // read that keep their list of members at the end (7z). Members and their bytes are taken from `budget`, which
+  // outlives this.
+  Members(std::unique_ptr<ByteStream> stream, const platform::File* file, std::string path, UnpackBudget& budget);
   ~Members();
   Members(const Members&) = delete;
   Members& operator=(const Members&) = delete;
@@ -55,7 +58,9 @@ class Members {
 
  private:
   std::unique_ptr<Input> input_;
+  UnpackBudget& budget_;
   std::size_t count_ = 0;
+  bool opened_ = false;
 };
 
 }  // namespace vigil::ingest::archive

@@ -33,8 +33,8 @@ ByteSource::ByteSource(platform::File file, std::string path) : path_(std::move(
 ByteSource::ByteSource(std::unique_ptr<ByteStream> member, std::string path, std::uint64_t size_bytes)
     : path_(std::move(path)), stream_(std::move(member)), size_bytes_(size_bytes) {}
 
-bool ByteSource::ExpandIfCompressed(std::string_view head) {
-  auto expanded = ingest::ExpandIfCompressed(head, stream_, path_);
+bool ByteSource::ExpandIfCompressed(std::string_view head, UnpackBudget* budget) {
+  auto expanded = ingest::ExpandIfCompressed(head, stream_, path_, budget);
   if (expanded == nullptr) return false;
   stream_ = std::move(expanded);
   is_expanded_ = true;

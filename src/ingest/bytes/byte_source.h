@@ -9,6 +9,7 @@
 
 #include "base/base.h"
 #include "ingest/bytes/byte_stream.h"
+#include "ingest/bytes/unpack_budget.h"
 #include "ingest/bytes/utf16.h"
 #include "platform/files.h"
 
@@ -21,7 +22,8 @@ class ByteSource {
   ByteSource(std::unique_ptr<ByteStream> member, std::string path, std::uint64_t size_bytes);
 
   // Expands from here on, when what was read so far (`head`) is the beginning of a compressed file. True when it is.
-  bool ExpandIfCompressed(std::string_view head);
+  // What comes out is counted in `budget`, unless that is null; it outlives the source.
+  bool ExpandIfCompressed(std::string_view head, UnpackBudget* budget = nullptr);
   // Turns UTF-16 into UTF-8 from here on, when `head` is the beginning of such text, and `head` itself. True when it
   // is. `marked`: only a byte-order mark counts.
   bool DecodeIfUtf16(std::string& head, bool marked);

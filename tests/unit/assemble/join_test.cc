@@ -108,7 +108,7 @@ TEST(JoinStates, TheLongestHoldsTheOthers) {
   EXPECT_THAT(runs[0].Find("loss")->segment_starts, ElementsAre(0));
   EXPECT_THAT(runs[0].sources, SizeIs(3));
   EXPECT_THAT(States(runs[0]), ElementsAre(SourceState::kRead, SourceState::kDuplicate, SourceState::kDuplicate));
-  EXPECT_THAT(runs[0].sources[1].note, HasSubstr("out/checkpoint-300/trainer_state.json"));
+  EXPECT_THAT(runs[0].sources[1].duplicate_of, HasSubstr("out/checkpoint-300/trainer_state.json"));
   ASSERT_THAT(runs[0].facts, SizeIs(1));
   EXPECT_EQ(runs[0].facts[0].value, "300");
 }

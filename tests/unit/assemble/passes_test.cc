@@ -8,6 +8,7 @@
 
 #include "assemble/assemble.h"
 #include "formats/formats.h"
+#include "report/sentence.h"
 
 namespace vigil::assemble {
 namespace {
@@ -25,8 +26,8 @@ TEST(Passes, HaveNamesOfTheirOwnReasonsAndAPlaceThatIsExplained) {
   std::set<std::string_view> names;
   for (const Pass& pass : Passes()) {
     EXPECT_TRUE(names.insert(pass.name).second) << pass.name;
-    EXPECT_FALSE(pass.because.empty()) << pass.name;
-    EXPECT_FALSE(pass.why_here.empty()) << pass.name;
+    EXPECT_FALSE(report::Sentence(pass.because()).empty()) << pass.name;
+    EXPECT_FALSE(report::Sentence(pass.why_here()).empty()) << pass.name;
     const bool in_groups = pass.key != nullptr && pass.join_group != nullptr && pass.join_all == nullptr;
     const bool all = pass.key == nullptr && pass.join_group == nullptr && pass.join_all != nullptr;
     EXPECT_NE(in_groups, all) << pass.name;

@@ -81,5 +81,14 @@ TEST(Rows, ASignatureHasARole) {
   }
 }
 
+TEST(Rows, EnablersSayAPhraseThatHasAText) {
+  EXPECT_FALSE(Enablers().empty());
+  for (const EnablerRow& row : Enablers()) {
+    const std::string_view text = FindTemplate(row.phrase);
+    EXPECT_FALSE(text.empty()) << row.id << ": " << row.phrase;
+    EXPECT_EQ(text.find('{'), std::string_view::npos) << row.id << ": nothing fills its places";
+  }
+}
+
 }  // namespace
 }  // namespace vigil::catalogue

@@ -1,4 +1,5 @@
 #include <gtest/gtest.h>
+#include <lzma.h>
 #include <zlib.h>
 #include <zstd.h>
 
@@ -28,6 +29,28 @@ std::string Zstd(const std::string& text) {
   std::string out(ZSTD_compressBound(text.size()), '\0');
   out.resize(ZSTD_compress(out.data(), out.size(), text.data(), text.size(), 3));
   return out;
+}
+
+std::string Xz(const std::string& text) {
+  std::string out(lzma_stream_buffer_bound(text.size()), '\0');
+  std::size_t size = 0;
+  EXPECT_EQ(lzma_easy_buffer_encode(6, LZMA_CHECK_CRC32, nullptr, reinterpret_cast<const std::uint8_t*>(text.data()),
+                                    text.size(), reinterpret_cast<std::uint8_t*>(out.data()), &size, out.size()),
+            LZMA_OK);
+  out.resize(size);
+  return out;
+}
+
+// The same stream, with a header of its first block that states the largest dictionary there is.
+std::string WithLargestDictionary(std::string xz) {
+  constexpr std::size_t kBlock = 12;  // behind the header of the stream
+  const std::size_t size = (static_cast<std::size_t>(static_cast<unsigned char>(xz[kBlock])) + 1) * 4;
+  const std::size_t filter = xz.find("\x21\x01", kBlock);
+  xz[filter + 2] = 40;
+  const auto sum = static_cast<std::uint32_t>(
+      crc32(0, reinterpret_cast<const Bytef*>(xz.data() + kBlock), static_cast<unsigned>(size - 4)));
+  for (std::size_t i = 0; i < 4; ++i) xz[kBlock + size - 4 + i] = static_cast<char>(sum >> (8 * i));
+  return xz;
 }
 
 struct Outcome {
@@ -90,6 +113,31 @@ TEST(Decompressor, SaysWhenBytesAreDamaged) {
 TEST(Decompressor, LeavesOtherContentAlone) {
   EXPECT_EQ(Decompressor::ForContent("step 1 loss 2"), nullptr);
   EXPECT_EQ(Decompressor::ForContent(""), nullptr);
+}
+
+TEST(Xz, ExpandsInPiecesOfAnySizeAndStreamsInARow) {
+  const std::string packed = Xz(Text()) + Xz("more\n");
+  for (const auto& [in, out] : {std::pair<std::size_t, std::size_t>{1, 1000}, {1000, 7}, {1 << 20, 1 << 20}}) {
+    const Outcome outcome = Expand(packed, in, out);
+    EXPECT_EQ(outcome.text, Text() + "more\n") << in;
+    EXPECT_TRUE(outcome.whole) << in;
+  }
+}
+
+TEST(Xz, GivesWhatStandsBeforeACut) {
+  const std::string packed = Xz(Text());
+  const Outcome outcome = Expand(std::string_view(packed).substr(0, packed.size() / 2), 1 << 20, 1 << 20);
+  EXPECT_GT(outcome.text.size(), Text().size() / 3);
+  EXPECT_TRUE(Text().starts_with(outcome.text));
+  EXPECT_FALSE(outcome.whole);
+}
+
+TEST(Xz, DoesNotTakeTheMemoryThatAFileAsksFor) {
+  const std::string packed = WithLargestDictionary(Xz(Text()));
+  const auto expander = Decompressor::ForContent(packed);
+  ASSERT_NE(expander, nullptr);
+  std::string room(1 << 20, '\0');
+  EXPECT_EQ(expander->Continue(packed, room.data(), room.size()).state, Decompressor::State::kTooMuchMemory);
 }
 
 }  // namespace

@@ -38,7 +38,7 @@ RunMaker TableOfEpochs() {
 }
 
 TEST(Axes, APlanInStepsIsNotComparedWithEpochs) {
-  const auto findings = Detect(ByEpochs(TableOfEpochs()), catalogue::Settings());
+  const auto findings = Detect(ByEpochs(TableOfEpochs()), catalogue::Thresholds());
   EXPECT_EQ(Get(findings, "lr/no-warmup"), nullptr) << "60 epochs are too few to judge 1% of\n" << Describe(findings);
   const model::Finding* lost = Get(findings, "loss/non-finite");
   ASSERT_NE(lost, nullptr);
@@ -52,7 +52,7 @@ TEST(Axes, AStatedWarmupIsOneWhateverTheTableCounts) {
   maker.Fact("warmup_steps", "100");
   model::Run run = ByEpochs(maker);
   LearnEpochs(run);
-  EXPECT_EQ(Get(Detect(run, catalogue::Settings()), "lr/no-warmup"), nullptr);
+  EXPECT_EQ(Get(Detect(run, catalogue::Thresholds()), "lr/no-warmup"), nullptr);
 }
 
 TEST(Axes, APlanInStepsHoldsForEpochsWhereTheRunLoggedBoth) {
@@ -74,13 +74,13 @@ TEST(Axes, ARunThatGoesOnIsJudgedByTheRoomItHadOnItsOwnAxis) {
   maker.Series("loss", 60, maker.Level(2, 0.002));
   model::Run run = ByEpochs(maker);
   constexpr bool kGoesOn = false;
-  EXPECT_NE(Get(Detect(run, catalogue::Settings(), kGoesOn), "loss/not-decreasing"), nullptr) << "no plan in epochs";
+  EXPECT_NE(Get(Detect(run, catalogue::Thresholds(), kGoesOn), "loss/not-decreasing"), nullptr) << "no plan in epochs";
   run.axes.Learn(model::Axis::kEpoch, model::Axis::kStep, {{0, 0}, {10, 1000}});
-  EXPECT_EQ(Get(Detect(run, catalogue::Settings(), kGoesOn), "loss/not-decreasing"), nullptr) << "60 of 1,000 epochs";
+  EXPECT_EQ(Get(Detect(run, catalogue::Thresholds(), kGoesOn), "loss/not-decreasing"), nullptr) << "60 of 1,000 epochs";
 }
 
 TEST(Axes, EveryFindingAndItsEvidenceCarryTheAxis) {
-  for (const model::Finding& finding : Detect(ByEpochs(TableOfEpochs()), catalogue::Settings())) {
+  for (const model::Finding& finding : Detect(ByEpochs(TableOfEpochs()), catalogue::Thresholds())) {
     EXPECT_EQ(finding.first.axis(), model::Axis::kEpoch) << finding.id;
     for (const model::Evidence& evidence : finding.evidence) EXPECT_EQ(evidence.at.axis(), model::Axis::kEpoch);
   }
@@ -97,11 +97,11 @@ model::Event Failed(model::Position at) {
 TEST(Axes, AnErrorBehindThePlannedEndIsFoundThroughTheMap) {
   model::Run run = ByEpochs(TableOfEpochs());
   run.events = {Failed(model::EpochAt(100))};
-  auto findings = FindingsFromEvents(run, catalogue::Settings());
+  auto findings = FindingsFromEvents(run, catalogue::Thresholds());
   ASSERT_FALSE(findings.empty());
   EXPECT_THAT(Words(findings[0]), HasSubstr("at epoch 100: RuntimeError"));
   LearnEpochs(run);
-  findings = FindingsFromEvents(run, catalogue::Settings());
+  findings = FindingsFromEvents(run, catalogue::Thresholds());
   ASSERT_FALSE(findings.empty());
   EXPECT_THAT(Words(findings[0]), HasSubstr("at epoch 100, after the training was complete"));
 }
@@ -113,7 +113,7 @@ TEST(Axes, TokensAreNotBehindSteps) {
   maker.Series("val_loss", 50'000, maker.Level(1, 0.1), 10'000, 10'000);
   model::Run run = maker.run();
   run.series[1].axis = model::Axis::kTokens;
-  const auto stall = FindStall(run, 1000, catalogue::Settings());
+  const auto stall = FindStall(run, 1000, catalogue::Thresholds());
   ASSERT_TRUE(stall) << "token 50,000 is not past step 200";
   EXPECT_EQ(stall->first.value(), 100);
   EXPECT_EQ(stall->first.axis(), model::Axis::kStep);
@@ -133,7 +133,7 @@ model::Run LostOnTwoAxes() {
 
 std::vector<model::Axis> AxesOfTheLosses(const model::Run& run) {
   std::vector<model::Axis> axes;
-  for (const model::Finding& finding : Detect(run, catalogue::Settings())) {
+  for (const model::Finding& finding : Detect(run, catalogue::Thresholds())) {
     if (finding.id == "loss/non-finite") axes.push_back(finding.first.axis());
   }
   return axes;
@@ -157,9 +157,9 @@ TEST(Axes, AResumptionKnownByItsEpochIsFoundInTheBatches) {
   resumed.kind = model::EventKind::kResume;
   resumed.at = model::EpochAt(6);
   run.events.push_back(resumed);
-  EXPECT_EQ(Get(Detect(run, catalogue::Settings()), "resume/data-restart"), nullptr) << "epoch 6 is not step 6";
+  EXPECT_EQ(Get(Detect(run, catalogue::Thresholds()), "resume/data-restart"), nullptr) << "epoch 6 is not step 6";
   run.axes.Learn(model::Axis::kEpoch, model::Axis::kStep, {{0, 0}, {10, 100}});
-  EXPECT_NE(Get(Detect(run, catalogue::Settings()), "resume/data-restart"), nullptr);
+  EXPECT_NE(Get(Detect(run, catalogue::Thresholds()), "resume/data-restart"), nullptr);
 }
 
 }  // namespace

@@ -109,7 +109,7 @@ TEST(HealthyRuns, AStepThatIsWrittenTwiceIsNoRestart) {
     run.series[0].Append(step, level);
     run.series[0].Append(step, level);
   }
-  EXPECT_EQ(CountAtLeast(Detect(run, catalogue::Settings()), model::Severity::kWarning), 0);
+  EXPECT_EQ(CountAtLeast(Detect(run, catalogue::Thresholds()), model::Severity::kWarning), 0);
 }
 
 TEST(HealthyRuns, PolicyLossesAroundZeroAreNotJudgedByTheirShape) {

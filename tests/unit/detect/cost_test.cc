@@ -139,7 +139,7 @@ model::Run TwoRanks(double ratio, std::uint32_t seed) {
 }
 
 TEST(Straggler, NamesTheRankAndTheStep) {
-  const auto findings = Detect(TwoRanks(1.6, 1), catalogue::Settings());
+  const auto findings = Detect(TwoRanks(1.6, 1), catalogue::Thresholds());
   const auto* found = Get(findings, "throughput/straggler");
   ASSERT_NE(found, nullptr) << Describe(findings);
   EXPECT_THAT(found->ranks, ElementsAre(1));
@@ -148,7 +148,7 @@ TEST(Straggler, NamesTheRankAndTheStep) {
 
 TEST(Straggler, SilentWhileRanksAreAlike) {
   for (std::uint32_t seed = 1; seed < 30; ++seed)
-    EXPECT_EQ(Get(Detect(TwoRanks(1.05, seed), catalogue::Settings()), "throughput/straggler"), nullptr) << seed;
+    EXPECT_EQ(Get(Detect(TwoRanks(1.05, seed), catalogue::Thresholds()), "throughput/straggler"), nullptr) << seed;
 }
 
 model::Event EventOf(std::int32_t rank, model::EventKind kind, const std::string& name, const std::string& text) {
@@ -164,14 +164,16 @@ model::Event EventOf(std::int32_t rank, model::EventKind kind, const std::string
 TEST(LostRanks, ARankWithoutAnEndIsDeadOrMissing) {
   model::Run run;
   run.ranks = 2;
-  run.events = {EventOf(0, model::EventKind::kMessage, "", "all-reduce was given up in step 70: rank 1 did not arrive"),
+  run.events = {EventOf(0, model::EventKind::kSignature, "log/collective-given-up",
+                        "all-reduce was given up in step 70: rank 1 did not arrive"),
                 EventOf(0, model::EventKind::kExit, "1", "the run ended with status 1"),
                 EventOf(1, model::EventKind::kMessage, std::string(model::kNoEndEvent), "")};
-  auto findings = Detect(run, catalogue::Settings());
+  auto findings = Detect(run, catalogue::Thresholds());
   ASSERT_NE(Get(findings, "hang/dead-rank"), nullptr);
   EXPECT_THAT(Get(findings, "hang/dead-rank")->ranks, ElementsAre(1));
+  run.events[0].name = "log/collective-timeout";
   run.events[0].text = "all-reduce timed out after 10 s in step 70: rank 1 did not arrive";
-  findings = Detect(run, catalogue::Settings());
+  findings = Detect(run, catalogue::Thresholds());
   ASSERT_NE(Get(findings, "hang/missing-rank"), nullptr);
   EXPECT_EQ(Get(findings, "hang/missing-rank")->first.value(), 70);
 }
@@ -181,10 +183,10 @@ TEST(LostRanks, SilentWhileARunGoesOnOrWhenTheRankCameBack) {
   run.ranks = 2;
   run.events = {EventOf(0, model::EventKind::kMessage, std::string(model::kNoEndEvent), ""),
                 EventOf(1, model::EventKind::kMessage, std::string(model::kNoEndEvent), "")};
-  EXPECT_TRUE(Detect(run, catalogue::Settings()).empty()) << "all ranks still run";
+  EXPECT_TRUE(Detect(run, catalogue::Thresholds()).empty()) << "all ranks still run";
   run.events.push_back(EventOf(0, model::EventKind::kExit, "finished", ""));
   run.events.push_back(EventOf(1, model::EventKind::kExit, "finished", ""));
-  EXPECT_TRUE(Detect(run, catalogue::Settings()).empty()) << "killed, started again, finished";
+  EXPECT_TRUE(Detect(run, catalogue::Thresholds()).empty()) << "killed, started again, finished";
 }
 
 TEST(GuardActions, AreOneFindingFromTheJournalOrTheLog) {
@@ -192,17 +194,19 @@ TEST(GuardActions, AreOneFindingFromTheJournalOrTheLog) {
   run.events = {EventOf(0, model::EventKind::kMessage, "guard/skip", "step 70: the loss is nan; left out"),
                 EventOf(0, model::EventKind::kMessage, "guard/rollback", "step 71: the loss is nan; back to step 60"),
                 EventOf(0, model::EventKind::kMessage, "guard/control", "guard.toml was read")};
-  auto findings = Detect(run, catalogue::Settings());
+  run.events[1].at = model::StepAt(71);
+  auto findings = Detect(run, catalogue::Thresholds());
   ASSERT_EQ(findings.size(), 1U);
   EXPECT_EQ(findings[0].id, "guard/acted");
   EXPECT_THAT(Words(findings[0]), HasSubstr("1 step left out, set back once"));
   EXPECT_EQ(findings[0].last.value(), 71);
   for (model::Event& event : run.events) {
     event.kind = model::EventKind::kSignature;
+    event.decision = event.name;
     event.name = "log/guard";
     event.text = "guard: " + event.text;
   }
-  findings = Detect(run, catalogue::Settings());
+  findings = Detect(run, catalogue::Thresholds());
   ASSERT_EQ(findings.size(), 1U) << Describe(findings);
   EXPECT_THAT(Words(findings[0]), HasSubstr("1 step left out, set back once"));
 }
@@ -210,19 +214,19 @@ TEST(GuardActions, AreOneFindingFromTheJournalOrTheLog) {
 TEST(Stall, IsFarLongerThanAStep) {
   RunMaker maker;
   maker.Series("step_time_s", 100, maker.Level(4, 0.1));
-  const catalogue::Settings settings;
-  EXPECT_FALSE(FindStall(maker.run(), 100, settings)) << "a checkpoint";
-  const auto stall = FindStall(maker.run(), 130, settings);
+  const catalogue::Thresholds thresholds;
+  EXPECT_FALSE(FindStall(maker.run(), 100, thresholds)) << "a checkpoint";
+  const auto stall = FindStall(maker.run(), 130, thresholds);
   ASSERT_TRUE(stall);
   EXPECT_EQ(stall->id, "hang/stalled");
   EXPECT_EQ(stall->first.value(), 100);
   model::Run ended = maker.run();
   ended.events.push_back(EventOf(0, model::EventKind::kExit, "finished", ""));
-  EXPECT_FALSE(FindStall(ended, 1e6, settings));
+  EXPECT_FALSE(FindStall(ended, 1e6, thresholds));
   model::Run planned = maker.run();
   planned.planned_steps = model::StepAt(100);
-  EXPECT_FALSE(FindStall(planned, 1e6, settings));
-  EXPECT_FALSE(FindStall(model::Run(), 1e6, settings)) << "no times, no judgement";
+  EXPECT_FALSE(FindStall(planned, 1e6, thresholds));
+  EXPECT_FALSE(FindStall(model::Run(), 1e6, thresholds)) << "no times, no judgement";
 }
 
 }  // namespace

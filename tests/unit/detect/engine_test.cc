@@ -95,20 +95,20 @@ class Growth {
 
 // Follows the run as it grows, and compares at every look. Returns how often a detector was fed again.
 std::uint64_t ExpectTheSame(const model::Run& whole, Order order, std::uint32_t seed, int looks) {
-  const catalogue::Settings settings;
+  const catalogue::Thresholds thresholds;
   Growth growth(whole, order, seed);
-  Engine engine(settings);
+  Engine engine(thresholds);
   std::size_t points = 0;
   for (const model::Series& series : whole.series) points += series.size();
   std::mt19937 random(seed);
   while (!growth.done()) {
     growth.Grow(1 + random() % (2 * points / static_cast<std::size_t>(looks) + 1));
     const std::string live = TextOf(engine.Findings(growth.now()));
-    const std::string finished = TextOf(Detect(growth.now(), settings, false));
+    const std::string finished = TextOf(Detect(growth.now(), thresholds, false));
     EXPECT_EQ(live, finished) << "order " << static_cast<int>(order) << ", seed " << seed;
     if (live != finished) break;
   }
-  EXPECT_EQ(TextOf(engine.Findings(whole, true)), TextOf(Detect(whole, settings))) << "another object";
+  EXPECT_EQ(TextOf(engine.Findings(whole, true)), TextOf(Detect(whole, thresholds))) << "another object";
   return engine.replays();
 }
 
@@ -209,7 +209,7 @@ TEST(Engine, FeedsNothingTwiceWhereRowsAreAppended) {
   maker.Series("eval_loss", 2000, maker.Level(2, 0.01), 100, 100);
   const model::Run& whole = maker.run();
   Growth growth(whole, Order::kByRows, 1);
-  Engine engine{catalogue::Settings()};
+  Engine engine{catalogue::Thresholds()};
   growth.Grow(1000);
   engine.Findings(growth.now());
   while (!growth.done()) {
@@ -230,7 +230,7 @@ TEST(Engine, FeedsAgainWhenTheTrainingMethodBecomesKnown) {
   RunMaker maker(1);
   maker.Series("entropy", 400, [](int step) { return step < 100 ? 1.0 : 1e-4; });
   model::Run run = maker.run();
-  Engine engine{catalogue::Settings()};
+  Engine engine{catalogue::Thresholds()};
   EXPECT_EQ(TextOf(engine.Findings(run)), "");
   run.method = {"grpo", 0.9};
   EXPECT_NE(TextOf(engine.Findings(run)), "");
@@ -241,15 +241,15 @@ TEST(Engine, FeedsAgainWhenColumnsWereThinned) {
   RunMaker maker(1);
   maker.Series("loss", 2000, maker.Falling(8, 2, 0.03));
   model::Run run = maker.run();
-  const catalogue::Settings settings;
-  Engine engine(settings);
+  const catalogue::Thresholds thresholds;
+  Engine engine(thresholds);
   engine.Findings(run);
   model::Series thin;
   for (std::size_t i = 0; i < run.series[0].size(); i += 2)
     thin.Append(run.series[0].steps[i], run.series[0].values[i]);
   run.series[0].steps = thin.steps;
   run.series[0].values = thin.values;
-  EXPECT_EQ(TextOf(engine.Findings(run)), TextOf(Detect(run, settings, false)));
+  EXPECT_EQ(TextOf(engine.Findings(run)), TextOf(Detect(run, thresholds, false)));
   EXPECT_GT(engine.replays(), 0U);
 }
 

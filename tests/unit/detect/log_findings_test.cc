@@ -185,9 +185,9 @@ TEST(LogFindings, KeepFailuresOfDifferentStepsApart) {
 }
 
 TEST(LogFindings, LeaveOutWhatTheUserTurnedOff) {
-  const auto settings = catalogue::Settings::Parse("[\"log/cuda-oom\"]\nenabled = false\n", "x.toml");
-  ASSERT_TRUE(settings);
-  EXPECT_THAT(FindingsFromEvents(ReadLog("CUDA out of memory\n"), *settings), IsEmpty());
+  const auto thresholds = catalogue::Thresholds::Parse("[\"log/cuda-oom\"]\nenabled = false\n", "x.toml");
+  ASSERT_TRUE(thresholds);
+  EXPECT_THAT(FindingsFromEvents(ReadLog("CUDA out of memory\n"), *thresholds), IsEmpty());
 }
 
 TEST(LogFindings, JoinTheLogsOfSeveralRanks) {

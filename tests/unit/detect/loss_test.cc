@@ -346,9 +346,9 @@ TEST(Collapse, OfARunningMeanIsNone) {
   series.signal = series.raw = "loss";
   for (int step = 1; step <= 200; ++step) series.Append(step, step < 100 ? 2.0 + 1.0 / step : 2.0123);
   run.series.push_back(series);
-  EXPECT_NE(Get(Detect(run, catalogue::Settings()), "loss/collapse"), nullptr);
+  EXPECT_NE(Get(Detect(run, catalogue::Thresholds()), "loss/collapse"), nullptr);
   run.series[0].aggregation = model::Aggregation::kRunningMean;
-  EXPECT_EQ(Get(Detect(run, catalogue::Settings()), "loss/collapse"), nullptr);
+  EXPECT_EQ(Get(Detect(run, catalogue::Thresholds()), "loss/collapse"), nullptr);
 }
 
 TEST(Divergence, IsFoundHoweverLongTheRunAndShortTheEnd) {
@@ -416,7 +416,7 @@ TEST(Detectors, OneEvaluationSetDoesNotHideAnother) {
   broken.labels = {{"dataset", "a"}};
   for (std::size_t i = 0; i < broken.size(); ++i) broken.values[i] = broken.steps[i] < 600 ? 1.0 : 3.0;
   run.series.push_back(broken);
-  const auto findings = Detect(run, catalogue::Settings());
+  const auto findings = Detect(run, catalogue::Thresholds());
   EXPECT_NE(Get(findings, "loss/eval-break"), nullptr) << Describe(findings);
   EXPECT_NE(Get(findings, "loss/overfit"), nullptr) << Describe(findings);
 }
@@ -440,8 +440,8 @@ TEST(NonFiniteLoss, IsNotSuspectedWhereTheRateIsLoggedMoreOften) {
 TEST(NotDecreasing, IsNotSaidOfARunThatHasJustBegun) {
   RunMaker maker(4);
   maker.Planned(10'000).Series("loss", 200, maker.Level(5.0, 0.01));
-  EXPECT_NE(Get(Detect(maker.run(), catalogue::Settings(), true), "loss/not-decreasing"), nullptr);
-  EXPECT_EQ(Get(Detect(maker.run(), catalogue::Settings(), false), "loss/not-decreasing"), nullptr);
+  EXPECT_NE(Get(Detect(maker.run(), catalogue::Thresholds(), true), "loss/not-decreasing"), nullptr);
+  EXPECT_EQ(Get(Detect(maker.run(), catalogue::Thresholds(), false), "loss/not-decreasing"), nullptr);
 }
 
 TEST(Collapse, OfAnAttemptThatWasBegunAnewIsOver) {
@@ -458,15 +458,15 @@ model::Severity SeverityOf(const std::vector<model::Finding>& findings, std::str
 }
 
 TEST(Severity, AskedForByTheUserDoesNotRaiseWhatIsLess) {
-  const auto parsed = catalogue::Settings::Parse("[\"loss/non-finite\"]\nseverity = \"error\"\n", "vigil.toml");
+  const auto parsed = catalogue::Thresholds::Parse("[\"loss/non-finite\"]\nseverity = \"error\"\n", "vigil.toml");
   ASSERT_TRUE(parsed);
-  const catalogue::Settings& settings = *parsed;
+  const catalogue::Thresholds& thresholds = *parsed;
   RunMaker lost;
   lost.Series("loss", 100, [](int step) { return step >= 60 ? kNan : 2.0; });
-  EXPECT_EQ(SeverityOf(Detect(lost.run(), settings), "loss/non-finite"), model::Severity::kError);
+  EXPECT_EQ(SeverityOf(Detect(lost.run(), thresholds), "loss/non-finite"), model::Severity::kError);
   RunMaker skipped;
   skipped.Series("loss", 200, [&](int step) { return step == 60 ? kNan : 2.0 + skipped.Gauss(0.05) - 0.005 * step; });
-  EXPECT_EQ(SeverityOf(Detect(skipped.run(), settings), "loss/non-finite"), model::Severity::kWarning);
+  EXPECT_EQ(SeverityOf(Detect(skipped.run(), thresholds), "loss/non-finite"), model::Severity::kWarning);
 }
 
 TEST(Divergence, IsFoundWhenOnlyTheLastPointsShowIt) {
@@ -535,7 +535,7 @@ TEST(Detectors, TakeHundredThousandRanksInTheirStride) {
     for (int step = 1; step <= 3; ++step) series.Append(step, kNan);
     run.series.push_back(std::move(series));
   }
-  const auto findings = Detect(run, catalogue::Settings());
+  const auto findings = Detect(run, catalogue::Thresholds());
   EXPECT_NE(Get(findings, "loss/non-finite"), nullptr);
   EXPECT_LT(findings.size(), 1000U);
 }
@@ -551,8 +551,8 @@ TEST(Detectors, SurviveAnyThresholds) {
     }
   }
   for (const std::string& text : extremes) {
-    const auto settings = catalogue::Settings::Parse(text, "extremes");
-    ASSERT_TRUE(settings) << settings.error().Text();
+    const auto thresholds = catalogue::Thresholds::Parse(text, "extremes");
+    ASSERT_TRUE(thresholds) << thresholds.error().Text();
     for (const std::size_t points : {0U, 1U, 2U, 3U, 40U}) {
       for (const double value : {0.0, 1.0, kNan}) {
         model::Run run;
@@ -562,7 +562,7 @@ TEST(Detectors, SurviveAnyThresholds) {
           for (std::size_t i = 0; i < points; ++i) series.Append(static_cast<std::int64_t>(i), value);
           run.series.push_back(std::move(series));
         }
-        Detect(run, *settings);
+        Detect(run, *thresholds);
       }
     }
   }
@@ -579,10 +579,10 @@ TEST(Detectors, SurviveDegenerateSeries) {
         for (std::size_t i = 0; i < points; ++i) series.Append(static_cast<std::int64_t>(i), value);
         run.series.push_back(std::move(series));
       }
-      Detect(run, catalogue::Settings());
+      Detect(run, catalogue::Thresholds());
       run.method = {"sft", 0.9};
       std::erase_if(run.series, [](const model::Series& series) { return series.signal.starts_with("reward"); });
-      Detect(run, catalogue::Settings());
+      Detect(run, catalogue::Thresholds());
     }
   }
 }

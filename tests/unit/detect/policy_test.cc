@@ -114,12 +114,12 @@ TEST(Settings, CanChangeAThresholdAndSwitchADetectorOff) {
   maker.Method("grpo").Series("truncated_share", 40, [](int) { return 0.7; });
   EXPECT_EQ(Get(maker.Find(), "rl/truncated"), nullptr);
   const auto stricter =
-      catalogue::Settings::Parse("[\"rl/truncated\"]\nlimit = 0.5\nseverity = \"error\"\n", "test.toml");
+      catalogue::Thresholds::Parse("[\"rl/truncated\"]\nlimit = 0.5\nseverity = \"error\"\n", "test.toml");
   ASSERT_TRUE(stricter) << stricter.error().Text();
   const auto findings = Detect(maker.run(), *stricter);
   ASSERT_NE(Get(findings, "rl/truncated"), nullptr);
   EXPECT_EQ(Get(findings, "rl/truncated")->severity, model::Severity::kError);
-  const auto off = catalogue::Settings::Parse("[\"rl/truncated\"]\nenabled = false\nlimit = 0.5\n", "test.toml");
+  const auto off = catalogue::Thresholds::Parse("[\"rl/truncated\"]\nenabled = false\nlimit = 0.5\n", "test.toml");
   ASSERT_TRUE(off);
   EXPECT_EQ(Get(Detect(maker.run(), *off), "rl/truncated"), nullptr);
 }

@@ -70,7 +70,7 @@ class RunMaker {
   }
 
   const model::Run& run() const { return run_; }
-  std::vector<model::Finding> Find() const { return Detect(run_, catalogue::Settings()); }
+  std::vector<model::Finding> Find() const { return Detect(run_, catalogue::Thresholds()); }
 
  private:
   std::mt19937 random_;

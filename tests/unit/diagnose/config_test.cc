@@ -13,9 +13,9 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 
-std::vector<std::string> BrokenRules(const RunMaker& run, const catalogue::Settings& settings = {}) {
+std::vector<std::string> BrokenRules(const RunMaker& run, const catalogue::Thresholds& thresholds = {}) {
   std::vector<std::string> ids;
-  for (const model::Finding& finding : CheckConfig(run.run, settings)) ids.push_back(finding.id);
+  for (const model::Finding& finding : CheckConfig(run.run, thresholds)) ids.push_back(finding.id);
   return ids;
 }
 
@@ -99,10 +99,10 @@ TEST(Config, EvaluationThatIsTurnedOffAndWasNotDone) {
 TEST(Config, ARuleCanBeTurnedOffAndIsNeverAnError) {
   RunMaker run;
   run.Fact("max_grad_norm", "0");
-  const auto off = catalogue::Settings::Parse("[\"config/no-clipping\"]\nenabled = false\n", "test");
+  const auto off = catalogue::Thresholds::Parse("[\"config/no-clipping\"]\nenabled = false\n", "test");
   ASSERT_TRUE(off.has_value());
   EXPECT_THAT(BrokenRules(run, *off), IsEmpty());
-  const auto fatal = catalogue::Settings::Parse("[\"config/no-clipping\"]\nseverity = \"fatal\"\n", "test");
+  const auto fatal = catalogue::Thresholds::Parse("[\"config/no-clipping\"]\nseverity = \"fatal\"\n", "test");
   ASSERT_TRUE(fatal.has_value());
   const auto findings = CheckConfig(run.run, *fatal);
   ASSERT_EQ(findings.size(), 1U);

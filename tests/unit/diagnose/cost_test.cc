@@ -37,7 +37,7 @@ TEST(Cost, WaitsAndLostSpeedAreOneStory) {
   Measured(run, "data_share_of_growth", 0.97);
   run.Found("throughput/data-starved", 70, 120);
   Measured(run, "share", 0.5);
-  EXPECT_EQ(Diagnose(run.run, run.findings, catalogue::Settings()).size(), 1U);
+  EXPECT_EQ(Diagnose(run.run, run.findings, catalogue::Thresholds()).size(), 1U);
 }
 
 TEST(Cost, MemoryThatClimbsWithTheStepsIsKept) {
@@ -49,15 +49,17 @@ TEST(Cost, MemoryThatClimbsWithTheStepsIsKept) {
 
 TEST(Cost, WhoWaitedToTheLimitWaitedForALivingRank) {
   RunMaker run;
-  run.Event(model::EventKind::kSignature, 70, "all-reduce timed out after 10 s in step 70: rank 1 did not arrive");
+  run.Event(model::EventKind::kSignature, 70, "all-reduce timed out after 10 s in step 70: rank 1 did not arrive",
+            "log/collective-timeout");
   run.Found("log/collective-timeout", 70, 70);
   EXPECT_EQ(run.First().cause, "code-path-divergence") << Tell(run.First());
 }
 
 TEST(Cost, ARankWhoseEndWasSeenIsNoDivergence) {
   RunMaker run;
-  run.Event(model::EventKind::kSignature, 69, "rank 1 was killed by signal 9");
-  run.Event(model::EventKind::kSignature, 70, "all-reduce timed out after 10 s in step 70: rank 1 did not arrive");
+  run.Event(model::EventKind::kSignature, 69, "rank 1 was killed by signal 9", "log/rank-killed");
+  run.Event(model::EventKind::kSignature, 70, "all-reduce timed out after 10 s in step 70: rank 1 did not arrive",
+            "log/collective-timeout");
   run.Found("log/collective-timeout", 70, 70);
   EXPECT_NE(run.First().cause, "code-path-divergence") << Tell(run.First());
 }

@@ -11,6 +11,7 @@
 #include "catalogue/catalogue.h"
 #include "catalogue/says.h"
 #include "diagnose/diagnose.h"
+#include "identify/identify.h"
 #include "model/finding.h"
 #include "model/position.h"
 #include "model/run.h"
@@ -25,7 +26,9 @@ class RunMaker {
  public:
   explicit RunMaker(std::string framework = "hf-trainer", std::uint32_t seed = 1) : random_(seed) {
     run.framework = std::move(framework);
+    run.profile = identify::ProfileOf(run.framework, run.method);
     run.sources.push_back({"run/train.log", "log-text", model::SourceState::kRead, ""});
+    run.sources.back().has_messages = true;
   }
 
   // One point every `every` steps from step `every` to `steps`.
@@ -46,6 +49,7 @@ class RunMaker {
 
   RunMaker& Method(std::string_view name, double confidence = 0.9) {
     run.method = {std::string(name), confidence};
+    run.profile = identify::ProfileOf(run.framework, run.method);
     return *this;
   }
 
@@ -60,8 +64,9 @@ class RunMaker {
     return *this;
   }
 
-  RunMaker& Event(model::EventKind kind, std::int64_t step, std::string text = "") {
+  RunMaker& Event(model::EventKind kind, std::int64_t step, std::string text = "", std::string name = "") {
     model::Event event;
+    event.name = std::move(name);
     event.kind = kind;
     if (step != model::kNoStep) event.at = model::StepAt(step);
     event.text = std::move(text);
@@ -97,7 +102,7 @@ class RunMaker {
   double HealthyLoss(int step) { return 1.5 + 3 / std::pow(1 + step / 10.0, 0.5) + Noise(0.03); }
   double HealthyNorm() { return 0.9 * Factor(0.15); }
 
-  std::vector<model::Diagnosis> Diagnoses() const { return Diagnose(run, findings, catalogue::Settings()); }
+  std::vector<model::Diagnosis> Diagnoses() const { return Diagnose(run, findings, catalogue::Thresholds()); }
   // The first diagnosis; one with an empty cause when there is none.
   model::Diagnosis First() const {
     const auto all = Diagnoses();

@@ -54,7 +54,8 @@ std::string MakeJournal(const Shape& shape) {
   layer.unit = "1";
   layer.labels = {{"layer", "h.0"}};
   builder.AddEntry(journal::Section::kDefinitions, EncodeEntry(layer));
-  builder.AddEntry(journal::Section::kSettings, EncodeEntry(journal::Setting{0, "learning_rate", "0.001"}));
+  builder.AddEntry(journal::Section::kHyperparameters,
+                   EncodeEntry(journal::Hyperparameter{0, "learning_rate", "0.001"}));
   std::uint32_t number = 0;
   for (std::int64_t step = shape.first; step < shape.last; ++step) {
     const auto time_ms = static_cast<std::uint64_t>(1000 + 500 * step);

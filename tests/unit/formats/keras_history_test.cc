@@ -48,6 +48,24 @@ TEST(KerasHistory, HasAValuePerEpochOfEachMetric) {
   ASSERT_NE(part.Find("lr"), nullptr);
 }
 
+TEST(KerasHistory, IsAlsoReadWhereTheWholeObjectWasDumped) {
+  const std::string bare = R"({"history": )" + std::string(kHistory) + "}";
+  const std::string whole = R"({"params": {"verbose": 1, "epochs": 3}, "epoch": [0, 1, 2], "history": )" +
+                            std::string(kHistory) + R"(, "stop_training": false})";
+  for (const std::string& text : {bare, whole}) {
+    EXPECT_EQ(Recognise({"history.json", text, text.size()}), &Row()) << text;
+    for (const std::size_t piece : {0U, 1U}) {
+      const model::Run part = Read(text, piece);
+      EXPECT_EQ(part.series.size(), 5U) << text;
+      ASSERT_NE(part.Find("eval_loss"), nullptr) << text;
+      EXPECT_THAT(part.Find("eval_loss")->values, ElementsAre(1.75, 1.5, 2.5)) << text;
+      EXPECT_EQ(part.Find("eval_loss")->axis, model::Axis::kEpoch) << text;
+    }
+  }
+  const std::string_view nested = R"({"history": {"loss": [{"a": 1}], "val_loss": [1]}})";
+  EXPECT_EQ(RecogniseKerasHistory({"history.json", nested, nested.size()}), 0) << "objects in the lists";
+}
+
 TEST(KerasHistory, ANullIsAGapWhereTheMetricIsNotMeasuredInEveryEpoch) {
   const model::Run part = Read(R"({"loss": [5, 4, 3, 2, null, null], "val_loss": [5, null, 4, null, 3, null]})");
   ASSERT_NE(part.Find("eval_loss"), nullptr);

@@ -301,22 +301,22 @@ TEST(Settings, DeepNestingIsRefused) {
   for (const std::string& text :
        {std::string(100000, '['), std::string(100000, '{'), "a: " + std::string(50000, '[')}) {
     std::string problem;
-    EXPECT_THAT(hyperparams::YamlSettings(text, &problem), IsEmpty());
+    EXPECT_THAT(hyperparams::YamlHyperparameters(text, &problem), IsEmpty());
     EXPECT_THAT(problem, Not(IsEmpty()));
-    EXPECT_THAT(hyperparams::TomlSettings("a = " + text, &problem), IsEmpty());
-    EXPECT_THAT(hyperparams::JsonSettings(text, &problem), IsEmpty());
+    EXPECT_THAT(hyperparams::TomlHyperparameters("a = " + text, &problem), IsEmpty());
+    EXPECT_THAT(hyperparams::JsonHyperparameters(text, &problem), IsEmpty());
   }
   std::string blocks;
   for (int i = 0; i < 5000; ++i) blocks += "- ";
   std::string problem;
-  hyperparams::YamlSettings(blocks + "x", &problem);
+  hyperparams::YamlHyperparameters(blocks + "x", &problem);
   EXPECT_THAT(problem, HasSubstr("deeper"));
 }
 
 TEST(Settings, AreReadUpToTheDamage) {
   std::string problem;
   const auto settings =
-      hyperparams::YamlSettings("learning_rate: 0.1\nmax_steps: 5\nbroken: [1, 2\nmore: }\n", &problem);
+      hyperparams::YamlHyperparameters("learning_rate: 0.1\nmax_steps: 5\nbroken: [1, 2\nmore: }\n", &problem);
   EXPECT_THAT(settings, SizeIs(testing::Ge(2U)));
   EXPECT_THAT(problem, HasSubstr("line"));
 }
@@ -327,9 +327,9 @@ TEST(Settings, AreNotSeenInOtherText) {
 }
 
 TEST(Settings, KnowTheirKeyBelowSectionsOfTheTraining) {
-  EXPECT_THAT(hyperparams::KeyOfSetting("optimizer.params.lr"), Eq("lr"));
-  EXPECT_THAT(hyperparams::KeyOfSetting("critic.optim.lr"), Eq(""));
-  EXPECT_THAT(hyperparams::KeyOfSetting("model.dropout"), Eq(""));
+  EXPECT_THAT(hyperparams::KeyOfHyperparameter("optimizer.params.lr"), Eq("lr"));
+  EXPECT_THAT(hyperparams::KeyOfHyperparameter("critic.optim.lr"), Eq(""));
+  EXPECT_THAT(hyperparams::KeyOfHyperparameter("model.dropout"), Eq(""));
 }
 
 class SettingsFiles : public ScratchTest {};
@@ -350,14 +350,14 @@ TEST(Settings, OfTomlWithATableThatHasNoNameAreNamedAndLeft) {
   for (const std::string& header : {std::string("[=x]"), std::string("[\x01\0x]", 5), std::string("[[[a]]]"),
                                     std::string("[\xC3\xA9]"), std::string("[.a]"), std::string("[{]")}) {
     std::string problem;
-    EXPECT_THAT(hyperparams::TomlSettings("a = 1\n" + header + "\nb = 2\n", &problem), IsEmpty()) << header;
+    EXPECT_THAT(hyperparams::TomlHyperparameters("a = 1\n" + header + "\nb = 2\n", &problem), IsEmpty()) << header;
     EXPECT_THAT(problem, HasSubstr("line 2")) << header;
   }
 }
 
 TEST(Settings, OfTomlWithListsAndLongStringsAreRead) {
   std::string problem;
-  const auto settings = hyperparams::TomlSettings(
+  const auto settings = hyperparams::TomlHyperparameters(
       "[training]\nlr = 1e-3\nlists = [\n  [1, 2],\n  [{a = 1}],\n]\ntext = \"\"\"\n[=x]\n\"\"\"\n# "
       "[=]\n[[more]]\nsteps = 5\n",
       &problem);

@@ -78,6 +78,18 @@ TEST(TrainerState, IsRecognisedByItsHistory) {
   EXPECT_EQ(Recognised(R"({"history": [{"loss": 1.5, "epoch": 1}]})"), "trainer-state");
 }
 
+TEST(TrainerState, CallsRowsThatAnybodyMayHaveWrittenJsonRows) {
+  for (const char* rows : {R"([{"loss": 1.5, "step": 1}, {"loss": 1.25, "step": 2}])",
+                           R"({"history": [{"loss": 1.5, "step": 1}, {"loss": 1.25, "step": 2}]})"}) {
+    const model::Run part = Read("trainer-state", rows);
+    EXPECT_EQ(part.sources.front().format, "json-rows") << rows;
+    EXPECT_EQ(part.framework, "") << rows;
+  }
+  const model::Run own = Read("trainer-state", R"({"log_history": [{"loss": 1.5, "step": 1}]})");
+  EXPECT_EQ(own.sources.front().format, "trainer-state");
+  EXPECT_EQ(own.framework, "hf-trainer");
+}
+
 TEST(TrainerState, IsNotSeenInOtherJson) {
   EXPECT_EQ(Recognised(R"([{"text": "a story", "label": 1}])"), "none");
   EXPECT_EQ(Recognised(R"([{"prompt": "2 + 2", "completion": "4", "id": 7}])"), "none");

@@ -26,6 +26,12 @@ model::Run Classified(model::Run run) {
   return run;
 }
 
+// As the reader of the trainer's own files gives it.
+model::Run OfHfTrainer(model::Run run) {
+  run.framework = "hf-trainer";
+  return run;
+}
+
 model::Run WithFact(model::Run run, std::string key, std::string value, std::string raw_key = "") {
   run.facts.push_back({std::move(key), std::move(value), std::move(raw_key), {}});
   return run;
@@ -45,6 +51,36 @@ TEST(Classify, FindsTheFrameworkByItsNames) {
   EXPECT_EQ(Classified(RunWith({"actor/pg_loss", "critic/score/mean"})).framework, "verl");
   EXPECT_EQ(Classified(RunWith({"lm loss", "grad-norm"}, "tfevents")).framework, "megatron");
   EXPECT_EQ(Classified(RunWith({"loss"}, "csv")).framework, "");
+}
+
+TEST(Classify, DoesNotTakeTheFormatOfAFileForItsFramework) {
+  EXPECT_EQ(Classified(RunWith({"step", "loss"}, "trainer-state")).framework, "");
+  EXPECT_EQ(Classified(RunWith({"step", "loss"}, "json-rows")).framework, "");
+}
+
+TEST(Classify, GivesTheRunTheProfileOfItsFramework) {
+  const model::FrameworkProfile hf = Classified(RunWith({"loss", "learning_rate", "epoch"})).profile;
+  EXPECT_TRUE(hf.defaults_to_adam && hf.drops_non_finite && hf.takes_part_epochs && hf.trains_on_tokens);
+  EXPECT_EQ(hf.default_clip_norm, 1);
+  EXPECT_EQ(hf.settings_of, "") << "its settings are its own";
+  const model::FrameworkProfile sft = Classified(RunWith({"loss", "mean_token_accuracy"})).profile;
+  EXPECT_EQ(sft.settings_of, "hf-trainer");
+  EXPECT_EQ(sft.settings_file, "SFTConfig");
+}
+
+TEST(Profile, OfAFrameworkBuiltOnAnotherTakesItsSettings) {
+  EXPECT_EQ(ProfileOf("axolotl", {}).settings_of, "hf-trainer");
+  EXPECT_EQ(ProfileOf("axolotl", {}).settings_file, "config");
+  EXPECT_EQ(ProfileOf("trl", {"grpo", 0.9}).settings_file, "GRPOConfig");
+  EXPECT_EQ(ProfileOf("trl", {"grpo", 0.3}).settings_file, "TrainingArguments") << "a guess names no class";
+  EXPECT_EQ(ProfileOf("lightning", {}).bf16_value, "bf16-mixed");
+}
+
+TEST(Profile, OfAnUnknownFrameworkPromisesNothing) {
+  const model::FrameworkProfile profile = ProfileOf("somebody's", {});
+  EXPECT_FALSE(profile.defaults_to_adam || profile.drops_non_finite || profile.trains_on_tokens);
+  EXPECT_EQ(profile.default_clip_norm, 0);
+  EXPECT_EQ(profile.bf16_value, "True");
 }
 
 TEST(Classify, KeepsAFrameworkThatTheSourceNamed) {
@@ -86,7 +122,7 @@ TEST(Classify, LeavesAnUnknownMethodUnknown) {
 }
 
 TEST(Classify, KnowsHowHfTrainerTakesItsValues) {
-  const model::Run run = Classified(RunWith({"loss", "grad_norm", "learning_rate", "eval_loss"}, "trainer-state"));
+  const model::Run run = Classified(OfHfTrainer(RunWith({"loss", "grad_norm", "learning_rate", "eval_loss"})));
   EXPECT_EQ(run.Find("loss")->aggregation, Aggregation::kMean);
   EXPECT_EQ(run.Find("grad_norm")->aggregation, Aggregation::kInstant);
   EXPECT_EQ(run.Find("grad_norm")->clipping, Clipping::kBefore);
@@ -99,7 +135,7 @@ TEST(Classify, KnowsHowHfTrainerTakesItsValues) {
 TEST(Classify, TakesAValueOfEveryStepAsInstant) {
   ingest::PartBuilder builder("f", "trainer-state");
   for (std::int64_t step = 1; step < 9; ++step) builder.Add(builder.OpenSeries("loss"), step, 1.0);
-  EXPECT_EQ(Classified(std::move(builder.part())).Find("loss")->aggregation, Aggregation::kInstant);
+  EXPECT_EQ(Classified(OfHfTrainer(std::move(builder.part()))).Find("loss")->aggregation, Aggregation::kInstant);
 }
 
 TEST(Classify, ClaimsNothingAboutOtherFrameworks) {

@@ -96,7 +96,7 @@ TEST(JournalFormat, KeepsTextsAndWhoWroteThem) {
   event.text = "shape\nmismatch";
   event.json = R"({"a": 1})";
   builder.AddEntry(Section::kEvents, EncodeEntry(event));
-  builder.AddEntry(Section::kSettings, EncodeEntry(Setting{6, "lr", "3e-4"}));
+  builder.AddEntry(Section::kHyperparameters, EncodeEntry(Hyperparameter{6, "lr", "3e-4"}));
   builder.AddEntry(Section::kArtifacts, EncodeEntry(Artifact{7, 20, "checkpoint", "step-20"}));
   builder.AddBatch({8, 21, 0xfeedfacecafef00d});
   builder.AddDropped({9, 3, 12});
@@ -258,8 +258,8 @@ TEST(JournalFormat, NewerFilesAreRefusedByNameAndNewerPartsPassedOver) {
     const std::uint32_t crc = codec::Crc32c(fields);
     return std::string("\xf6vj\n", 4) + std::string(reinterpret_cast<const char*>(&crc), 4) + fields + payload;
   };
-  const std::string setting = EncodeEntry(Setting{1, "k", "v"}) + "field of a newer writer";
-  const std::string entries = std::string(1, '\1') + static_cast<char>(setting.size()) + setting;
+  const std::string hyperparameter = EncodeEntry(Hyperparameter{1, "k", "v"}) + "field of a newer writer";
+  const std::string entries = std::string(1, '\1') + static_cast<char>(hyperparameter.size()) + hyperparameter;
   const std::string payload = std::string("\x63\x03xyz", 5) + '\5' + static_cast<char>(entries.size()) + entries;
   const Kept kept = Decode(FileHeader() + block(200, 0, "what may that be") + block(1, 1, payload));
   EXPECT_THAT(kept.damages, IsEmpty());
@@ -331,7 +331,7 @@ TEST(JournalFormat, ManySmallBombsDoNotUnfoldEither) {
   std::string labels = Varint(0) + Varint(1) + "x" + Varint(0) + std::string(3, '\0') + Varint(2'000'000);
   labels.append(4'000'000, '\0');
   const std::string bombs[] = {Section4MiB(4, EncodeEntry(Event())),
-                               Section4MiB(5, EncodeEntry(Setting{1, "", ""})),
+                               Section4MiB(5, EncodeEntry(Hyperparameter{1, "", ""})),
                                Section4MiB(7, EncodeEntry(Artifact())),
                                '\2' + Varint(labels.size() + 5) + Varint(1) + Varint(labels.size()) + labels,
                                '\1' + Varint(4'000'003) + Varint(2'000'000) + std::string(4'000'000, '\0'),
@@ -357,7 +357,7 @@ TEST(JournalFormat, WhatPacksTooWellIsPaddedAndRead) {
   const std::string text(60'000, 'x');
   std::size_t blocks = 0;
   for (int i = 0; i < 300'000; ++i) {
-    builder.AddEntry(Section::kSettings, EncodeEntry(Setting{1, "k", i % 1000 == 0 ? text : "v"}));
+    builder.AddEntry(Section::kHyperparameters, EncodeEntry(Hyperparameter{1, "k", i % 1000 == 0 ? text : "v"}));
     if (!builder.IsFull()) continue;
     const std::size_t before = bytes.size();
     builder.Finish(static_cast<std::uint32_t>(blocks++), bytes);

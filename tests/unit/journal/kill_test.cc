@@ -54,8 +54,9 @@ Progress& SharedProgress() {
     samples.AddScalar(0, step, static_cast<double>(step) * 1.1, static_cast<std::uint64_t>(step) * 1'000'000);
     progress.recorded.store(step + 1, std::memory_order_release);
     if (step % 50 == 0) {
-      Setting setting = {0, std::to_string(step), std::string(static_cast<std::size_t>(step % 9000), 's')};
-      texts.AddText(Section::kSettings, EncodeEntry(setting));
+      Hyperparameter hyperparameter = {0, std::to_string(step),
+                                       std::string(static_cast<std::size_t>(step % 9000), 's')};
+      texts.AddText(Section::kHyperparameters, EncodeEntry(hyperparameter));
       progress.texts.fetch_add(1, std::memory_order_release);
     }
     while (ring.FillPercent(1) > 50 || ring.FillPercent(kTextLane) > 50) std::this_thread::yield();

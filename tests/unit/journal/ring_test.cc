@@ -65,8 +65,8 @@ TEST(Ring, RowsBatchesAndTextsOfAnyLengthArriveWhole) {
   for (int round = 0; round < 40; ++round) {
     samples.AddRow(7, round, row, 2'000'000);
     samples.AddBatch(round, 99, 3'000'000);
-    Setting setting = {4, "text", std::string(static_cast<std::size_t>(round * 777), 'x')};
-    texts.AddText(Section::kSettings, EncodeEntry(setting));
+    Hyperparameter hyperparameter = {4, "text", std::string(static_cast<std::size_t>(round * 777), 'x')};
+    texts.AddText(Section::kHyperparameters, EncodeEntry(hyperparameter));
     EXPECT_TRUE(bench.mover->Move(true));
   }
   const Kept kept = bench.Read();
@@ -107,15 +107,15 @@ TEST(Ring, TextsThatLostTheirBeginningAreLeftOut) {
   Bench bench;
   LaneWriter texts = bench.ring.Writer(kTextLane);
   for (int i = 0; i < 300; ++i) {
-    Setting setting = {0, std::to_string(i), std::string(10'000, 'y')};
-    texts.AddText(Section::kSettings, EncodeEntry(setting));
+    Hyperparameter hyperparameter = {0, std::to_string(i), std::string(10'000, 'y')};
+    texts.AddText(Section::kHyperparameters, EncodeEntry(hyperparameter));
   }
   EXPECT_TRUE(bench.mover->Move(true));
   const Kept kept = bench.Read();
   EXPECT_THAT(kept.damages, IsEmpty());
   ASSERT_FALSE(kept.settings.empty());
   EXPECT_EQ(kept.settings.back().key, "299");
-  for (const Setting& setting : kept.settings) EXPECT_EQ(setting.value.size(), 10'000U);
+  for (const Hyperparameter& hyperparameter : kept.settings) EXPECT_EQ(hyperparameter.value.size(), 10'000U);
 }
 
 // The mover copies while the lane is overwritten: whatever it keeps must be what was recorded.

@@ -62,7 +62,7 @@ struct Kept : Visitor {
   std::map<std::uint32_t, Definition> definitions;
   std::map<std::uint32_t, std::vector<Point>> points;
   std::vector<Event> events;
-  std::vector<Setting> settings;
+  std::vector<Hyperparameter> settings;
   std::vector<Batch> batches;
   std::vector<Artifact> artifacts;
   std::vector<DroppedRecords> dropped;
@@ -81,7 +81,7 @@ struct Kept : Visitor {
       points[series].push_back({steps[i], std::bit_cast<std::uint64_t>(values[i]), times[i]});
   }
   void OnEvent(const Event& it) override { events.push_back(it); }
-  void OnSetting(const Setting& it) override { settings.push_back(it); }
+  void OnHyperparameter(const Hyperparameter& it) override { settings.push_back(it); }
   void OnBatch(const Batch& it) override { batches.push_back(it); }
   void OnArtifact(const Artifact& it) override { artifacts.push_back(it); }
   void OnDropped(const DroppedRecords& it) override { dropped.push_back(it); }

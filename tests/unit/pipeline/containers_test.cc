@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "formats/formats.h"
+#include "ingest/bytes/archive.h"
 #include "ingest/bytes/utf16.h"
 #include "ingest/ingest.h"
 #include "pipeline/pipeline.h"
@@ -195,6 +197,96 @@ TEST_F(Containers, BombsInArchivesAreLeftWhereTheyShowThemselves) {
   const Imported xz = Import("bomb.jsonl.xz", Compressed(archive_write_add_filter_xz, blanks));
   ASSERT_THAT(xz.runs, SizeIs(1));
   EXPECT_THAT(xz.runs[0].sources[0].note, HasSubstr("times its size"));
+}
+
+TEST_F(Containers, ACompressedFileThatIsCutGivesWhatStandsBeforeTheCut) {
+  const std::vector<std::pair<std::string, int (*)(struct archive*)>> kinds = {
+      {"a.jsonl.xz", archive_write_add_filter_xz}, {"a.jsonl.gz", archive_write_add_filter_gzip}};
+  for (const auto& [name, filter] : kinds) {
+    const std::string packed = Compressed(filter, Rows(5000));
+    const Imported cut = Import("cut-" + name, packed.substr(0, packed.size() * 3 / 4));
+    ASSERT_THAT(cut.runs, SizeIs(1)) << name;
+    EXPECT_GT(cut.runs[0].Find("loss")->size(), 2500U) << name;
+    EXPECT_EQ(cut.runs[0].sources[0].state, model::SourceState::kPartial) << name;
+    EXPECT_THAT(cut.runs[0].sources[0].note, HasSubstr("the compressed data end early")) << name;
+    std::string damaged = packed;
+    damaged.replace(packed.size() * 3 / 4, 16, 16, '\xEE');
+    const Imported broken = Import("damaged-" + name, damaged);
+    ASSERT_THAT(broken.runs, SizeIs(1)) << name;
+    EXPECT_GT(broken.runs[0].Find("loss")->size(), 2500U) << name;
+    EXPECT_EQ(broken.runs[0].sources[0].state, model::SourceState::kPartial) << name;
+  }
+}
+
+TEST_F(Containers, ArchivesInAnArchiveShareOneBudgetOfBytes) {
+  const auto zip = [](const std::vector<std::pair<std::string, std::string>>& members) {
+    return Packed(archive_write_set_format_zip, archive_write_add_filter_none, members);
+  };
+  std::vector<std::pair<std::string, std::string>> inner;
+  // Each of them is small enough to be let through alone.
+  const std::string blanks(std::size_t{40} << 20U, '\n');
+  for (int i = 0; i < 4; ++i)
+    inner.emplace_back(fmt::format("{}.zip", i), zip({{fmt::format("run{}/a.jsonl", i), Rows(10 + i) + blanks}}));
+  EXPECT_THAT(Import("one.zip", zip({inner[0]})).runs.at(0).sources[0].note, "");
+  const Imported bomb = Import("bomb.zip", zip(inner));
+  ASSERT_THAT(bomb.runs, SizeIs(2)) << "what is behind the end of the budget is not read";
+  EXPECT_THAT(bomb.runs[1].sources[0].note, HasSubstr("times its size"));
+}
+
+TEST_F(Containers, MembersThatGiveNothingAreListedToALimitAndThenCounted) {
+  std::string archive = Member("run/train.log", LogOf(9));
+  for (int i = 0; i < 10'050; ++i) archive += Member(fmt::format("images/{}.png", i), "");
+  const Imported imported = Import("many.tar", archive);
+  EXPECT_THAT(imported.runs, SizeIs(1));
+  ASSERT_THAT(imported.ignored, SizeIs(10'001));
+  EXPECT_THAT(imported.ignored.back().reason, HasSubstr("50 more files in it gave nothing"));
+  EXPECT_THAT(imported.unread, SizeIs(0));
+}
+
+TEST_F(Containers, OfAnEndlessNameOfAMemberTheEndIsKept) {
+  std::string name;
+  for (int i = 0; i < 5000; ++i) name += "deep/";
+  const Imported imported = Import("names.tar", Packed(archive_write_set_format_pax, archive_write_add_filter_none,
+                                                       {{name + "run/train.log", LogOf(9)}}));
+  ASSERT_THAT(imported.runs, SizeIs(1));
+  const std::string& path = imported.runs[0].sources[0].path;
+  EXPECT_LE(path.size(), Folder().size() + std::string_view("/names.tar/").size() + 4096);
+  EXPECT_THAT(path, testing::EndsWith("/deep/run/train.log"));
+}
+
+TEST_F(Containers, AnArchiveThatDidNotChangeIsNotReadAgain) {
+  const std::string path = Write("runs.tar", Member("run/train.log", LogOf(9)));
+  ingest::Follower follower({path}, formats::Formats());
+  EXPECT_TRUE(follower.Poll());
+  const std::uint64_t structure = follower.structure();
+  EXPECT_FALSE(follower.Poll());
+  EXPECT_EQ(follower.structure(), structure) << "opening it would have changed it";
+  Write("runs.tar", Member("run/train.log", LogOf(9)) + Member("other/train.log", LogOf(5)));
+  EXPECT_TRUE(follower.Poll());
+  EXPECT_NE(follower.structure(), structure);
+}
+
+TEST(UnpackBudget, IsOneForAllArchives) {
+  ingest::UnpackBudget budget(0);
+  for (std::size_t i = 0; i + 1 < ingest::UnpackBudget::kMostMembers; ++i) ASSERT_TRUE(budget.TakeMember());
+  const std::string archive = Member("a/train.log", LogOf(9)) + Member("b/train.log", LogOf(9));
+  ingest::archive::Members members(std::make_unique<ingest::ResumedStream>(archive, nullptr), nullptr, "a.tar", budget);
+  const auto first = members.Next();
+  ASSERT_TRUE(first && *first);
+  EXPECT_EQ((*first)->name, "a/train.log");
+  const auto second = members.Next();
+  ASSERT_FALSE(second);
+  EXPECT_EQ(second.error().code, ErrorCode::kLimit);
+}
+
+TEST(UnpackBudget, GrowsWithTheSourceAndDoesNotOverflow) {
+  ingest::UnpackBudget small(1);
+  EXPECT_TRUE(small.TakeBytes(ingest::ExpansionLimit::kFreeBytes));
+  EXPECT_FALSE(small.TakeBytes(1));
+  ingest::UnpackBudget large(std::uint64_t{1} << 30U);
+  EXPECT_TRUE(large.TakeBytes(ingest::ExpansionLimit::kMostGrowth << 30U));
+  EXPECT_FALSE(large.TakeBytes(std::numeric_limits<std::uint64_t>::max()));
+  EXPECT_TRUE(large.is_out_of_bytes());
 }
 
 TEST_F(Containers, Utf16IsReadInEveryFormat) {

@@ -70,7 +70,7 @@ class MonitorTest : public testing::Test {
   // What the files say now to somebody who reads them from the beginning.
   std::string Afterwards() const {
     std::vector<model::RunReport> runs;
-    for (model::Run& run : ImportPaths({Paths()}).runs) runs.push_back(DiagnoseRun(std::move(run), settings_, false));
+    for (model::Run& run : ImportPaths({Paths()}).runs) runs.push_back(DiagnoseRun(std::move(run), thresholds_, false));
     return TextOf(runs);
   }
 
@@ -87,12 +87,12 @@ class MonitorTest : public testing::Test {
   }
 
   fs::path folder_;
-  catalogue::Settings settings_;
+  catalogue::Thresholds thresholds_;
 };
 
 TEST_F(MonitorTest, AppendsWhatIsNewWithoutJoiningAgain) {
   Append("metrics.jsonl", Rows(1, 3000));
-  Monitor monitor({Paths()}, settings_);
+  Monitor monitor({Paths()}, thresholds_);
   ASSERT_TRUE(monitor.Poll());
   const Monitor::Work before = monitor.work();
   for (int step = 3001; step < 4000; step += 100) {
@@ -109,7 +109,7 @@ TEST_F(MonitorTest, AppendsWhatIsNewWithoutJoiningAgain) {
 TEST_F(MonitorTest, TakesARestartASettingAndANewMetricAsTheyCome) {
   Append("config.json", "{\"learning_rate\": 0.0003, \"max_steps\": 5000, \"warmup_steps\": 100}\n");
   Append("metrics.jsonl", Rows(1, 3000));
-  Monitor monitor({Paths()}, settings_);
+  Monitor monitor({Paths()}, thresholds_);
   ASSERT_TRUE(monitor.Poll());
   // A busy machine looks for new files less often.
   const auto poll = [&] {
@@ -140,7 +140,7 @@ TEST_F(MonitorTest, TwoFilesThatGrowAreJoinedAsTheirFinishedFilesAre) {
   fs::create_directories(folder_ / "b");
   Append("a/metrics.jsonl", Rows(1, 2500));
   Append("b/metrics.jsonl", Rows(1, 2000, -1, 700));
-  Monitor monitor({Paths()}, settings_);
+  Monitor monitor({Paths()}, thresholds_);
   ASSERT_TRUE(monitor.Poll());
   for (int i = 0; i < 5; ++i) {
     Append("a/metrics.jsonl", Rows(2501 + 50 * i, 2550 + 50 * i));
@@ -159,7 +159,7 @@ TEST_F(MonitorTest, ATableOfMetricsIsAppendedTo) {
     return text;
   };
   Append("metrics.csv", "step,loss,grad_norm,step_time_ms\n" + rows(1, 4000, -1));
-  Monitor monitor({Paths()}, settings_);
+  Monitor monitor({Paths()}, thresholds_);
   ASSERT_TRUE(monitor.Poll());
   for (int step = 4001; step < 5000; step += 250) {
     Append("metrics.csv", rows(step, step + 249, 4800));
@@ -177,7 +177,7 @@ std::string DictLine(int step, bool bad) {
 
 TEST_F(MonitorTest, AnErrorInALongLogIsAnAlarmAtOnce) {
   for (int step = 1; step <= 3000; ++step) Append("train.log", DictLine(step, false));
-  Monitor monitor({Paths()}, settings_);
+  Monitor monitor({Paths()}, thresholds_);
   ASSERT_TRUE(monitor.Poll());
   const auto look = [&](const std::string& text) {
     Append("train.log", text);
@@ -198,7 +198,7 @@ TEST_F(MonitorTest, AnErrorInALongLogIsAnAlarmAtOnce) {
 TEST_F(MonitorTest, ALogAndATableOfOneTrainingAreOneRunAllTheTime) {
   for (int step = 1; step <= 2500; ++step) Append("train.log", DictLine(step, false));
   Append("metrics.jsonl", Rows(1, 2500));
-  Monitor monitor({Paths()}, settings_);
+  Monitor monitor({Paths()}, thresholds_);
   ASSERT_TRUE(monitor.Poll());
   for (int step = 2501; step <= 2520; ++step) {
     Append(step % 2 == 0 ? "train.log" : "metrics.jsonl",
@@ -216,7 +216,7 @@ TEST_P(MonitoredLog, SaysAtEveryLookWhatTheFilesSay) {
   const fs::path source = fs::path(VIGIL_SOURCE_DIR) / "tests/fixtures/runs" / GetParam();
   std::vector<std::string> lines = Split(Content(source));
   const std::string name = source.filename().string();
-  Monitor monitor({Paths()}, settings_);
+  Monitor monitor({Paths()}, thresholds_);
   std::mt19937 random(5);
   for (std::size_t at = 0; at < lines.size();) {
     const std::size_t count = 1 + random() % (lines.size() / 8 + 1);
@@ -227,7 +227,7 @@ TEST_P(MonitoredLog, SaysAtEveryLookWhatTheFilesSay) {
     EXPECT_EQ(TextOf(monitor.report().runs), Afterwards()) << "after line " << at;
   }
   const model::Report end = monitor.Conclude();
-  EXPECT_EQ(TextOf(end.runs), TextOf(DiagnosePaths({Paths()}, settings_).report.runs));
+  EXPECT_EQ(TextOf(end.runs), TextOf(DiagnosePaths({Paths()}, thresholds_).report.runs));
 }
 
 // Small files are read again as they grow; behind so many other lines a log is appended to.
@@ -248,7 +248,7 @@ TEST_F(MonitorTest, EveryLogThatIsAppendedToSaysWhatItsFileSays) {
     const std::vector<std::string> lines = Split(Content(entry.path()));
     fs::remove(folder_ / "train.log");
     Append("train.log", OtherLines());
-    Monitor monitor({Paths()}, settings_);
+    Monitor monitor({Paths()}, thresholds_);
     monitor.Poll();
     std::mt19937 random(static_cast<unsigned>(++logs));
     for (std::size_t at = 0; at < lines.size();) {
@@ -260,7 +260,8 @@ TEST_F(MonitorTest, EveryLogThatIsAppendedToSaysWhatItsFileSays) {
       monitor.Poll();  // a row that names no step waits a look for the bar that is drawn behind it
       EXPECT_EQ(TextOf(monitor.report().runs), Afterwards()) << entry.path() << " after line " << at;
     }
-    EXPECT_EQ(TextOf(monitor.Conclude().runs), TextOf(DiagnosePaths({Paths()}, settings_).report.runs)) << entry.path();
+    EXPECT_EQ(TextOf(monitor.Conclude().runs), TextOf(DiagnosePaths({Paths()}, thresholds_).report.runs))
+        << entry.path();
   }
   EXPECT_GT(logs, 5U);
 }
@@ -290,7 +291,7 @@ std::vector<std::string> JournalBlocks(int steps, int bad) {
 
 TEST_F(MonitorTest, AJournalIsAppendedTo) {
   const std::vector<std::string> blocks = JournalBlocks(40'000, 39'500);
-  Monitor monitor({Paths()}, settings_);
+  Monitor monitor({Paths()}, thresholds_);
   for (std::size_t i = 0; i < blocks.size(); ++i) {
     Append("rank0.vgl", blocks[i]);
     if (i % 10 != 0) continue;
@@ -313,7 +314,7 @@ TEST_F(MonitorTest, EveryBinaryRecordThatIsAppendedToSaysWhatItsFileSays) {
     ++files;
     const std::string bytes = Content(entry.path());
     Append(name, bytes.substr(0, 66'000));
-    Monitor monitor({Paths()}, settings_);
+    Monitor monitor({Paths()}, thresholds_);
     monitor.Poll();
     const std::size_t piece = bytes.size() / 7 + 1;
     for (std::size_t at = 66'000; at < bytes.size(); at += piece) {
@@ -322,7 +323,8 @@ TEST_F(MonitorTest, EveryBinaryRecordThatIsAppendedToSaysWhatItsFileSays) {
       monitor.Poll();
       EXPECT_EQ(TextOf(monitor.report().runs), Afterwards()) << entry.path() << " at byte " << at;
     }
-    EXPECT_EQ(TextOf(monitor.Conclude().runs), TextOf(DiagnosePaths({Paths()}, settings_).report.runs)) << entry.path();
+    EXPECT_EQ(TextOf(monitor.Conclude().runs), TextOf(DiagnosePaths({Paths()}, thresholds_).report.runs))
+        << entry.path();
     fs::remove(folder_ / name);
   }
   EXPECT_GT(files, 0U);
@@ -338,7 +340,7 @@ TEST_F(MonitorTest, ASumOfLossPartsGrowsWithItsParts) {
     return text;
   };
   Append("metrics.jsonl", rows(1, 3000));
-  Monitor monitor({Paths()}, settings_);
+  Monitor monitor({Paths()}, thresholds_);
   ASSERT_TRUE(monitor.Poll());
   for (int step = 3001; step < 4000; step += 100) {
     Append("metrics.jsonl", rows(step, step + 99));
@@ -358,7 +360,7 @@ TEST_F(MonitorTest, AnEpochTableKeepsTheStepsOfItsMapWhileItGrows) {
     return text;
   };
   Append("metrics.csv", "step,epoch,loss,grad_norm\n" + rows(1, 3000));
-  Monitor monitor({Paths()}, settings_);
+  Monitor monitor({Paths()}, thresholds_);
   ASSERT_TRUE(monitor.Poll());
   for (int step = 3001; step < 4000; step += 100) {
     Append("metrics.csv", rows(step, step + 99));

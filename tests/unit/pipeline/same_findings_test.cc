@@ -54,7 +54,7 @@ bool IsOfTraining(const std::string& id) { return !id.starts_with("throughput/")
 
 Findings Afterwards(const std::vector<std::string>& paths) {
   Findings findings;
-  for (const model::RunReport& run : pipeline::DiagnosePaths(paths, catalogue::Settings()).report.runs) {
+  for (const model::RunReport& run : pipeline::DiagnosePaths(paths, catalogue::Thresholds()).report.runs) {
     for (const model::Finding& finding : run.findings) {
       if (finding.severity >= model::Severity::kWarning) findings.try_emplace(finding.id, finding.first.value());
     }

@@ -115,7 +115,7 @@ TEST(RecordCost, MemoryThatIsOutLosesNothing) {
     fail_from = from;
     for (std::int64_t step = 0; step < 200; ++step) {
       EXPECT_TRUE(RecordStep(handles, step));
-      if (step % 20 == 0) AddSetting(handles.run, std::to_string(step), "value");
+      if (step % 20 == 0) AddHyperparameter(handles.run, std::to_string(step), "value");
       if (step % 50 == 0) SeriesIn(handles.run, "series-" + std::to_string(step));
       if (step % 100 == 0) Flush(handles.run, 20);
     }

@@ -39,7 +39,7 @@ TEST(RecorderForks, TheChildsHandlesAreDeadAndTheParentGoesOn) {
   const int status = InChild([&] {
     int wrong = 0;
     wrong += Add(series, 2, 2) != Code::kForked;
-    wrong += AddSetting(run, "a", "b") != Code::kForked;
+    wrong += AddHyperparameter(run, "a", "b") != Code::kForked;
     wrong += BeginStep(run, 1) != Code::kForked;
     wrong += Flush(run, 10) != Code::kForked;
     wrong += Close(run, 0) != Code::kForked;

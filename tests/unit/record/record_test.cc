@@ -28,7 +28,7 @@ TEST(Recorder, EverythingThatIsRecordedIsInTheJournal) {
   ASSERT_EQ(OpenSeries(run, labelled, reward), Code::kOk);
   TensorHandle gradient = 0;
   ASSERT_EQ(OpenTensor(run, "gradient", "h.0.attn", gradient), Code::kOk);
-  EXPECT_EQ(AddSetting(run, "learning_rate", "0.001"), Code::kOk);
+  EXPECT_EQ(AddHyperparameter(run, "learning_rate", "0.001"), Code::kOk);
   for (std::int64_t step = 0; step < 100; ++step) {
     EXPECT_EQ(BeginStep(run, step), Code::kOk);
     EXPECT_EQ(BeginPhase(run, Phase::kForward), Code::kOk);
@@ -139,12 +139,12 @@ TEST(Recorder, MisuseIsACode) {
   EXPECT_EQ(EndStep(run), Code::kInvalid);
   EXPECT_EQ(EndPhase(run, Phase::kData), Code::kInvalid);
   EXPECT_EQ(BeginPhase(run, static_cast<Phase>(9)), Code::kInvalid);
-  EXPECT_EQ(AddSetting(run, "", "x"), Code::kInvalid);
+  EXPECT_EQ(AddHyperparameter(run, "", "x"), Code::kInvalid);
   EXPECT_EQ(Close(run, 0), Code::kOk);
   EXPECT_EQ(Close(run, 0), Code::kClosed);
   EXPECT_EQ(Add(series, 1, 1), Code::kClosed);
   EXPECT_EQ(AddTensor(tensor, 1, {}), Code::kClosed);
-  EXPECT_EQ(AddSetting(run, "k", "x"), Code::kClosed);
+  EXPECT_EQ(AddHyperparameter(run, "k", "x"), Code::kClosed);
   EXPECT_EQ(BeginStep(run, 1), Code::kClosed);
   // The place is used again; old handles stay dead.
   const RunHandle next = OpenIn(folder.path());
@@ -204,10 +204,10 @@ TEST(Recorder, WhatWasDroppedIsCountedInTheJournal) {
   {
     const Lease lease(SlotOf(run), run, Lease::ForText());
     ASSERT_EQ(lease.code(), Code::kOk);
-    EXPECT_EQ(AddSetting(run, "key", "of the thread that is in there"), Code::kBusy);
-    std::thread([&] { EXPECT_EQ(AddSetting(run, "key", "of another"), Code::kBusy); }).join();
+    EXPECT_EQ(AddHyperparameter(run, "key", "of the thread that is in there"), Code::kBusy);
+    std::thread([&] { EXPECT_EQ(AddHyperparameter(run, "key", "of another"), Code::kBusy); }).join();
   }
-  EXPECT_EQ(AddSetting(run, "key", "afterwards"), Code::kOk);
+  EXPECT_EQ(AddHyperparameter(run, "key", "afterwards"), Code::kOk);
   RunStatus status;
   EXPECT_EQ(GetStatus(run, status), Code::kOk);
   EXPECT_EQ(status.dropped_records, 2U);

@@ -4,11 +4,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
-#include <regex>
 #include <set>
 
 #include "formats/formats.h"
+#include "identify/frameworks.h"
 #include "tree.h"
 
 namespace vigil::structure {
@@ -88,21 +89,75 @@ TEST(Formats, EachHasAFolderAndOnlyTheTableListsThem) {
   }
 }
 
-// The traits of a format are fields of its row. src/diagnose still asks for log text by name.
-TEST(Formats, NoOtherCodeAsksForAFormatByItsId) {
-  const std::regex comparison(R"re((==|!=)\s*"([a-z-]+)")re");
-  std::set<std::string> ids;
-  for (const ingest::Format& format : formats::Formats()) ids.insert(std::string(format.id));
+// A literal that is an id by its letters and means something else there.
+struct OtherMeaning {
+  std::string_view file;
+  std::string_view literal;
+};
+constexpr OtherMeaning kOtherMeanings[] = {
+    {"src/ingest/ignored.cc", "wandb"},      // a directory
+    {"src/ingest/ignored.cc", "tfevents"},   // part of a file's name
+    {"src/assemble/place.cc", "wandb"},      // a directory
+    {"src/assemble/passes.cc", "tfevents"},  // part of a file's name
+    {"src/journal/mover.cc", "journal"},     // an event
+};
+
+bool MeansSomethingElse(std::string_view file, std::string_view literal) {
+  return std::any_of(std::begin(kOtherMeanings), std::end(kOtherMeanings),
+                     [&](const OtherMeaning& other) { return other.file == file && other.literal == literal; });
+}
+
+// The literals of a source that are one of the ids, wherever they stand: compared, in a list, in a map, in a call.
+std::vector<std::string> IdsNamedIn(const std::string& file, std::string_view source,
+                                    const std::set<std::string>& ids) {
+  std::vector<std::string> named;
+  for (const Literal& literal : LiteralsOf(source)) {
+    if (ids.contains(literal.text) && !MeansSomethingElse(file, literal.text))
+      named.push_back(fmt::format("{}:{}: \"{}\"", file, literal.line, literal.text));
+  }
+  return named;
+}
+
+std::vector<std::string> IdsNamedOutside(const std::vector<std::string_view>& owners,
+                                         const std::set<std::string>& ids) {
+  std::vector<std::string> named;
   for (const char* folder : {"src", "apps"}) {
     for (const auto& file : FilesBelow(folder, {".cc", ".h"})) {
       const std::string path = file.string();
-      if (path.starts_with("src/diagnose/") || path == "src/ingest/ignored.cc")
-        continue;  // the latter: names of folders
-      const std::string text = ReadText(InTree(file));
-      for (std::sregex_iterator at(text.begin(), text.end(), comparison), end; at != end; ++at)
-        EXPECT_FALSE(ids.contains((*at)[2].str())) << path << ": " << (*at)[0].str();
+      const bool owned =
+          std::any_of(owners.begin(), owners.end(), [&](std::string_view owner) { return path.starts_with(owner); });
+      if (owned) continue;
+      for (const std::string& each : IdsNamedIn(path, ReadText(InTree(file)), ids)) named.push_back(each);
     }
   }
+  return named;
+}
+
+// The traits of a format are fields of its row. Log text has a module of its own.
+TEST(Formats, NoOtherCodeNamesAFormatById) {
+  std::set<std::string> ids;
+  for (const ingest::Format& format : formats::Formats()) {
+    ids.insert(std::string(format.id));
+    for (const std::string_view variant : format.traits.variants) ids.insert(std::string(variant));
+  }
+  EXPECT_THAT(IdsNamedOutside({"src/formats/", "src/textlog/"}, ids), IsEmpty());
+}
+
+// The traits of a framework are fields of its row, which become the profile of the run. Readers say which framework
+// wrote a file.
+TEST(Frameworks, NoOtherCodeNamesAFrameworkById) {
+  std::set<std::string> ids;
+  for (const identify::Framework& framework : identify::Frameworks()) ids.insert(std::string(framework.id));
+  EXPECT_THAT(IdsNamedOutside({"src/identify/", "src/formats/", "src/textlog/", "src/hyperparams/"}, ids), IsEmpty());
+}
+
+TEST(FormatsCheck, SeesAnIdWhereverItStands) {
+  const std::set<std::string> ids = {"csv", "tfevents"};
+  for (const char* source : {"if (format == \"csv\") {", "constexpr std::array kTables = {\"jsonl\", \"csv\"};",
+                             "std::map<std::string, int> m = {{\"csv\", 3}};", "if (kNames.contains(\"csv\")) {"})
+    EXPECT_THAT(IdsNamedIn("src/x/x.cc", source, ids), ElementsAre("src/x/x.cc:1: \"csv\"")) << source;
+  EXPECT_THAT(IdsNamedIn("src/x/x.cc", "// \"csv\"\nauto a = \"a csv file\";\n", ids), IsEmpty());
+  EXPECT_THAT(IdsNamedIn("src/ingest/ignored.cc", "file.find(\"tfevents\")", ids), IsEmpty());
 }
 
 }  // namespace

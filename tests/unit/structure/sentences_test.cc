@@ -18,39 +18,11 @@ using testing::IsEmpty;
 
 // Modules that hold no sentence. `guard` is none of them: its notes are recorded inside the training process, which has
 // no templates to render, and its errors are about a file of the user.
-constexpr std::array<std::string_view, 4> kWithoutSentences = {"detect", "diagnose", "model", "stats"};
+constexpr std::array<std::string_view, 6> kWithoutSentences = {"assemble", "detect", "diagnose",
+                                                               "identify", "model",  "stats"};
 
-// Texts that are searched for in logs, and values of settings that are no number: neither is a sentence of a report.
-constexpr std::array<std::string_view, 7> kTextsOfLogs = {"Tried to allocate",      "total capacity of",
-                                                          "did not arrive",         "killed by signal",
-                                                          "was given up",           "the usual value of the model",
-                                                          "twice the present limit"};
-
-struct Literal {
-  std::string text;
-  int line = 0;
-};
-
-// The string literals of a source, without comments, character literals and includes.
-std::vector<Literal> LiteralsOf(std::string_view source) {
-  std::vector<Literal> literals;
-  int line = 1;
-  for (std::size_t i = 0; i < source.size(); ++i) {
-    const bool at_line_start = i == 0 || source[i - 1] == '\n';
-    if (source[i] == '\n') ++line;
-    if (source.substr(i, 2) == "//" || (at_line_start && source[i] == '#')) {
-      i = std::min(source.find('\n', i), source.size()) - 1;
-    } else if (source[i] == '"' || source[i] == '\'') {
-      const bool digit_separator =
-          source[i] == '\'' && i > 0 && std::isalnum(static_cast<unsigned char>(source[i - 1]));
-      if (digit_separator) continue;
-      const std::size_t begin = i + 1;
-      for (++i; i < source.size() && source[i] != source[begin - 1]; ++i) i += source[i] == '\\' ? 1 : 0;
-      if (source[begin - 1] == '"') literals.push_back({std::string(source.substr(begin, i - begin)), line});
-    }
-  }
-  return literals;
-}
+// Texts that training programs print, and that are searched for in what was quoted of their logs.
+constexpr std::array<std::string_view, 2> kTextsOfLogs = {"Tried to allocate", "total capacity of"};
 
 // Three words or more; signs alone are none.
 bool IsSentence(std::string_view text) {

@@ -4,6 +4,7 @@
 #include <toml++/toml.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
@@ -228,6 +229,26 @@ std::string ReplaceGenerated(std::string_view document, std::string_view name, s
   const std::size_t to = document.find(fmt::format("<!-- end {} -->", name));
   if (from == std::string_view::npos || to == std::string_view::npos || to < from) return {};
   return fmt::format("{}\n{}\n{}", document.substr(0, from + 4), content, document.substr(to));
+}
+
+std::vector<Literal> LiteralsOf(std::string_view source) {
+  std::vector<Literal> literals;
+  int line = 1;
+  for (std::size_t i = 0; i < source.size(); ++i) {
+    const bool at_line_start = i == 0 || source[i - 1] == '\n';
+    if (source[i] == '\n') ++line;
+    if (source.substr(i, 2) == "//" || (at_line_start && source[i] == '#')) {
+      i = std::min(source.find('\n', i), source.size()) - 1;
+    } else if (source[i] == '"' || source[i] == '\'') {
+      const bool digit_separator =
+          source[i] == '\'' && i > 0 && std::isalnum(static_cast<unsigned char>(source[i - 1]));
+      if (digit_separator) continue;
+      const std::size_t begin = i + 1;
+      for (++i; i < source.size() && source[i] != source[begin - 1]; ++i) i += source[i] == '\\' ? 1 : 0;
+      if (source[begin - 1] == '"') literals.push_back({std::string(source.substr(begin, i - begin)), line});
+    }
+  }
+  return literals;
 }
 
 bool Rewriting() {

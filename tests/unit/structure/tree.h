@@ -24,6 +24,14 @@ struct Include {
 };
 std::vector<Include> IncludesOf(std::string_view source);
 
+struct Literal {
+  std::string text;
+  int line = 0;
+};
+
+// The string literals of a source, without comments, character literals and includes.
+std::vector<Literal> LiteralsOf(std::string_view source);
+
 struct Module {
   std::string name;
   std::string purpose;

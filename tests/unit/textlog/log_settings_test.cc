@@ -137,10 +137,10 @@ TEST(SplitWords, FollowsTheShell) {
   EXPECT_THAT(words, ElementsAre("a", "b c", "--d=e f", "", "g"));
 }
 
-TEST(CommandSettings, KnowOptionsFlagsAndOverrides) {
+TEST(CommandHyperparameters, KnowOptionsFlagsAndOverrides) {
   std::vector<std::string> pairs;
-  for (const hyperparams::Setting& setting :
-       hyperparams::CommandSettings({"train.py", "--a", "1", "--b=2", "--c", "--d", "+e.f=3", "--g"}, 7))
+  for (const hyperparams::Hyperparameter& setting :
+       hyperparams::CommandHyperparameters({"train.py", "--a", "1", "--b=2", "--c", "--d", "+e.f=3", "--g"}, 7))
     pairs.push_back(setting.path + "=" + setting.value);
   EXPECT_THAT(pairs, ElementsAre("a=1", "b=2", "c=true", "d=true", "e.f=3", "g=true"));
 }

@@ -151,6 +151,9 @@ TEST(TrainerLogs, OfAGuardThatSpeaksBeforeTheLineOfTheStepLoseNoLoss) {
       "step 1 | loss 4.5 | grad_norm 0.5\nstep 2 | loss 4.25 | grad_norm 0.5\n"
       "guard: step 3: the gradient norm is nan; left out\nstep 3 | loss 4 | grad_norm nan\n");
   EXPECT_EQ(PointsOf(run, "loss"), (Points{{1, 4.5}, {2, 4.25}, {3, 4}}));
+  ASSERT_EQ(run.events.size(), 1U);
+  EXPECT_EQ(run.events[0].decision, model::kGuardSkipped);
+  EXPECT_EQ(run.events[0].step, 3) << "the step that it is about, not the one logged before";
 }
 
 TEST(TrainerLogs, OfOlmoCoreSplitAtTheLastEqualsSign) {

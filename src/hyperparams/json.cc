@@ -17,16 +17,16 @@ class Walk {
  public:
   explicit Walk(std::string_view text) : scanner_(text) {}
 
-  std::vector<Setting> Run(std::string* problem) {
+  std::vector<Hyperparameter> Run(std::string* problem) {
     for (;;) {
       const JsonToken token = scanner_.Next();
       if (token >= JsonToken::kNeedMore) {
         if (token != JsonToken::kEnd && problem != nullptr)
           *problem = fmt::format("line {}: {}", scanner_.line(), scanner_.problem());
-        return std::move(settings_);
+        return std::move(hyperparameters_);
       }
       See(token);
-      if (settings_.size() >= kMostSettings) return std::move(settings_);
+      if (hyperparameters_.size() >= kMostHyperparameters) return std::move(hyperparameters_);
     }
   }
 
@@ -60,7 +60,7 @@ class Walk {
     }
   }
 
-  // Objects in lists are data, not settings; what is too deep is passed over.
+  // Objects in lists are data, not hyperparameters; what is too deep is passed over.
   void Enter() {
     if (in_list_ || path_.size() >= kDeepest) {
       scanner_.SkipTo(scanner_.depth() - 1);
@@ -80,7 +80,8 @@ class Walk {
     if (token == JsonToken::kNumber) return FormatExact(scanner_.number());
     if (token == JsonToken::kTrue) return "true";
     if (token == JsonToken::kFalse) return "false";
-    if (token == JsonToken::kString) return Printable(codec::UnescapeJson(scanner_.text().substr(0, kLongestSetting)));
+    if (token == JsonToken::kString)
+      return Printable(codec::UnescapeJson(scanner_.text().substr(0, kLongestHyperparameter)));
     return {};
   }
 
@@ -90,9 +91,9 @@ class Walk {
   }
 
   void Add(std::string value, std::vector<std::string> items = {}) {
-    if (!items.empty()) value = Join(items, ", ").substr(0, kLongestSetting);
+    if (!items.empty()) value = Join(items, ", ").substr(0, kLongestHyperparameter);
     if (value.empty() || key_.empty() || path_.empty()) return;
-    settings_.push_back({Path(), std::move(value), scanner_.line(), std::move(items)});
+    hyperparameters_.push_back({Path(), std::move(value), scanner_.line(), std::move(items)});
   }
 
   codec::JsonScanner scanner_;
@@ -100,18 +101,21 @@ class Walk {
   std::string key_;
   bool in_list_ = false;
   std::vector<std::string> items_;
-  std::vector<Setting> settings_;
+  std::vector<Hyperparameter> hyperparameters_;
 };
 
 }  // namespace
 
-std::vector<Setting> JsonSettings(std::string_view text, std::string* problem) { return Walk(text).Run(problem); }
+std::vector<Hyperparameter> JsonHyperparameters(std::string_view text, std::string* problem) {
+  return Walk(text).Run(problem);
+}
 
-void AddJsonSettings(std::string_view text, ingest::PartBuilder& builder, std::string_view above) {
-  for (Setting& setting : JsonSettings(text)) {
-    if (!above.empty()) setting.path = fmt::format("{}.{}", Printable(above.substr(0, kLongestKey)), setting.path);
-    const std::string_view known = KeyOfSetting(setting.path);
-    builder.AddFact(setting.path, setting.value, setting.line);
+void AddJsonHyperparameters(std::string_view text, ingest::PartBuilder& builder, std::string_view above) {
+  for (Hyperparameter& hyperparameter : JsonHyperparameters(text)) {
+    if (!above.empty())
+      hyperparameter.path = fmt::format("{}.{}", Printable(above.substr(0, kLongestKey)), hyperparameter.path);
+    const std::string_view known = KeyOfHyperparameter(hyperparameter.path);
+    builder.AddFact(hyperparameter.path, hyperparameter.value, hyperparameter.line);
     if (!known.empty()) builder.part().facts.back().key = std::string(known);
   }
 }

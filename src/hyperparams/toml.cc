@@ -15,7 +15,8 @@ std::string TextOf(const toml::node& node) {
   if (const auto* truth = node.as_boolean()) return truth->get() ? "true" : "false";
   if (const auto* whole = node.as_integer()) return fmt::format("{}", whole->get());
   if (const auto* number = node.as_floating_point()) return FormatExact(number->get());
-  if (const auto* text = node.as_string()) return Printable(std::string_view(text->get()).substr(0, kLongestSetting));
+  if (const auto* text = node.as_string())
+    return Printable(std::string_view(text->get()).substr(0, kLongestHyperparameter));
   return {};
 }
 
@@ -33,9 +34,9 @@ struct Pending {
   std::size_t depth;
 };
 
-void TakeTable(const Pending& pending, std::vector<Pending>& more, std::vector<Setting>& settings) {
+void TakeTable(const Pending& pending, std::vector<Pending>& more, std::vector<Hyperparameter>& hyperparameters) {
   for (const auto& [key, node] : *pending.table) {
-    if (settings.size() >= kMostSettings) return;
+    if (hyperparameters.size() >= kMostHyperparameters) return;
     const std::string name = Printable(std::string_view(key.str()).substr(0, 256));
     std::string path = pending.path.empty() ? name : pending.path + "." + name;
     if (const toml::table* below = node.as_table(); below != nullptr) {
@@ -44,27 +45,27 @@ void TakeTable(const Pending& pending, std::vector<Pending>& more, std::vector<S
     }
     std::vector<std::string> items;
     if (const toml::array* list = node.as_array(); list != nullptr) items = ItemsOf(*list);
-    std::string value = items.empty() ? TextOf(node) : Join(items, ", ").substr(0, kLongestSetting);
+    std::string value = items.empty() ? TextOf(node) : Join(items, ", ").substr(0, kLongestHyperparameter);
     if (value.empty()) continue;
     const auto line = static_cast<std::uint32_t>(node.source().begin.line);
-    settings.push_back({std::move(path), std::move(value), line, std::move(items)});
+    hyperparameters.push_back({std::move(path), std::move(value), line, std::move(items)});
   }
 }
 
 }  // namespace
 
-std::vector<Setting> TomlSettings(std::string_view text, std::string* problem) {
-  std::vector<Setting> settings;
+std::vector<Hyperparameter> TomlHyperparameters(std::string_view text, std::string* problem) {
+  std::vector<Hyperparameter> hyperparameters;
   const auto complain = [&](std::string what) {
     if (problem != nullptr) *problem = std::move(what);
   };
   if (text.size() > kMostBytes) {
     complain("larger than any configuration");
-    return settings;
+    return hyperparameters;
   }
   if (const auto fault = FaultOfToml(text)) {
     complain(fmt::format("line {}: {}", fault->line, fault->what));
-    return settings;
+    return hyperparameters;
   }
   try {
     const toml::table content = toml::parse(text);
@@ -72,14 +73,14 @@ std::vector<Setting> TomlSettings(std::string_view text, std::string* problem) {
     while (!pending.empty()) {
       const Pending next = std::move(pending.back());
       pending.pop_back();
-      TakeTable(next, pending, settings);
+      TakeTable(next, pending, hyperparameters);
     }
   } catch (const toml::parse_error& error) {
     complain(fmt::format("line {}: {}", error.source().begin.line, error.description()));
   } catch (const std::exception& error) {
     complain(error.what());
   }
-  return settings;
+  return hyperparameters;
 }
 
 }  // namespace vigil::hyperparams

@@ -20,7 +20,7 @@ struct TooLarge {};
 // Takes a document as it is parsed: no tree is built, and an alias is one event, whatever it stands for.
 class Walk : public YAML::EventHandler {
  public:
-  std::vector<Setting>& settings() { return settings_; }
+  std::vector<Hyperparameter>& hyperparameters() { return hyperparameters_; }
 
   void OnDocumentStart(const YAML::Mark& /*mark*/) override {}
   void OnDocumentEnd() override {}
@@ -44,7 +44,7 @@ class Walk : public YAML::EventHandler {
  private:
   struct Open {
     bool is_map = false;
-    bool in_data = false;  // below a list, or too deep: not settings
+    bool in_data = false;  // below a list, or too deep: not hyperparameters
     bool has_key = false;
     std::string path;
     std::string key;
@@ -74,8 +74,8 @@ class Walk : public YAML::EventHandler {
     Open closed = std::move(open_.back());
     open_.pop_back();
     if (closed.is_map || closed.in_data || closed.items.empty()) return;
-    std::string value = Join(closed.items, ", ").substr(0, kLongestSetting);
-    settings_.push_back({closed.path, std::move(value), closed.line, std::move(closed.items)});
+    std::string value = Join(closed.items, ", ").substr(0, kLongestHyperparameter);
+    hyperparameters_.push_back({closed.path, std::move(value), closed.line, std::move(closed.items)});
   }
 
   static std::string PathOf(const Open& open) {
@@ -95,16 +95,16 @@ class Walk : public YAML::EventHandler {
     }
     open.has_key = false;
     if (open.in_data || value.empty()) return;
-    std::string text = Printable(std::string_view(value).substr(0, kLongestSetting));
+    std::string text = Printable(std::string_view(value).substr(0, kLongestHyperparameter));
     if (!open.is_map) {
       if (open.items.size() < kMostItems) open.items.push_back(std::move(text));
-    } else if (settings_.size() < kMostSettings) {
-      settings_.push_back({PathOf(open), std::move(text), static_cast<std::uint32_t>(mark.line) + 1});
+    } else if (hyperparameters_.size() < kMostHyperparameters) {
+      hyperparameters_.push_back({PathOf(open), std::move(text), static_cast<std::uint32_t>(mark.line) + 1});
     }
   }
 
   std::vector<Open> open_;
-  std::vector<Setting> settings_;
+  std::vector<Hyperparameter> hyperparameters_;
   std::size_t events_ = 0;
 };
 
@@ -133,7 +133,7 @@ bool IndentsTooDeep(std::string_view text) {
 
 }  // namespace
 
-std::vector<Setting> YamlSettings(std::string_view text, std::string* problem) {
+std::vector<Hyperparameter> YamlHyperparameters(std::string_view text, std::string* problem) {
   Walk walk;
   const auto complain = [&](std::string what) {
     if (problem != nullptr) *problem = std::move(what);
@@ -153,7 +153,7 @@ std::vector<Setting> YamlSettings(std::string_view text, std::string* problem) {
   } catch (const std::exception& error) {
     complain(error.what());
   }
-  return std::move(walk.settings());
+  return std::move(walk.hyperparameters());
 }
 
 }  // namespace vigil::hyperparams

@@ -61,7 +61,7 @@ void Append(std::string& mistakes, const Error& mistake) {
 
 }  // namespace
 
-Result<Settings> Settings::Parse(std::string_view toml, std::string_view origin) {
+Result<Thresholds> Thresholds::Parse(std::string_view toml, std::string_view origin) {
   if (const auto fault = FaultOfToml(toml))
     return Fail(ErrorCode::kInvalid, fmt::format("{}:{}: {}", origin, fault->line, fault->what));
   toml::table content;
@@ -73,7 +73,7 @@ Result<Settings> Settings::Parse(std::string_view toml, std::string_view origin)
     return Fail(ErrorCode::kInvalid, fmt::format("{}:{}: {}{}", origin, problem.source().begin.line, what,
                                                  unquoted ? "; an id is written in quotes: [\"loss/spike\"]" : ""));
   }
-  Settings settings;
+  Thresholds thresholds;
   std::string mistakes;
   for (const auto& [id, node] : content) {
     const auto table = TableOf(id.str(), node, origin);
@@ -84,15 +84,15 @@ Result<Settings> Settings::Parse(std::string_view toml, std::string_view origin)
     for (const auto& [name, value] : **table) {
       const auto number = value.is_number() ? value.value<double>() : std::nullopt;
       const Value given = {value.value<std::string>(), value.is_boolean() ? value.value<bool>() : std::nullopt, number};
-      if (Status taken = settings.Set(id.str(), name.str(), given, PlaceOf(origin, value)); !taken)
+      if (Status taken = thresholds.Set(id.str(), name.str(), given, PlaceOf(origin, value)); !taken)
         Append(mistakes, taken.error());
     }
   }
   if (!mistakes.empty()) return Fail(ErrorCode::kInvalid, mistakes);
-  return settings;
+  return thresholds;
 }
 
-Status Settings::Set(std::string_view id, std::string_view name, const Value& value, std::string_view place) {
+Status Thresholds::Set(std::string_view id, std::string_view name, const Value& value, std::string_view place) {
   if (name == "severity") {
     const auto severity = model::ParseSeverity(value.text.value_or(""));
     if (!severity)
@@ -119,7 +119,7 @@ Status Settings::Set(std::string_view id, std::string_view name, const Value& va
   return {};
 }
 
-double Settings::Threshold(std::string_view id, std::string_view name) const {
+double Thresholds::Threshold(std::string_view id, std::string_view name) const {
   if (const auto at = thresholds_.find(ThresholdKey(id, name)); at != thresholds_.end()) return at->second;
   const FindingRow* row = FindFinding(id);
   const ThresholdRow* threshold = row == nullptr ? nullptr : FindThreshold(*row, name);
@@ -127,12 +127,12 @@ double Settings::Threshold(std::string_view id, std::string_view name) const {
   return threshold == nullptr ? 0.0 : threshold->value;
 }
 
-model::Severity Settings::SeverityOf(std::string_view id, model::Severity otherwise) const {
+model::Severity Thresholds::SeverityOf(std::string_view id, model::Severity otherwise) const {
   const auto at = severities_.find(id);
   return at == severities_.end() ? otherwise : at->second;
 }
 
-bool Settings::Enabled(std::string_view id) const {
+bool Thresholds::Enabled(std::string_view id) const {
   const auto at = enabled_.find(id);
   return at == enabled_.end() || at->second;
 }
