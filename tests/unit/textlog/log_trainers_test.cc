@@ -153,7 +153,7 @@ TEST(TrainerLogs, OfAGuardThatSpeaksBeforeTheLineOfTheStepLoseNoLoss) {
   EXPECT_EQ(PointsOf(run, "loss"), (Points{{1, 4.5}, {2, 4.25}, {3, 4}}));
   ASSERT_EQ(run.events.size(), 1U);
   EXPECT_EQ(run.events[0].decision, model::kGuardSkipped);
-  EXPECT_EQ(run.events[0].step, 3) << "the step that it is about, not the one logged before";
+  EXPECT_EQ(run.events[0].at.value(), 3) << "the step that it is about, not the one logged before";
 }
 
 TEST(TrainerLogs, OfOlmoCoreSplitAtTheLastEqualsSign) {
