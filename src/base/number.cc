@@ -109,13 +109,14 @@ std::string FormatExact(double value) {
   return fmt::format("{}", value);
 }
 
-std::string FormatCount(std::uint64_t value) {
-  std::string digits = fmt::format("{}", value);
-  for (std::size_t i = digits.size(); i > 3;) {
-    i -= 3;
-    digits.insert(i, ",");
+std::string FormatCount(std::uint64_t count) {
+  const std::string digits = std::to_string(count);
+  std::string grouped;
+  for (std::size_t i = 0; i < digits.size(); ++i) {
+    if (i != 0 && (digits.size() - i) % 3 == 0) grouped += ',';
+    grouped += digits[i];
   }
-  return digits;
+  return grouped;
 }
 
 std::string FormatBytes(std::uint64_t bytes) {
