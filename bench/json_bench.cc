@@ -25,6 +25,9 @@ class Values {
   std::uniform_real_distribution<double> spread_{0, 3};
 };
 
+// Epochs rise, as those of a training do: a row whose epoch falls is another start.
+std::string EpochAt(std::size_t row) { return FormatExact(static_cast<double>(row) / 937); }
+
 // As HF Trainer writes it: two spaces a level, keys sorted, all digits.
 std::string MakeState(std::size_t entries) {
   Values values;
@@ -34,7 +37,7 @@ std::string MakeState(std::size_t entries) {
         "{}\n    {{\n      \"epoch\": {},\n      \"grad_norm\": {},\n      \"learning_rate\": {},\n      \"loss\": "
         "{},\n"
         "      \"step\": {}\n    }}",
-        i == 1 ? "" : ",", values.Next(), values.Next(), values.Next(), values.Rounded(), i * 10);
+        i == 1 ? "" : ",", EpochAt(i), values.Next(), values.Next(), values.Rounded(), i * 10);
   }
   return text + "\n  ],\n  \"max_steps\": 1\n}\n";
 }
@@ -45,7 +48,7 @@ std::string MakeDenseLines(std::size_t rows) {
   std::string text;
   for (std::size_t i = 1; i <= rows; ++i) {
     text += fmt::format("{{\"loss\": {}, \"grad_norm\": {}, \"learning_rate\": {}, \"epoch\": {}, \"step\": {}}}\n",
-                        values.Next(), values.Next(), values.Next(), values.Next(), i);
+                        values.Next(), values.Next(), values.Next(), EpochAt(i), i);
   }
   return text;
 }
@@ -59,7 +62,7 @@ std::string MakeLlamaFactoryLines(std::size_t rows) {
         "{:.2f}, "
         "\"elapsed_time\": \"0:12:{:02}\", \"remaining_time\": \"1:02:03\", \"throughput\": 1234.56, "
         "\"total_tokens\": {}}}\n",
-        i * 10, rows * 10, values.Rounded(), values.Next(), values.Rounded(),
+        i * 10, rows * 10, values.Rounded(), values.Next(), EpochAt(i),
         100.0 * static_cast<double>(i) / static_cast<double>(rows), i % 60, i * 1000);
   }
   return text;
