@@ -383,8 +383,8 @@ void MetricTable::StateFacts(std::span<const Cell> cells) {
 // Learns the shape of a row that was placed: the next ones of that shape go the short way.
 void MetricTable::LearnPlan(const Row& row, const Roles& roles) {
   plan_.clear();
-  const bool plain = thinning_.stride() == 1 && !row.is_long && !row.is_evaluation && !row.last_may_be_cut &&
-                     !row.fingerprint && std::isnan(roles.rank);
+  const bool plain =
+      !row.is_long && !row.is_evaluation && !row.last_may_be_cut && !row.fingerprint && std::isnan(roles.rank);
   if (!plain) return;
   ++plans_;
   std::vector<SeriesId> series;
@@ -430,7 +430,7 @@ bool MetricTable::TakeIntoBatch(const Row& row) {
   using Kind = Planned::Kind;
   if (row.cells.size() != plan_.size() || row.is_evaluation || row.fingerprint || row.last_may_be_cut || row.is_long)
     return false;
-  if (batch_.full()) batch_.Flush(builder_);
+  if (batch_.full()) AppendBatch();
   double stated = model::kNoValue;
   double epoch = model::kNoValue;
   double time = model::kNoValue;
@@ -457,9 +457,17 @@ bool MetricTable::TakeIntoBatch(const Row& row) {
   return true;
 }
 
+// Whole blocks, as long as every point is kept.
+void MetricTable::AppendBatch() {
+  if (thinning_.stride() == 1) return batch_.Flush(builder_);
+  batch_.FlushPoints([&](SeriesId id, std::int64_t step, double value, double time, std::uint32_t line) {
+    thinning_.Add(id, step, value, time, line);
+  });
+}
+
 // Appends what waits, and counts its numbers.
 void MetricTable::FlushBatch() {
-  batch_.Flush(builder_);
+  AppendBatch();
   if (plain_rows_ == 0) return;
   rows_ += plain_rows_;
   for (const Planned& planned : plan_) {
@@ -474,7 +482,6 @@ void MetricTable::FlushBatch() {
 void MetricTable::Flush() {
   FlushBatch();
   thinning_.MakeRoom();
-  if (thinning_.stride() != 1) plan_.clear();
 }
 
 void MetricTable::Finish() {

@@ -134,6 +134,7 @@ class MetricTable {
   void LearnPlan(const Row& row, const Roles& roles);
   bool PlanCell(const Cell& cell, const Roles& roles, std::vector<SeriesId>& series);
   bool TakeIntoBatch(const Row& row);
+  void AppendBatch();
   void FlushBatch();
 
   ingest::PartBuilder& builder_;

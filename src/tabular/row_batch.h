@@ -40,11 +40,24 @@ class RowBatch {
   // Appends what waits.
   void Flush(ingest::PartBuilder& builder) {
     for (std::size_t i = 0; i < series_.size() && count_ != 0; ++i) AppendTo(builder.series(series_[i]), i);
+    Clear();
+  }
+  // Hands over what waits point by point, series after series: take(series, step, value, time, line).
+  template <class Take>
+  void FlushPoints(Take take) {
+    for (std::size_t i = 0; i < series_.size(); ++i) {
+      for (std::size_t row = 0; row < count_; ++row)
+        take(series_[i], steps_[row], values_[i * rows_ + row], times_[row], lines_[i * rows_ + row]);
+    }
+    Clear();
+  }
+
+ private:
+  void Clear() {
     count_ = 0;
     has_times_ = false;
   }
 
- private:
   template <class T>
   void Copy(std::vector<T>& to, const std::vector<T>& from, std::size_t begin) const {
     const auto first = from.begin() + static_cast<std::ptrdiff_t>(begin);

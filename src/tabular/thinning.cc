@@ -19,35 +19,39 @@ void Cut(std::vector<T>& column, std::size_t size) {
   if (!column.empty()) column.resize(size);
 }
 
-// Points that are kept whatever happens to their neighbours, in order.
-std::array<std::size_t, 4> PinnedPoints(const model::Series& series) {
+// Points that are kept whatever happens to their neighbours.
+struct Pinned {
+  std::array<std::size_t, 4> places;  // in order: the last, both extremes, the first that is not finite
+  Extremes extremes;
+};
+
+Pinned PinnedPoints(const model::Series& series) {
   const std::vector<double>& values = series.values;
-  std::array<std::size_t, 4> pinned = {values.size() - 1, 0, 0, 0};  // the last, extremes, the first non-finite
-  bool any_finite = false;
+  Pinned pinned{{values.size() - 1, 0, 0, 0}, {}};
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (!std::isfinite(values[i])) {
-      if (pinned[3] == 0) pinned[3] = i;
+      if (pinned.places[3] == 0) pinned.places[3] = i;
       continue;
     }
-    if (!any_finite || values[i] < values[pinned[1]]) pinned[1] = i;
-    if (!any_finite || values[i] > values[pinned[2]]) pinned[2] = i;
-    any_finite = true;
+    if (values[i] < pinned.extremes.least) {
+      pinned.extremes.least = values[i];
+      pinned.places[1] = i;
+    }
+    if (values[i] > pinned.extremes.most) {
+      pinned.extremes.most = values[i];
+      pinned.places[2] = i;
+    }
   }
-  std::sort(pinned.begin(), pinned.end());
+  std::sort(pinned.places.begin(), pinned.places.end());
   return pinned;
 }
 
 }  // namespace
 
-bool LeavesLevel(double value, double before) {
-  if (!std::isfinite(value) || !std::isfinite(before)) return std::isfinite(value) != std::isfinite(before);
-  constexpr double kFar = 3;
-  return std::max(std::abs(value), std::abs(before)) > kFar * std::min(std::abs(value), std::abs(before));
-}
-
-void KeepEverySecond(model::Series& series, bool spikes) {
-  if (series.empty()) return;
-  const std::array<std::size_t, 4> pinned = PinnedPoints(series);
+Extremes KeepEverySecond(model::Series& series, bool spikes) {
+  if (series.empty()) return {};
+  const Pinned points = PinnedPoints(series);
+  const std::array<std::size_t, 4>& pinned = points.places;
   const std::vector<std::uint32_t> starts = std::move(series.segment_starts);
   series.segment_starts.clear();
   std::size_t next = 0;
@@ -58,9 +62,9 @@ void KeepEverySecond(model::Series& series, bool spikes) {
     next += starts_segment ? 1 : 0;
     while (next_pinned < pinned.size() && pinned[next_pinned] < i) ++next_pinned;
     const bool is_pinned = next_pinned < pinned.size() && pinned[next_pinned] == i;
-    const bool stands_out =
-        spikes && (starts_segment || (kept > 0 && LeavesLevel(series.values[i], series.values[kept - 1])));
-    if (i % 2 != 0 && !stands_out && !is_pinned) continue;
+    const bool is_kept = i % 2 == 0 || is_pinned ||
+                         (spikes && (starts_segment || LeavesLevel(series.values[i], series.values[kept - 1])));
+    if (!is_kept) continue;
     if (starts_segment || kept == 0 || series.steps[i] <= series.steps[kept - 1])
       series.segment_starts.push_back(static_cast<std::uint32_t>(kept));
     series.steps[kept] = series.steps[i];
@@ -73,6 +77,7 @@ void KeepEverySecond(model::Series& series, bool spikes) {
   series.values.resize(kept);
   Cut(series.times, kept);
   Cut(series.lines, kept);
+  return points.extremes;
 }
 
 std::string ThinnedNote(std::uint64_t stride) {
@@ -92,14 +97,14 @@ bool Thinning::HasPlace(ingest::PartBuilder::SeriesId id, const Point& point) {
     const bool is_record = (latest.is_least && !(point.value < last)) || (latest.is_most && !(point.value > last));
     if (restarts || is_record) PlaceWaiting(id);
   }
-  const bool due = latest.seen++ % stride_ == 0;
+  const bool due = (latest.seen++ & (stride_ - 1)) == 0;  // a power of two
   const bool stands_out =
       spikes_ ? LeavesLevel(point.value, latest.kept) : std::isfinite(point.value) != std::isfinite(latest.kept);
   latest.is_waiting = !due && !restarts && !series.empty() && !stands_out;
-  latest.is_least = std::isfinite(point.value) && point.value < latest.least;
-  latest.is_most = std::isfinite(point.value) && point.value > latest.most;
-  if (latest.is_least) latest.least = point.value;
-  if (latest.is_most) latest.most = point.value;
+  latest.is_least = std::isfinite(point.value) && point.value < latest.extremes.least;
+  latest.is_most = std::isfinite(point.value) && point.value > latest.extremes.most;
+  if (latest.is_least) latest.extremes.least = point.value;
+  if (latest.is_most) latest.extremes.most = point.value;
   if (latest.is_waiting) {
     latest.waiting = point;
   } else {
@@ -146,16 +151,13 @@ void Thinning::Thin(bool spikes) {
   latest_.resize(std::max(latest_.size(), all.size()));
   for (std::size_t i = 0; i < all.size(); ++i) {
     Latest& latest = latest_[i];
+    const std::size_t before = all[i].size();
+    const Extremes extremes = KeepEverySecond(all[i], spikes);
     // Before the first thinning nobody counted: all of them were kept.
     if (stride_ == 2) {
-      latest.seen = all[i].size();
-      for (const double value : all[i].values) {
-        if (!std::isfinite(value)) continue;
-        latest.least = std::min(latest.least, value);
-        latest.most = std::max(latest.most, value);
-      }
+      latest.seen = before;
+      latest.extremes = extremes;
     }
-    KeepEverySecond(all[i], spikes);
     if (!all[i].empty()) latest.kept = all[i].values.back();
   }
 }

@@ -3,6 +3,8 @@
 // level of its neighbours stay.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <string>
@@ -16,10 +18,20 @@ namespace vigil::tabular {
 inline constexpr std::uint64_t kMostPoints = 5'000'000;
 
 // Whether a value is on another level than the one kept before it: not finite, or three times away.
-bool LeavesLevel(double value, double before);
+inline bool LeavesLevel(double value, double before) {
+  constexpr double kFar = 3;
+  const bool is_finite = std::isfinite(value);
+  if (!is_finite || !std::isfinite(before)) return is_finite != std::isfinite(before);
+  return std::max(std::abs(value), std::abs(before)) > kFar * std::min(std::abs(value), std::abs(before));
+}
+// The smallest and the largest finite value; infinite where there is none.
+struct Extremes {
+  double least = std::numeric_limits<double>::infinity();
+  double most = -std::numeric_limits<double>::infinity();
+};
 // Keeps every second point, the last one, both extremes and the first that is not finite; with `spikes` also those that
-// leave the level of the one kept before, and the first of each segment.
-void KeepEverySecond(model::Series& series, bool spikes);
+// leave the level of the one kept before, and the first of each segment. Returns the extremes.
+Extremes KeepEverySecond(model::Series& series, bool spikes);
 // The words for it.
 std::string ThinnedNote(std::uint64_t stride);
 
@@ -62,8 +74,7 @@ class Thinning {
   struct Latest {
     std::uint64_t seen = 0;  // points, kept or not
     double kept = 0;
-    double least = std::numeric_limits<double>::infinity();  // of all that came
-    double most = -std::numeric_limits<double>::infinity();
+    Extremes extremes;      // of all that came
     bool is_least = false;  // the last point was below, or above, all before it
     bool is_most = false;
     bool is_waiting = false;  // the last point has no place of its own

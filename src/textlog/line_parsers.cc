@@ -106,7 +106,7 @@ bool LineParsers::IsRowOpen() const {
   return std::any_of(rows_.begin(), rows_.end(), [](const LineParser* parser) { return parser->is_open(); });
 }
 
-bool LineParsers::WantsEveryLine() const {
+bool LineParsers::IsAnyOpen() const {
   return std::any_of(spanning_.begin(), spanning_.end(), [](const LineParser* parser) { return parser->is_open(); });
 }
 
@@ -118,16 +118,23 @@ bool LineParsers::IsWantedByOpenRow(std::size_t i) const {
 }
 
 const LineParserRow* LineParsers::Parse(LogLine& line) {
-  // Only a parser that takes the line opens anything: while none is open, the hints alone decide.
-  const bool is_any_open = WantsEveryLine();
+  bool asked_spanning = false;
+  const LineParserRow* const taker = FindTaker(line, asked_spanning);
+  // A parser is opened by itself, or by another that takes the line: most lines need not be asked about.
+  if (asked_spanning || taker != nullptr) is_any_open_ = IsAnyOpen();
+  return taker;
+}
+
+const LineParserRow* LineParsers::FindTaker(LogLine& line, bool& asked_spanning) {
   std::optional<bool> has_word;  // searched for once, and only in lines that come that far
   for (std::size_t i = 0; i < kTable.size(); ++i) {
     const bool is_hinted = (line.hints & kTable[i].hints) != 0 || kTable[i].asked == Asked::kAlways;
-    if (!is_hinted && (!is_any_open || !IsWantedByOpenRow(i))) continue;
+    if (!is_hinted && (!is_any_open_ || !IsWantedByOpenRow(i))) continue;
     if (kTable[i].asked == Asked::kByWord) {
       if (!has_word) has_word = HasWord(line.text, kHintMetric);
       if (!*has_word) continue;
     }
+    asked_spanning = asked_spanning || kTable[i].spans_lines;
     const Outcome outcome = parsers_[i]->Parse(line);
     if (outcome == Outcome::kNotMine || outcome == Outcome::kNoted) continue;
     if (outcome == Outcome::kRow) state_.events.ObserveStep(state_.steps.latest(), line.offset);

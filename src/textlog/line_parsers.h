@@ -56,7 +56,7 @@ class LineParsers {
   // Gives the line to the parsers until one takes it. Returns that one's row, null when none did.
   const LineParserRow* Parse(LogLine& line);
   // Whether a parser is open.
-  bool WantsEveryLine() const;
+  bool WantsEveryLine() const { return is_any_open_; }
   void Finish();
   // Whether one of them decides at the end what its rows are.
   bool DecideAtEnd() const;
@@ -64,6 +64,8 @@ class LineParsers {
   LineParser& Get(std::string_view name);
 
  private:
+  const LineParserRow* FindTaker(LogLine& line, bool& asked_spanning);
+  bool IsAnyOpen() const;
   bool IsWantedByOpenRow(std::size_t i) const;
   bool IsRowOpen() const;
 
@@ -71,6 +73,7 @@ class LineParsers {
   std::vector<std::unique_ptr<LineParser>> parsers_;  // as many as rows of the table
   std::vector<const LineParser*> spanning_;           // those that can be open
   std::vector<const LineParser*> rows_;               // those of them that read rows of metrics
+  bool is_any_open_ = false;
 };
 
 }  // namespace vigil::textlog
