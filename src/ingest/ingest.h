@@ -49,8 +49,8 @@ struct FoundParts {
 // Everything that can be read at the paths (files, folders, kStandardInput), each file once.
 FoundParts ReadPaths(const std::vector<std::string>& paths, FormatTable formats, const Progress& progress = {});
 
-// Follows files that grow. Records are read once where each is complete at once (Growth::kByRecords), other files again
-// when they have changed. A file that is rotated, truncated or rewritten begins a new part; what it held before stays,
+// Follows files that grow. Records are read once where their points stay (Growth::kByRecords), other files again when
+// they have changed. A file that is rotated, truncated or rewritten begins a new part; what it held before stays,
 // unless a file that is there says all of it. New files below the paths are taken as they appear.
 class Follower {
  public:

@@ -40,9 +40,10 @@ class Follower {
   ingest::Follower files_;
 };
 
-// The findings of runs while their files grow. A look costs what is new: points are appended to the runs where they
-// are, and detectors go on from where they were. The same findings as of the files at that time, but for what only a
-// finished run is blamed for.
+// The findings of runs while their files grow. A look costs what is new where files only grow: points are appended to
+// the runs where they are, and detectors go on from where they were. A new file, metric or setting, and a file that has
+// to be read again (ingest::Follower), joins all runs again. The same findings as of the files at that time, but for
+// what only a finished run is blamed for, and for a last row that waits a look for its step.
 class Monitor {
  public:
   Monitor(std::vector<std::string> paths, const catalogue::Thresholds& thresholds);
