@@ -21,7 +21,8 @@ std::vector<model::Finding> FindingsOfBatches(const model::Run& run, const catal
 
 // ---- shared by them
 
-// A finding of the row, with its family and with the severity that the thresholds in force give it. An unknown place is "no step".
+// A finding of the row, with its family and with the severity that the thresholds in force give it. An unknown place is
+// "no step".
 model::Finding FindingOfRow(std::string_view id, const catalogue::Thresholds& thresholds, model::PositionRange places,
                             model::Statement says);
 // Evidence with a place of its own, which may be on another axis than the finding's.

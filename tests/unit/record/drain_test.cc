@@ -35,7 +35,8 @@ void RecordAndDie(const std::string& folder, int steps) {
 constexpr std::string_view kWithoutOverride = "setpriv --bounding-set -dac_override ";
 
 Outcome Diagnose(const std::string& folder, const std::string& options, std::string_view launcher = "") {
-  return RunShell(std::string(launcher) + VIGIL_PROGRAM + " diagnose " + QuoteForShell(folder) + " " + options + " 2>&1");
+  return RunShell(std::string(launcher) + VIGIL_PROGRAM + " diagnose " + QuoteForShell(folder) + " " + options +
+                  " 2>&1");
 }
 
 #if defined(__has_feature)
