@@ -102,12 +102,20 @@ class Watch {
       }
       const double after = platform::SteadySeconds();
       if (options_.until_idle > 0 && after - last_news >= options_.until_idle) break;
-      platform::Pause(std::max(options_.interval, (after - before) * (1 / kWorkShare - 1)));
+      platform::Pause(std::max(options_.interval, PauseAfter(after - before)));
     }
     return End();
   }
 
  private:
+  // The first look reads all there is, once. A later one that takes long (files were joined again) does not delay an
+  // alarm for more than some seconds.
+  double PauseAfter(double look_s) {
+    constexpr double kLongestPauseSeconds = 5;
+    if (std::exchange(is_first_, false)) return 0;
+    return std::min(kLongestPauseSeconds, look_s * (1 / kWorkShare - 1));
+  }
+
   // A run that has fallen silent may have been killed: its last records are in memory.
   void Drain(double now_s) {
     if (options_.no_drain || now_s - drained_s_ < kDrainIntervalSeconds) return;
@@ -159,6 +167,7 @@ class Watch {
   pipeline::Monitor monitor_;
   AlarmBook book_;
   double drained_s_ = platform::SteadySeconds();
+  bool is_first_ = true;
   Canvas canvas_;
 };
 

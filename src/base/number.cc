@@ -109,8 +109,8 @@ std::string FormatExact(double value) {
   return fmt::format("{}", value);
 }
 
-std::string FormatCount(std::uint64_t count) {
-  const std::string digits = std::to_string(count);
+std::string FormatCount(std::uint64_t value) {
+  const std::string digits = std::to_string(value);
   std::string grouped;
   for (std::size_t i = 0; i < digits.size(); ++i) {
     if (i != 0 && (digits.size() - i) % 3 == 0) grouped += ',';

@@ -167,10 +167,10 @@ std::size_t RestartsOf(const model::Run& run) {
   return run.events.size() + (loss == nullptr ? 0 : loss->segment_starts.size());
 }
 
-std::vector<model::Finding> FindingsOfTheRun(const model::Run& run, const catalogue::Thresholds& settings) {
-  std::vector<model::Finding> findings = FindingsFromEvents(run, settings);
+std::vector<model::Finding> FindingsOfTheRun(const model::Run& run, const catalogue::Thresholds& thresholds) {
+  std::vector<model::Finding> findings = FindingsFromEvents(run, thresholds);
   for (const auto find : {FindingsAcrossRanks, FindingsOfGuard}) {
-    std::vector<model::Finding> more = find(run, settings);
+    std::vector<model::Finding> more = find(run, thresholds);
     findings.insert(findings.end(), more.begin(), more.end());
   }
   return findings;
@@ -180,19 +180,19 @@ std::vector<model::Finding> FindingsOfTheRun(const model::Run& run, const catalo
 
 class Engine::State {
  public:
-  explicit State(const catalogue::Thresholds& settings) : settings_(settings) {}
+  explicit State(const catalogue::Thresholds& thresholds) : thresholds_(thresholds) {}
 
   // With `once` nothing is kept for a later look.
   std::vector<model::Finding> Findings(const model::Run& run, bool ended, bool once) {
     Prepare(run, ended, once);
     std::vector<model::Finding> found;
     for (const catalogue::FindingRow& row : catalogue::Findings()) {
-      if (row.detector.empty() || !settings_.Enabled(row.id)) continue;
+      if (row.detector.empty() || !thresholds_.Enabled(row.id)) continue;
       const std::size_t before = found.size();
       JudgeLeads(row, found);
       if (found.size() == before) JudgeOthers(row, found);
     }
-    std::vector<model::Finding> of_the_run = FindingsOfTheRun(run, settings_);
+    std::vector<model::Finding> of_the_run = FindingsOfTheRun(run, thresholds_);
     JudgeBatches();
     of_the_run.insert(of_the_run.end(), of_batches_.begin(), of_batches_.end());
     return Arrange(run, std::move(found), std::move(of_the_run));
@@ -228,7 +228,7 @@ class Engine::State {
     const std::size_t restarts = RestartsOf(*run_);
     const bool same = batches >= judged_batches_ && batches - judged_batches_ <= judged_batches_ / 60;
     if (!once_ && batches > kFew && same && restarts == judged_restarts_) return;
-    of_batches_ = FindingsOfBatches(*run_, settings_);
+    of_batches_ = FindingsOfBatches(*run_, thresholds_);
     judged_batches_ = batches;
     judged_restarts_ = restarts;
   }
@@ -305,7 +305,7 @@ class Engine::State {
   Context ContextOf(const catalogue::FindingRow& row, const model::Series& lead) const {
     Context context;
     context.run = run_;
-    context.thresholds = &settings_;
+    context.thresholds = &thresholds_;
     context.row = &row;
     context.primary = &lead;
     context.logging_interval = std::max(1.0, lead.LoggingInterval());
@@ -317,7 +317,7 @@ class Engine::State {
 
   using Key = std::tuple<const catalogue::FindingRow*, std::uint64_t, std::size_t>;
 
-  catalogue::Thresholds settings_;
+  catalogue::Thresholds thresholds_;
   const model::Run* run_ = nullptr;
   bool once_ = false;
   RunTraits traits_;
@@ -336,7 +336,7 @@ class Engine::State {
   std::uint64_t replays_ = 0;
 };
 
-Engine::Engine(const catalogue::Thresholds& settings) : state_(std::make_unique<State>(settings)) {}
+Engine::Engine(const catalogue::Thresholds& thresholds) : state_(std::make_unique<State>(thresholds)) {}
 Engine::~Engine() = default;
 Engine::Engine(Engine&&) noexcept = default;
 Engine& Engine::operator=(Engine&&) noexcept = default;
@@ -351,8 +351,8 @@ std::vector<model::Finding> Engine::FindingsAtEnd(const model::Run& run, bool en
 
 std::uint64_t Engine::replays() const { return state_->replays(); }
 
-std::vector<model::Finding> Detect(const model::Run& run, const catalogue::Thresholds& settings, bool ended) {
-  return Engine(settings).FindingsAtEnd(run, ended);
+std::vector<model::Finding> Detect(const model::Run& run, const catalogue::Thresholds& thresholds, bool ended) {
+  return Engine(thresholds).FindingsAtEnd(run, ended);
 }
 
 }  // namespace vigil::detect

@@ -10,7 +10,7 @@ namespace {
 
 std::unique_ptr<model::Series> WithoutPoints(const model::Series& series) {
   auto header = std::make_unique<model::Series>();
-  static_cast<model::SeriesHeader&>(*header) = series;
+  header->TakeHeaderOf(series);
   return header;
 }
 

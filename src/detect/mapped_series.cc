@@ -1,6 +1,7 @@
 #include "detect/mapped_series.h"
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 namespace vigil::detect {
@@ -11,10 +12,12 @@ bool GoesOn(const model::Series& before, const model::Series& now) {
   return before.size() <= now.size() && std::equal(before.steps.begin(), before.steps.end(), now.steps.begin());
 }
 
-// Adds the points of `series` from `first` on.
-void MapPoints(const model::AxisMap& axes, const model::Series& series, std::size_t first, model::Series& copy) {
+// Adds the points of `series` that were not taken.
+void MapPoints(const model::AxisMap& axes, const model::Series& series, MappedCopy& mapped) {
+  model::Series& copy = *mapped.series;
+  const std::size_t first = mapped.taken;
   auto segment = std::lower_bound(series.segment_starts.begin(), series.segment_starts.end(), first);
-  bool opens = false;
+  bool& opens = mapped.opens_segment;
   for (std::size_t i = first; i < series.size(); ++i) {
     if (segment != series.segment_starts.end() && *segment == i) {
       opens = true;
@@ -32,7 +35,9 @@ void MapPoints(const model::AxisMap& axes, const model::Series& series, std::siz
 
 bool IsBeginningOf(const MappedCopy& before, const model::Series& series) {
   return before.series != nullptr && before.taken > 0 && before.taken <= series.size() &&
-         series.steps[before.taken - 1] == before.last;
+         series.steps[before.taken - 1] == before.last &&
+         std::bit_cast<std::uint64_t>(series.values[before.taken - 1]) ==
+             std::bit_cast<std::uint64_t>(before.last_value);
 }
 
 }  // namespace
@@ -43,11 +48,11 @@ MappedCopy MapOnto(const model::AxisMap& axes, const model::Series& series, mode
   MappedCopy copy;
   if (before != nullptr && same_map && IsBeginningOf(*before, series)) {
     copy = std::move(*before);
-    MapPoints(axes, series, copy.taken, *copy.series);
+    MapPoints(axes, series, copy);
   } else {
     copy.series = std::make_unique<model::Series>();
     copy.series->axis = axis;
-    MapPoints(axes, series, 0, *copy.series);
+    MapPoints(axes, series, copy);
     if (copy.series->empty()) return {};
     const bool was_there = before != nullptr && before->series != nullptr;
     const bool goes_on = was_there && GoesOn(*before->series, *copy.series);
@@ -55,6 +60,7 @@ MappedCopy MapOnto(const model::AxisMap& axes, const model::Series& series, mode
   }
   copy.taken = series.size();
   copy.last = series.steps.back();
+  copy.last_value = series.values.back();
   return copy;
 }
 

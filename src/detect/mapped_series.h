@@ -20,6 +20,8 @@ struct MappedCopy {
   std::uint64_t id = 0;                   // another one whenever points that were there have moved
   std::size_t taken = 0;                  // points of the series that the copy was made of
   std::int64_t last = 0;                  // the step of the last of them
+  double last_value = 0;
+  bool opens_segment = false;  // the next point that has a place opens one
 
   MappedSeries View() const { return series == nullptr ? MappedSeries{} : MappedSeries{series.get(), id}; }
 };

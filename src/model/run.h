@@ -49,6 +49,9 @@ struct SeriesHeader {
   Clipping clipping = Clipping::kUnknown;
   std::uint32_t source = 0;
   std::vector<std::string> sum_of;  // the raw names of the series that it was added up from, or empty
+
+  // All of it, of a series whose points are not wanted.
+  void TakeHeaderOf(const SeriesHeader& other) { *this = other; }
 };
 
 // One labelled stream of numbers. `steps` and `values` have equal length; `times` (unix seconds) and `lines` have that
@@ -212,6 +215,9 @@ struct RunHeader {
   std::vector<Event> events;
   std::vector<Fact> facts;
   std::vector<Artifact> artifacts;
+
+  // All of it, of a run whose series are not wanted.
+  void TakeHeaderOf(const RunHeader& other) { *this = other; }
 };
 
 struct Run : RunHeader {

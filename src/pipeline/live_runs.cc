@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <utility>
 
 #include "identify/identify.h"
@@ -35,19 +36,40 @@ bool HasLabels(const model::Series& series, const model::Labels& wanted) {
   });
 }
 
+// As the join hands it on.
+model::Event Placed(model::Event event, std::uint32_t place) {
+  event.at = ingest::PartBuilder::Placed(event.at);
+  event.place.source = place;
+  return event;
+}
+
 std::vector<model::Event> EventsOf(const ingest::PartBuilder& builder, std::uint32_t place) {
-  std::vector<model::Event> events = builder.part().events;
-  for (model::Event& event : events) {
-    event.at = ingest::PartBuilder::Placed(event.at);
-    event.place.source = place;
-  }
+  std::vector<model::Event> events;
+  for (const model::Event& event : builder.part().events) events.push_back(Placed(event, place));
   return events;
+}
+
+// How many events at the front are as they were taken.
+std::size_t UnchangedEvents(const std::vector<model::Event>& taken, const std::vector<model::Event>& now) {
+  const auto same = [](const model::Event& a, const model::Event& b) {
+    return SameText(a, b) && model::SamePosition(a.at, ingest::PartBuilder::Placed(b.at)) && a.rank == b.rank &&
+           a.run_went_on == b.run_went_on;
+  };
+  return static_cast<std::size_t>(std::mismatch(taken.begin(), taken.end(), now.begin(), now.end(), same).first -
+                                  taken.begin());
 }
 
 std::size_t PointsOf(const model::Run& run) {
   std::size_t points = 0;
   for (const model::Series& series : run.series) points += series.size();
   return points;
+}
+
+std::vector<const model::Series*> SeriesOf(const std::vector<model::Series>& all,
+                                           const std::vector<std::size_t>& which) {
+  std::vector<const model::Series*> series;
+  for (const std::size_t at : which) series.push_back(&all[at]);
+  return series;
 }
 
 ingest::PartBuilder::SeriesId Id(std::size_t at) { return static_cast<ingest::PartBuilder::SeriesId>(at); }
@@ -155,7 +177,8 @@ void LiveRuns::RouteSeries(std::size_t at, Source& source) const {
       const model::Series& to = targets[i];
       const bool fits = to.raw == from.raw && (to.source == source.place) == of_this_file && to.axis == from.axis &&
                         to.sum_of.empty() && HasLabels(to, from.labels) && FitsTail(route, from, to);
-      if (!fits) continue;
+      // What two files log alike is appended from one of them.
+      if (!fits || IsRouted(source.run, i)) continue;
       route.series = i;
       route.kind = Route::Kind::kAppend;
       return;
@@ -185,22 +208,22 @@ void LiveRuns::RouteEvents(Source& source) const {
                           std::equal(source.events.begin(), source.events.end(), first, SameEvent);
 }
 
-// A series that the join left out, for another one of the same signal that also grows.
+// A series that the join left out, for another one of the same metric that also grows.
 void LiveRuns::FindDuplicates(Source& source) const {
   if (source.run == kNoRun) return;
-  const model::Run& run = *runs_[source.run];
-  const model::Run& part = source.builder->part();
+  const std::vector<model::Series>& series = runs_[source.run]->series;
   for (std::size_t i = 0; i < source.routes.size(); ++i) {
     Route& route = source.routes[i];
     if (route.kind != Route::Kind::kUnknown || route.taken == 0) continue;
-    const auto stands_for_it = [&](const Source& other) {
-      return &other != &source && other.run == source.run &&
-             std::any_of(other.routes.begin(), other.routes.end(), [&](const Route& its) {
-               return its.kind == Route::Kind::kAppend && run.series[its.series].signal == part.series[i].signal &&
-                      run.series[its.series].labels == part.series[i].labels;
-             });
-    };
-    if (std::any_of(sources_.begin(), sources_.end(), stands_for_it)) route.kind = Route::Kind::kDuplicate;
+    const model::Series& from = source.builder->part().series[i];
+    for (std::size_t to = 0; to < series.size(); ++to) {
+      const bool stands_for_it = series[to].signal == from.signal && series[to].labels == from.labels &&
+                                 series[to].axis == from.axis && IsRouted(source.run, to);
+      if (!stands_for_it) continue;
+      route.kind = Route::Kind::kDuplicate;
+      route.series = to;
+      break;
+    }
   }
 }
 
@@ -232,7 +255,7 @@ void LiveRuns::FindMadeSeries(Source& source) {
   const std::vector<model::Series>& series = runs_[source.run]->series;
   for (std::size_t i = 0; i < series.size(); ++i) {
     if (series[i].source != source.place || IsRouted(source.run, i)) continue;
-    Sum sum{source.run, i, {}};
+    Sum sum{source.run, i, {}, {}};
     if (FindParts(sum)) {
       sums_.push_back(std::move(sum));
       continue;
@@ -247,13 +270,15 @@ bool LiveRuns::FindParts(Sum& sum) const {
   const model::Series& whole = series[sum.series];
   for (const std::string& name : whole.sum_of) {
     const auto part = std::find_if(series.begin(), series.end(), [&](const model::Series& one) {
-      return one.raw == name && one.source == whole.source && one.sum_of.empty() && one.steps == whole.steps;
+      return one.raw == name && one.source == whole.source && one.sum_of.empty();
     });
     if (part == series.end()) return false;
     sum.parts.push_back(static_cast<std::size_t>(part - series.begin()));
     if (!IsRouted(sum.run, sum.parts.back())) return false;
   }
-  return !sum.parts.empty();
+  if (sum.parts.empty()) return false;
+  model::Series again;  // up to where the join added them up
+  return sum.added.Extend(SeriesOf(series, sum.parts), again) && again.steps == whole.steps;
 }
 
 // ---- appending
@@ -293,12 +318,12 @@ bool LiveRuns::CanAppendSeries(const Source& source, std::size_t at) const {
 
 // Of two files that report the same event the join keeps one, and a restart is placed by what the other file holds.
 bool LiveRuns::CanAppendEvents(const Source& source) const {
-  const std::vector<model::Event> now = EventsOf(*source.builder, source.place);
-  const bool same = std::equal(now.begin(), now.end(), source.events.begin(), source.events.end(), SameEvent);
-  if (same) return true;
+  const std::vector<model::Event>& now = source.builder->part().events;
+  const std::size_t same = UnchangedEvents(source.events, now);
+  if (same == source.events.size() && same == now.size()) return true;
   if (source.run == kNoRun || !source.has_own_events) return false;
   const std::vector<model::Event>& known = runs_[source.run]->events;
-  for (std::size_t i = source.events.size(); i < now.size(); ++i) {
+  for (std::size_t i = std::max(same, source.events.size()); i < now.size(); ++i) {
     if (now[i].kind == model::EventKind::kResume && !source.has_all_points) return false;
     const auto is_same = [&](const model::Event& other) {
       return other.place.source != source.place && SameText(other, now[i]);
@@ -308,10 +333,40 @@ bool LiveRuns::CanAppendEvents(const Source& source) const {
   return true;
 }
 
-// False when a sum does not go on.
+// False when the join has to decide.
 bool LiveRuns::Append() {
   for (Source& source : sources_) Append(source);
-  return std::all_of(sums_.begin(), sums_.end(), [&](const Sum& sum) { return Extend(sum); });
+  for (Source& source : sources_) {
+    for (std::size_t i = 0; i < source.routes.size(); ++i) {
+      if (source.routes[i].kind == Route::Kind::kDuplicate && !PassDuplicates(source, i)) return false;
+    }
+  }
+  return std::all_of(sums_.begin(), sums_.end(), [&](Sum& sum) { return Extend(sum); });
+}
+
+// Passes over points that the series of another file has too, but for rounding. A file that is a little ahead waits for
+// the other one. False when it says something else, or goes on where the other has stopped.
+bool LiveRuns::PassDuplicates(Source& source, std::size_t at) {
+  constexpr double kRounding = 0.01;
+  constexpr std::size_t kMostAhead = 64;
+  Route& route = source.routes[at];
+  const model::Series& from = source.builder->part().series[at];
+  const model::Series& whole = runs_[source.run]->series[route.series];
+  const std::size_t placed = source.builder->PlacedPoints(Id(at));
+  const auto first = whole.steps.begin() + (whole.segment_starts.empty() ? 0 : whole.segment_starts.back());
+  for (; route.taken < placed; ++route.taken) {
+    const double mine = Scaled(from.values[route.taken], route.scale);
+    const auto found = std::lower_bound(first, whole.steps.end(), from.steps[route.taken]);
+    if (found == whole.steps.end()) return std::isfinite(mine) && placed - route.taken <= kMostAhead;
+    const double theirs = whole.values[static_cast<std::size_t>(found - whole.steps.begin())];
+    const bool both_bad = !std::isfinite(mine) && !std::isfinite(theirs);
+    const bool same = both_bad || std::abs(mine - theirs) <= kRounding * std::abs(theirs);
+    if (*found != from.steps[route.taken] || !same) return false;
+    route.last_step = from.steps[route.taken];
+    route.last_value = from.values[route.taken];
+  }
+  route.segments = from.segment_starts.size();
+  return true;
 }
 
 void LiveRuns::Append(Source& source) {
@@ -327,17 +382,14 @@ void LiveRuns::Append(Source& source) {
 
 void LiveRuns::AppendPoints(Source& source, std::size_t at) {
   Route& route = source.routes[at];
-  if (route.kind == Route::Kind::kLeftOut) return;
+  if (route.kind != Route::Kind::kAppend) return;
   const model::Series& from = source.builder->part().series[at];
   const std::size_t placed = source.builder->PlacedPoints(Id(at));
-  if (route.kind == Route::Kind::kAppend) {
-    model::Series& to = runs_[source.run]->series[route.series];
-    const bool has_lines = to.lines.size() == to.size() || to.empty();  // lines are those of the first file
-    for (std::size_t i = route.taken; i < placed; ++i)
-      to.Append(from.steps[i], Scaled(from.values[i], route.scale),
-                from.times.empty() ? model::kNoValue : from.times[i],
-                has_lines && !from.lines.empty() ? from.lines[i] : 0);
-  }
+  model::Series& to = runs_[source.run]->series[route.series];
+  const bool has_lines = to.lines.size() == to.size() || to.empty();  // lines are those of the first file
+  for (std::size_t i = route.taken; i < placed; ++i)
+    to.Append(from.steps[i], Scaled(from.values[i], route.scale), from.times.empty() ? model::kNoValue : from.times[i],
+              has_lines && !from.lines.empty() ? from.lines[i] : 0);
   route.taken = placed;
   route.segments = from.segment_starts.size();
   if (placed == 0) return;
@@ -345,39 +397,30 @@ void LiveRuns::AppendPoints(Source& source, std::size_t at) {
   route.last_value = from.values[placed - 1];
 }
 
-// Events are few, and readers change what they said of one (the run went on after it): all are taken again.
+// Readers change what they said of an event (the run went on after it): from the first that is another one on, they are
+// taken again.
 void LiveRuns::AppendEvents(Source& source) {
-  std::vector<model::Event> now = EventsOf(*source.builder, source.place);
-  if (!source.has_own_events) return;
+  const std::vector<model::Event>& now = source.builder->part().events;
+  const std::size_t same = UnchangedEvents(source.events, now);
+  if (!source.has_own_events || (same == source.events.size() && same == now.size())) return;
   std::vector<model::Event>& events = runs_[source.run]->events;
-  const auto first = events.begin() + static_cast<std::ptrdiff_t>(source.first_event);
-  events.insert(events.erase(first, first + static_cast<std::ptrdiff_t>(source.events.size())), now.begin(), now.end());
+  const auto from = events.begin() + static_cast<std::ptrdiff_t>(source.first_event + same);
   const std::size_t end = source.first_event + source.events.size();
+  const auto at = events.erase(from, events.begin() + static_cast<std::ptrdiff_t>(end));
+  const std::size_t before = source.events.size();
+  source.events.resize(same);
+  for (std::size_t i = same; i < now.size(); ++i) source.events.push_back(Placed(now[i], source.place));
+  events.insert(at, source.events.begin() + static_cast<std::ptrdiff_t>(same), source.events.end());
   for (Source& other : sources_) {
     if (&other != &source && other.run == source.run && other.first_event >= end)
-      other.first_event = other.first_event + now.size() - source.events.size();
+      other.first_event = other.first_event + source.events.size() - before;
   }
-  source.events = std::move(now);
 }
 
-// The parts of a row come together: where they do not, or one is negative, the join decides whether there is a sum.
-bool LiveRuns::Extend(const Sum& sum) {
+// Where a part is negative, the join decides whether there is a sum.
+bool LiveRuns::Extend(Sum& sum) {
   std::vector<model::Series>& series = runs_[sum.run]->series;
-  model::Series& whole = series[sum.series];
-  const model::Series& first = series[sum.parts.front()];
-  for (const std::size_t part : sum.parts) {
-    if (series[part].size() != first.size()) return false;
-  }
-  for (std::size_t i = whole.size(); i < first.size(); ++i) {
-    double value = 0;
-    for (const std::size_t part : sum.parts) {
-      if (series[part].steps[i] != first.steps[i] || series[part].values[i] < 0) return false;
-      value += series[part].values[i];
-    }
-    whole.Append(first.steps[i], value, first.times.empty() ? model::kNoValue : first.times[i],
-                 first.lines.empty() ? 0 : first.lines[i]);
-  }
-  return true;
+  return sum.added.Extend(SeriesOf(series, sum.parts), series[sum.series]);
 }
 
 // What a run is, and how its axes relate, is found out again when it has grown by an eighth: in proportion to what

@@ -8,6 +8,7 @@
 
 #include "ingest/ingest.h"
 #include "model/run.h"
+#include "tabular/loss_parts.h"
 
 namespace vigil::pipeline {
 
@@ -61,6 +62,7 @@ class LiveRuns {
     std::size_t run = 0;
     std::size_t series = 0;
     std::vector<std::size_t> parts;  // series of the run
+    tabular::PartSum added;          // how far they are in it
   };
   static constexpr std::size_t kNoRun = static_cast<std::size_t>(-1);
 
@@ -82,10 +84,11 @@ class LiveRuns {
   bool CanAppendEvents(const Source& source) const;
   bool CanAppendSeries(const Source& source, std::size_t at) const;
   bool Append();
+  bool PassDuplicates(Source& source, std::size_t at);
   void Append(Source& source);
   void AppendPoints(Source& source, std::size_t at);
   void AppendEvents(Source& source);
-  bool Extend(const Sum& sum);
+  bool Extend(Sum& sum);
   void LearnMore();
 
   const ingest::Follower& files_;

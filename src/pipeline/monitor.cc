@@ -20,6 +20,8 @@ constexpr std::size_t kShownPoints = 512;
 // Of runs with a series for each layer and rank, nobody looks at more on a screen.
 constexpr std::size_t kShownSeries = 4096;
 
+constexpr std::size_t kShownEvents = 512;
+
 template <class Number>
 std::vector<Number> LastOf(const std::vector<Number>& column, std::size_t count) {
   return {column.end() - static_cast<std::ptrdiff_t>(std::min(count, column.size())), column.end()};
@@ -27,7 +29,7 @@ std::vector<Number> LastOf(const std::vector<Number>& column, std::size_t count)
 
 model::Series Recent(const model::Series& series) {
   model::Series recent;
-  static_cast<model::SeriesHeader&>(recent) = series;
+  recent.TakeHeaderOf(series);
   recent.steps = LastOf(series.steps, kShownPoints);
   recent.values = LastOf(series.values, kShownPoints);
   recent.times = LastOf(series.times, kShownPoints);
@@ -42,7 +44,9 @@ model::Series Recent(const model::Series& series) {
 // The run as it is shown: a copy of all points would cost more than judging what is new.
 model::Run Recent(const model::Run& run) {
   model::Run recent;
-  static_cast<model::RunHeader&>(recent) = run;
+  recent.TakeHeaderOf(run);
+  if (recent.events.size() > kShownEvents)
+    recent.events.erase(recent.events.begin(), recent.events.end() - static_cast<std::ptrdiff_t>(kShownEvents));
   const std::size_t shown = std::min(run.series.size(), kShownSeries);
   recent.series.reserve(shown);
   for (std::size_t i = 0; i < shown; ++i) recent.series.push_back(Recent(run.series[i]));
@@ -53,8 +57,8 @@ model::Run Recent(const model::Run& run) {
 
 class Monitor::Runs {
  public:
-  Runs(std::vector<std::string> paths, const catalogue::Thresholds& settings)
-      : settings_(settings), files_(std::move(paths), formats::Formats()), live_(files_) {}
+  Runs(std::vector<std::string> paths, const catalogue::Thresholds& thresholds)
+      : thresholds_(thresholds), files_(std::move(paths), formats::Formats()), live_(files_) {}
 
   bool Poll() {
     if (!files_.Poll()) return false;
@@ -69,7 +73,7 @@ class Monitor::Runs {
 
   void AddStalls(double silent_s) {
     for (model::RunReport& run : report_.runs) {
-      auto stall = detect::FindStall(run.run, silent_s, settings_);
+      auto stall = detect::FindStall(run.run, silent_s, thresholds_);
       const bool known = !run.findings.empty() && stall && run.findings.front().id == stall->id;
       if (stall && !known) run.findings.insert(run.findings.begin(), std::move(*stall));
     }
@@ -80,7 +84,7 @@ class Monitor::Runs {
     files_.Conclude();
     model::Report report;
     for (model::Run& run : JoinParts(files_.Parts()))
-      report.runs.push_back(DiagnoseRun(std::move(run), settings_, true));
+      report.runs.push_back(DiagnoseRun(std::move(run), thresholds_, true));
     return report;
   }
 
@@ -93,9 +97,9 @@ class Monitor::Runs {
  private:
   model::RunReport Judge(const model::Run& run) {
     model::RunReport report;
-    detect::Engine& engine = engines_.try_emplace(&run, settings_).first->second;
+    detect::Engine& engine = engines_.try_emplace(&run, thresholds_).first->second;
     report.findings = engine.Findings(run, false);
-    AppendRules(report.findings, diagnose::CheckConfig(run, settings_));
+    AppendRules(report.findings, diagnose::CheckConfig(run, thresholds_));
     report.run = Recent(run);
     return report;
   }
@@ -110,7 +114,7 @@ class Monitor::Runs {
     });
   }
 
-  catalogue::Thresholds settings_;
+  catalogue::Thresholds thresholds_;
   ingest::Follower files_;
   LiveRuns live_;
   std::map<const model::Run*, detect::Engine> engines_;
@@ -118,8 +122,8 @@ class Monitor::Runs {
   model::Report report_;
 };
 
-Monitor::Monitor(std::vector<std::string> paths, const catalogue::Thresholds& settings)
-    : runs_(std::make_unique<Runs>(std::move(paths), settings)) {}
+Monitor::Monitor(std::vector<std::string> paths, const catalogue::Thresholds& thresholds)
+    : runs_(std::make_unique<Runs>(std::move(paths), thresholds)) {}
 Monitor::~Monitor() = default;
 bool Monitor::Poll() { return runs_->Poll(); }
 const model::Report& Monitor::report() const { return runs_->report(); }

@@ -4,7 +4,7 @@ namespace vigil::tabular {
 
 void KeepLikelyGaps(model::Series& series) {
   model::Series kept;
-  static_cast<model::SeriesHeader&>(kept) = series;
+  kept.TakeHeaderOf(series);
   Fill fill;
   for (std::size_t i = 0; i < series.size(); ++i) {
     const bool is_gap = model::IsNoValue(series.values[i]);

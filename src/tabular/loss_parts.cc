@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <map>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/base.h"
@@ -31,29 +34,28 @@ bool IsPart(const model::Series& series) {
          !IsOfAdversary(part.name) && series.labels.empty() && !series.empty();
 }
 
-// Values below zero are of objectives that are no sum of errors.
-bool HasNegative(const model::Series& series) {
-  return std::any_of(series.values.begin(), series.values.end(), [](double value) { return value < 0; });
+std::vector<const model::Series*> SeriesOf(const model::Run& run, const std::vector<std::size_t>& parts) {
+  std::vector<const model::Series*> series;
+  for (const std::size_t part : parts) series.push_back(&run.series[part]);
+  return series;
 }
 
-model::Series SumOf(const model::Run& run, const std::vector<std::size_t>& parts) {
-  model::Series sum = run.series[parts.front()];
-  for (const std::size_t part : parts) sum.sum_of.push_back(run.series[part].raw);
-  for (std::size_t i = 1; i < parts.size(); ++i) {
-    const model::Series& part = run.series[parts[i]];
-    sum.raw += "+";
-    sum.raw += Take(part.raw).name;
-    for (std::size_t point = 0; point < sum.size(); ++point) sum.values[point] += part.values[point];
+// Null when the parts were not logged together, or are no errors.
+std::optional<model::Series> SumOf(const model::Run& run, const std::vector<std::size_t>& parts) {
+  constexpr double kNearlyAll = 0.9;
+  const std::vector<const model::Series*> series = SeriesOf(run, parts);
+  model::Series sum;
+  sum.TakeHeaderOf(*series.front());
+  std::size_t longest = 0;
+  for (const model::Series* part : series) {
+    if (part->axis != sum.axis) return std::nullopt;
+    sum.sum_of.push_back(part->raw);
+    if (part != series.front()) sum.raw += "+" + std::string(Take(part->raw).name);
+    longest = std::max(longest, part->size());
   }
-  return sum;
-}
-
-// Whether the parts were written together.
-bool StandTogether(const model::Run& run, const std::vector<std::size_t>& parts) {
-  const model::Series& first = run.series[parts.front()];
-  return std::all_of(parts.begin(), parts.end(), [&](std::size_t part) {
-    return run.series[part].steps == first.steps && !HasNegative(run.series[part]);
-  });
+  if (!PartSum().Extend(series, sum)) return std::nullopt;
+  return static_cast<double>(sum.size()) >= kNearlyAll * static_cast<double>(longest) ? std::optional(std::move(sum))
+                                                                                      : std::nullopt;
 }
 
 }  // namespace
@@ -61,6 +63,39 @@ bool StandTogether(const model::Run& run, const std::vector<std::size_t>& parts)
 bool IsOfAdversary(std::string_view name) {
   constexpr std::array<std::string_view, 8> kWords = {"d_", "g_", "disc", "gen", "adv", "critic", "actor", "policy"};
   return std::any_of(kWords.begin(), kWords.end(), [&](std::string_view word) { return name.starts_with(word); });
+}
+
+// Restarts are counted, so that a step that was made twice is added to the same start of the other parts.
+bool PartSum::Extend(const std::vector<const model::Series*>& parts, model::Series& sum) {
+  cursors_.resize(parts.size());
+  const auto place = [&](std::size_t part) {
+    Cursor& cursor = cursors_[part];
+    const std::vector<std::uint32_t>& starts = parts[part]->segment_starts;
+    while (cursor.segment + 1 < starts.size() && starts[cursor.segment + 1] <= cursor.point) ++cursor.segment;
+    return std::pair(cursor.segment, parts[part]->steps[cursor.point]);
+  };
+  for (;;) {
+    double value = 0;
+    auto latest = std::pair(std::size_t{0}, std::numeric_limits<std::int64_t>::min());
+    for (std::size_t part = 0; part < parts.size(); ++part) {
+      if (cursors_[part].point == parts[part]->size()) return true;
+      latest = std::max(latest, place(part));
+      const double one = parts[part]->values[cursors_[part].point];
+      if (one < 0) return false;
+      value += one;
+    }
+    bool all = true;
+    for (std::size_t part = 0; part < parts.size(); ++part) all = all && place(part) == latest;
+    const std::size_t at = cursors_.front().point;
+    const model::Series& first = *parts.front();
+    if (all) {
+      sum.Append(latest.second, value, first.times.empty() ? model::kNoValue : first.times[at],
+                 first.lines.empty() ? 0 : first.lines[at]);
+    }
+    for (std::size_t part = 0; part < parts.size(); ++part) {
+      if (all || place(part) < latest) ++cursors_[part].point;
+    }
+  }
 }
 
 void SumLossParts(model::Run& run) {
@@ -71,15 +106,17 @@ void SumLossParts(model::Run& run) {
   }
   std::vector<model::Series> sums;
   for (const auto& [group, parts] : groups) {
-    if (parts.size() < 2 || !StandTogether(run, parts)) continue;
+    if (parts.size() < 2) continue;
     // What the vocabulary makes of a loss in that place: "train/loss", "val/loss".
     const auto meaning = catalogue::Interpret(group.empty() ? "loss" : std::string(group) + "/loss");
     if (!meaning || (meaning->signal != "loss" && meaning->signal != "eval_loss")) continue;
     const auto is_there = [&](const model::Series& series) { return series.signal == meaning->signal; };
     if (run.Find(meaning->signal) != nullptr || std::any_of(sums.begin(), sums.end(), is_there)) continue;
-    model::Series& sum = sums.emplace_back(SumOf(run, parts));
-    sum.signal = std::string(meaning->signal);
-    sum.unit = std::string(meaning->unit);
+    std::optional<model::Series> sum = SumOf(run, parts);
+    if (!sum) continue;
+    sum->signal = std::string(meaning->signal);
+    sum->unit = std::string(meaning->unit);
+    sums.push_back(std::move(*sum));
   }
   for (model::Series& sum : sums) run.series.push_back(std::move(sum));
 }

@@ -287,15 +287,15 @@ void MetricTable::Put(const Cell& cell, const Row& row, const Roles& roles, RowS
   if (row.is_long && axis_.axis == model::Axis::kRow) step.step = static_cast<std::int64_t>(thinning_.Seen(id));
   const bool starts = segment_ != 0 && OpensSegment(id, step.step);
   if (!series.empty() && !starts) {
-    const double before = series.values.back();
+    const double before = thinning_.LastValue(id);
     const bool differs = value != before && !(std::isnan(value) && std::isnan(before));
-    if (series.steps.back() == step.step) {
+    if (thinning_.LastStep(id) == step.step) {
       // Every row states the epoch, and a row without a step of its own says nothing new.
       const bool counts = differs && !step.borrowed && columns_[cell.column].spec.use.role != ColumnRole::kEpoch;
       repeats_ += counts ? 1 : 0;
       return;
     }
-    if (cell.is_null && series.steps.back() > step.step) return;
+    if (cell.is_null && thinning_.LastStep(id) > step.step) return;
   }
   thinning_.Add(id, step.step, value, roles.time, cell.line);
 }

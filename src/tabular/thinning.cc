@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <utility>
 
 namespace vigil::tabular {
 namespace {
@@ -23,13 +24,17 @@ void Cut(std::vector<T>& column, std::size_t size) {
 struct Pinned {
   std::array<std::size_t, 4> places;  // in order: the last, both extremes, the first that is not finite
   Extremes extremes;
+  std::size_t turns = 0;  // from finite to not finite, and back
 };
 
 Pinned PinnedPoints(const model::Series& series) {
   const std::vector<double>& values = series.values;
-  Pinned pinned{{values.size() - 1, 0, 0, 0}, {}};
+  Pinned pinned{{values.size() - 1, 0, 0, 0}, {}, 0};
+  bool was_finite = true;
   for (std::size_t i = 0; i < values.size(); ++i) {
-    if (!std::isfinite(values[i])) {
+    const bool is_finite = std::isfinite(values[i]);
+    pinned.turns += is_finite != std::exchange(was_finite, is_finite) ? 1 : 0;
+    if (!is_finite) {
       if (pinned.places[3] == 0) pinned.places[3] = i;
       continue;
     }
@@ -48,12 +53,17 @@ Pinned PinnedPoints(const model::Series& series) {
 
 }  // namespace
 
-Extremes KeepEverySecond(model::Series& series, bool spikes) {
+Extremes KeepEverySecond(model::Series& series, bool spikes, std::vector<std::uint32_t>& extra) {
   if (series.empty()) return {};
   const Pinned points = PinnedPoints(series);
   const std::array<std::size_t, 4>& pinned = points.places;
+  // Values that are not finite are what matters most, as long as they are not half of the series.
+  const bool keeps_turns = points.turns <= series.size() / 8;
   const std::vector<std::uint32_t> starts = std::move(series.segment_starts);
   series.segment_starts.clear();
+  const std::vector<std::uint32_t> extra_before = std::exchange(extra, {});
+  std::size_t next_extra = 0;
+  std::size_t turn = 0;  // of the points that are not extra
   std::size_t next = 0;
   std::size_t next_pinned = 0;
   std::size_t kept = 0;
@@ -62,9 +72,14 @@ Extremes KeepEverySecond(model::Series& series, bool spikes) {
     next += starts_segment ? 1 : 0;
     while (next_pinned < pinned.size() && pinned[next_pinned] < i) ++next_pinned;
     const bool is_pinned = next_pinned < pinned.size() && pinned[next_pinned] == i;
-    const bool is_kept = i % 2 == 0 || is_pinned ||
-                         (spikes && (starts_segment || LeavesLevel(series.values[i], series.values[kept - 1])));
+    const bool is_extra = next_extra < extra_before.size() && extra_before[next_extra] == i;
+    next_extra += is_extra ? 1 : 0;
+    const bool is_due = !is_extra && turn++ % 2 == 0;
+    const bool is_kept = is_due || is_pinned || kept == 0 ||
+                         (spikes && (starts_segment || LeavesLevel(series.values[i], series.values[kept - 1]))) ||
+                         (keeps_turns && std::isfinite(series.values[i]) != std::isfinite(series.values[kept - 1]));
     if (!is_kept) continue;
+    if (!is_due) extra.push_back(static_cast<std::uint32_t>(kept));
     if (starts_segment || kept == 0 || series.steps[i] <= series.steps[kept - 1])
       series.segment_starts.push_back(static_cast<std::uint32_t>(kept));
     series.steps[kept] = series.steps[i];
@@ -109,6 +124,7 @@ bool Thinning::HasPlace(ingest::PartBuilder::SeriesId id, const Point& point) {
     latest.waiting = point;
   } else {
     latest.kept = point.value;
+    if (!due) latest.extra.push_back(static_cast<std::uint32_t>(series.size()));
   }
   return !latest.is_waiting;
 }
@@ -118,6 +134,7 @@ void Thinning::PlaceWaiting(ingest::PartBuilder::SeriesId id) {
   Latest& latest = latest_[id];
   const Point& point = latest.waiting;
   latest.is_waiting = false;
+  latest.extra.push_back(static_cast<std::uint32_t>(builder_.series(id).size()));
   if (point.step > static_cast<std::int64_t>(ingest::PartBuilder::kMaxStep)) {
     builder_.series(id).Append(point.step, point.value, point.time, point.line);
   } else {
@@ -152,7 +169,7 @@ void Thinning::Thin(bool spikes) {
   for (std::size_t i = 0; i < all.size(); ++i) {
     Latest& latest = latest_[i];
     const std::size_t before = all[i].size();
-    const Extremes extremes = KeepEverySecond(all[i], spikes);
+    const Extremes extremes = KeepEverySecond(all[i], spikes, latest.extra);
     // Before the first thinning nobody counted: all of them were kept.
     if (stride_ == 2) {
       latest.seen = before;

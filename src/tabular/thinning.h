@@ -30,8 +30,10 @@ struct Extremes {
   double most = -std::numeric_limits<double>::infinity();
 };
 // Keeps every second point, the last one, both extremes and the first that is not finite; with `spikes` also those that
-// leave the level of the one kept before, and the first of each segment. Returns the extremes.
-Extremes KeepEverySecond(model::Series& series, bool spikes);
+// leave the level of the one kept before, and the first of each segment. `extra`: the places of points, in order, that
+// are there for such a reason. They are not counted, so that series of the same rows keep the same rows; filled with
+// those that are left. Returns the extremes.
+Extremes KeepEverySecond(model::Series& series, bool spikes, std::vector<std::uint32_t>& extra);
 // The words for it.
 std::string ThinnedNote(std::uint64_t stride);
 
@@ -55,6 +57,13 @@ class Thinning {
     if (stride_ == 1 || HasPlace(id, {step, value, model::kNoValue, line}))
       builder_.series(id).Append(step, value, model::kNoValue, line);
   }
+  // The last point of a series that came, kept or not. The series must not be empty.
+  std::int64_t LastStep(ingest::PartBuilder::SeriesId id) const {
+    return IsWaiting(id) ? latest_[id].waiting.step : builder_.series(id).steps.back();
+  }
+  double LastValue(ingest::PartBuilder::SeriesId id) const {
+    return IsWaiting(id) ? latest_[id].waiting.value : builder_.series(id).values.back();
+  }
   // Nothing more comes: every series ends with its last point.
   void Finish();
   // How many points of the series came so far.
@@ -77,9 +86,11 @@ class Thinning {
     Extremes extremes;      // of all that came
     bool is_least = false;  // the last point was below, or above, all before it
     bool is_most = false;
-    bool is_waiting = false;  // the last point has no place of its own
+    std::vector<std::uint32_t> extra;  // places of the points that are kept for what they are, not for their turn
+    bool is_waiting = false;           // the last point has no place of its own
     Point waiting;
   };
+  bool IsWaiting(ingest::PartBuilder::SeriesId id) const { return id < latest_.size() && latest_[id].is_waiting; }
   std::uint64_t CountPoints() const;
   bool HasPlace(ingest::PartBuilder::SeriesId id, const Point& point);
   void PlaceWaiting(ingest::PartBuilder::SeriesId id);

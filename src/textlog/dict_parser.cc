@@ -48,9 +48,10 @@ class DictParser final : public LineParser {
   }
 
   void Finish() override {
-    const std::uint64_t left_out = state_.dicts.left_out();
-    if (left_out != 0)
-      state_.builder.AddNote(fmt::format("{} rows more without a step left out", FormatCount(left_out)));
+    const std::uint64_t counted_on = state_.dicts.counted_on();
+    if (counted_on != 0)
+      state_.builder.AddNote(fmt::format("the last {} rows without a step are counted on by the interval before them",
+                                         FormatCount(counted_on)));
   }
 
  private:
@@ -90,7 +91,6 @@ class DictParser final : public LineParser {
     RowPlace place = {step, line.rank, line.number, step < 0 ? Origin::kDictRow : Origin::kDictWithStep};
     if (!state_.sink.Find(numbers_, place)) return false;
     if (step < 0) place.step = state_.dicts.Add(KindOfRow(numbers_), epoch, line.after_wipe);
-    if (place.step < 0) return false;
     if (step >= 0 || !state_.dicts.has_bar()) state_.steps.Observe(place);
     state_.sink.Add(numbers_, place);
     // Where there is a bar, the bar says whether the run went on: rows may be buffered behind it.

@@ -210,12 +210,13 @@ void DictRows::CountRows(std::size_t begin, std::size_t end, const RowContext& c
   if (by_rows && CountByEpochs(begin, end, context, steps)) return;
   counted_as_rows_ = counted_as_rows_ || by_rows;
   const std::int64_t interval = by_rows ? 1 : schedule.interval;
-  std::int64_t index = schedule.skipped - (schedule.first_step ? 1 : 0);
+  std::int64_t index = by_rows ? 0 : schedule.skipped - (schedule.first_step ? 1 : 0);
   std::int64_t step = 0;
   double epoch = 0;
   for (std::size_t i = begin; i < end; ++i) {
     if (rows_[i].kind == RowKind::kTraining) {
-      step = std::max<std::int64_t>(1, ++index * interval);
+      // Logged points are counted from 0, as those of tables are.
+      step = by_rows ? index++ : std::max<std::int64_t>(1, ++index * interval);
       epoch = rows_[i].epoch;
       steps.push_back(step);
     } else {

@@ -7,8 +7,10 @@
 namespace vigil::textlog {
 namespace {
 
-// Rows without a step are kept until the end, when their steps are known.
+// All rows decide together which steps they have. Those behind so many are counted on by the interval of the last of
+// them.
 constexpr std::size_t kMostRows = 1'000'000;
+constexpr std::size_t kRowsOfInterval = 1000;
 
 void RebuildSegments(model::Series& series, std::size_t from) {
   std::erase_if(series.segment_starts, [&](std::uint32_t start) { return start >= from; });
@@ -35,10 +37,7 @@ bool DictSteps::ObserveBar(const ProgressBar& progress) {
 }
 
 std::int64_t DictSteps::Add(RowKind kind, double epoch, bool after_wipe) {
-  if (rows_.size() >= kMostRows) {
-    ++left_out_;
-    return -1;
-  }
+  if (rows_.size() >= kMostRows) return kUnresolved + static_cast<std::int64_t>(rows_.size() + counted_on_++);
   if (kind == RowKind::kTraining) bar_.ObserveTrainingRow();
   const std::int64_t step = kUnresolved + static_cast<std::int64_t>(rows_.size());
   rows_.Add(kind, epoch, after_wipe, bar_);
@@ -46,16 +45,19 @@ std::int64_t DictSteps::Add(RowKind kind, double epoch, bool after_wipe) {
 }
 
 std::int64_t DictSteps::StepOf(std::int64_t unresolved) const {
+  if (unresolved < kUnresolved) return model::kNoStep;
   const auto row = static_cast<std::size_t>(unresolved - kUnresolved);
-  return unresolved >= kUnresolved && row < given_.size() ? given_[row] : model::kNoStep;
+  if (row < given_.size()) return given_[row];
+  if (given_.size() < kMostRows) return model::kNoStep;
+  const std::int64_t reached = given_.back() - given_[kMostRows - 1 - kRowsOfInterval];
+  const std::int64_t interval = std::max<std::int64_t>(1, reached / static_cast<std::int64_t>(kRowsOfInterval));
+  return given_.back() + static_cast<std::int64_t>(row - kMostRows + 1) * interval;
 }
 
 void DictSteps::Settle(model::Run& part, std::int64_t total_steps, bool all) {
-  const std::size_t ready = all || !has_bar() ? rows_.size() : rows_.before_bar();
-  if (ready != given_.size()) {
-    GiveSteps(ContextOf(part, total_steps), ready);
-    for (model::Series& series : part.series) Place(series);
-  }
+  const std::size_t ready = all || !has_bar() || counted_on_ > 0 ? rows_.size() : rows_.before_bar();
+  if (ready != given_.size()) GiveSteps(ContextOf(part, total_steps), ready);
+  for (model::Series& series : part.series) Place(series);
   for (model::Event& event : part.events) {
     const std::int64_t step = event.at.known() ? StepOf(event.at.value()) : model::kNoStep;
     if (step != model::kNoStep) event.at = model::Position(axis(), step);

@@ -17,7 +17,7 @@ class DictSteps {
  public:
   // A bar was drawn. True when it is the training's.
   bool ObserveBar(const ProgressBar& progress);
-  // A row without a step: returns the step it stands at until Settle, -1 when there are too many of them.
+  // A row without a step: returns the step it stands at until Settle.
   std::int64_t Add(RowKind kind, double epoch, bool after_wipe);
   // The training ended in order after so many epochs and steps (0: not stated).
   void EndSession(double epoch, std::int64_t steps) { rows_.EndSession(epoch, steps); }
@@ -36,7 +36,8 @@ class DictSteps {
   bool empty() const { return rows_.size() == 0; }
   bool has_bar() const { return bar_.count() >= 0; }
   std::int64_t bar_total() const { return bar_.total(); }  // 0 before the first bar
-  std::uint64_t left_out() const { return left_out_; }
+  // Rows behind those that decide: their steps are counted on.
+  std::uint64_t counted_on() const { return counted_on_; }
 
  private:
   void GiveSteps(const RowContext& context, std::size_t rows);
@@ -44,7 +45,7 @@ class DictSteps {
 
   TrainingBar bar_;
   DictRows rows_;
-  std::uint64_t left_out_ = 0;
+  std::uint64_t counted_on_ = 0;
   std::vector<std::int64_t> given_;  // the steps of the rows that have one
   bool was_revised_ = false;
 };

@@ -329,6 +329,8 @@ bool FieldReader::ReadField(Field& field) {
   const std::size_t begin = at_;
   field = Field{};
   field.before = begin == 0 ? ' ' : text_[begin - 1];
+  const std::size_t mark = begin == 0 ? std::string_view::npos : text_.find_last_not_of(' ', begin - 1);
+  field.sign = mark == std::string_view::npos ? ' ' : text_[mark];
   field.value = *value;
   field.at = static_cast<std::uint32_t>(begin);
   std::size_t end = ReadThousands(begin, begin + used, field.value);

@@ -12,6 +12,7 @@ struct Field {
   double value = 0;
   std::int64_t total = 0;
   char before = ' ';      // the character that the number follows
+  char sign = ' ';        // the same, but for blanks: the ':' of "it: 5"
   bool trailing = false;  // the name stands behind the number: "9577 tok/s"
   bool at_end = false;    // the number touches the end of the text
   bool thousands = false;

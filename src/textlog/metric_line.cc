@@ -37,7 +37,7 @@ bool IsStepName(const Field& field) {
   const std::string_view word = LastWord(WithoutTail(field.name));
   if (IsAbbreviated(word, "up")) return true;
   // One and two letters count only before ':' or '=': "it: 5". "b=2" is a name like any other.
-  if (word.size() <= 2 && field.before != ':' && field.before != '=') return false;
+  if (word.size() <= 2 && field.sign != ':' && field.sign != '=') return false;
   return word.size() <= kLongestStepName && word != "b" && tabular::StepWordPriority(word) != 0;
 }
 

@@ -126,7 +126,7 @@ class JournalReader : public ingest::Reader, private journal::Visitor {
 
   static model::Series WithoutPoints(const model::Series& series) {
     model::Series empty;
-    static_cast<model::SeriesHeader&>(empty) = series;
+    empty.TakeHeaderOf(series);
     return empty;
   }
 

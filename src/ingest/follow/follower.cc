@@ -179,10 +179,11 @@ class Follower::Files {
 
   // Recognises the file by what it holds now, and reads it from its beginning.
   bool Open(const std::string& path, Place& place, const platform::Entry& now) {
-    ++structure_;
     auto opened = OpenFile(path, formats_);
     if (opened && opened->file.identity() != now.identity) return false;
-    if (!opened || (opened->format == nullptr && !opened->is_archive)) return true;
+    const bool is_recognised = opened && (opened->format != nullptr || opened->is_archive);
+    if (is_recognised || place.holds_something()) ++structure_;
+    if (!is_recognised) return true;
     if (opened->is_archive) return ReadWhole(place, std::move(*opened));
     PartBuilder builder(path, std::string(opened->format->id));
     const auto reader = opened->format->open(builder);
@@ -226,7 +227,20 @@ class Follower::Files {
     Close(place);
     place.whole.clear();
     place.marks.reset();
-    if (!parts.empty()) retired_.push_back({std::string(FolderOf(path)), place.last.identity, std::move(parts)});
+    if (parts.empty()) return;
+    ForgetCovered(path, place, parts);
+    retired_.push_back({std::string(FolderOf(path)), place.last.identity, std::move(parts)});
+  }
+
+  // A file that is rewritten with more in it again and again holds what it held before: the last version stays.
+  void ForgetCovered(const std::string& path, const Place& place, const std::vector<model::Run>& parts) {
+    for (Retired& retired : retired_) {
+      if (!MayHold(path, place, retired)) continue;
+      std::erase_if(retired.parts, [&](const model::Run& before) {
+        return std::any_of(parts.begin(), parts.end(), [&](const model::Run& part) { return Covers(part, before); });
+      });
+    }
+    std::erase_if(retired_, [](const Retired& retired) { return retired.parts.empty(); });
   }
 
   // What was written between the last look and a rotation is still in the open file; when it was cut instead, what was

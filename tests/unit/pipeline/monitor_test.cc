@@ -209,6 +209,73 @@ TEST_F(MonitorTest, ALogAndATableOfOneTrainingAreOneRunAllTheTime) {
   }
 }
 
+// Rows of a table and lines of a log of one training, with so many digits.
+std::string TableRow(int step, double loss, int digits) {
+  return fmt::format("{},{:.{}f},0.0003\n", step, loss, digits);
+}
+std::string LogRow(int step, double loss, int digits) {
+  return fmt::format("step {} | loss {:.{}f} | lr 0.0003\n", step, loss, digits);
+}
+double LossAt(int step) { return 2 + 5.0 / step + 0.02 * std::sin(step * 12.9898); }
+
+TEST_F(MonitorTest, WhatTwoFilesLogAlikeIsAppendedOnce) {
+  const auto write = [&](int first, int last) {
+    std::string table;
+    std::string log;
+    for (int step = first; step <= last; ++step) {
+      const double loss = step == 5300 ? 9 : LossAt(step);
+      table += TableRow(step, loss, 6);
+      log += LogRow(step, loss, 6);
+    }
+    Append("metrics.csv", table);
+    Append("train.log", log);
+  };
+  Append("metrics.csv", "step,loss,lr\n");
+  write(1, 5000);
+  Monitor monitor({Paths()}, thresholds_);
+  ASSERT_TRUE(monitor.Poll());
+  for (int step = 5001; step <= 5500; step += 50) {
+    write(step, step + 49);
+    ASSERT_TRUE(monitor.Poll());
+    EXPECT_EQ(TextOf(monitor.report().runs), Afterwards()) << step;
+    ASSERT_EQ(monitor.report().runs.size(), 1U);
+    for (const model::Series& series : monitor.report().runs[0].run.series)
+      EXPECT_EQ(series.segment_starts.size(), 1U) << series.raw << " at step " << step;
+  }
+  EXPECT_EQ(monitor.work().joins, 1U);
+}
+
+TEST_F(MonitorTest, TheFileThatGoesOnIsHeardWhenTheOtherStops) {
+  Append("metrics.csv", "step,loss,lr\n");
+  for (int step = 1; step <= 5000; ++step) {
+    Append("metrics.csv", TableRow(step, LossAt(step), 6));
+    Append("train.log", LogRow(step, LossAt(step), 4));
+  }
+  Monitor monitor({Paths()}, thresholds_);
+  ASSERT_TRUE(monitor.Poll());
+  for (int step = 5001; step <= 5200; ++step) {
+    Append("train.log", LogRow(step, step > 5150 ? std::nan("") : LossAt(step), 4));
+    if (step % 20 != 0) continue;
+    ASSERT_TRUE(monitor.Poll());
+  }
+  EXPECT_THAT(TextOf(monitor.report().runs), testing::HasSubstr("loss/non-finite"));
+  EXPECT_EQ(TextOf(monitor.report().runs), Afterwards());
+}
+
+TEST_F(MonitorTest, AFileThatNoReaderKnowsJoinsNothing) {
+  Append("metrics.jsonl", Rows(1, 3000));
+  Append("state.dat", std::string(5000, '\x01'));
+  Monitor monitor({Paths()}, thresholds_);
+  ASSERT_TRUE(monitor.Poll());
+  const std::uint64_t joins = monitor.work().joins;
+  for (int step = 3001; step < 3100; step += 10) {
+    Append("metrics.jsonl", Rows(step, step + 9));
+    Append("state.dat", std::string(100, '\x02'));
+    ASSERT_TRUE(monitor.Poll());
+  }
+  EXPECT_EQ(monitor.work().joins, joins);
+}
+
 // Logs of real trainers, written in pieces.
 class MonitoredLog : public MonitorTest, public testing::WithParamInterface<const char*> {};
 

@@ -1,6 +1,7 @@
 // Tables of more points than are kept: even over the file, with what stands out, and said.
 #include "tabular/thinning.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -8,6 +9,7 @@
 
 #include "formats/formats.h"
 #include "ingest/ingest.h"
+#include "tabular/loss_parts.h"
 
 namespace vigil::tabular {
 namespace {
@@ -98,12 +100,83 @@ TEST(Thinning, KeepsTheLastPointBeforeARestart) {
   EXPECT_EQ(series.steps[series.segment_starts[1] - 1], 20'000);
 }
 
+TEST(Thinning, PartsOfALossAreAddedUpAlthoughEachKeepsItsOwnExtremes) {
+  ingest::PartBuilder builder("a.csv", "csv");
+  Thinning thinning(builder, 2000);
+  const auto box = builder.OpenSeries("train/box_loss");
+  const auto cls = builder.OpenSeries("train/cls_loss");
+  for (int step = 0; step < 50'000; ++step) {
+    thinning.Add(box, step, step == 33'333 ? 40 : 1 + 0.1 * std::sin(step));
+    thinning.Add(cls, step, step == 41'111 ? std::nan("") : 2 + 0.1 * std::cos(step));
+    if (step % 100 == 0) thinning.MakeRoom();
+  }
+  thinning.Finish();
+  model::Run run = builder.Finish();
+  EXPECT_NE(run.series[0].steps, run.series[1].steps);
+  SumLossParts(run);
+  const model::Series* loss = run.Find("loss");
+  ASSERT_NE(loss, nullptr);
+  EXPECT_GT(loss->size(), 400U);
+  for (const double value : loss->values) EXPECT_NEAR(value, 3, 0.25);
+}
+
+TEST(Thinning, ASumGoesOnBehindARestart) {
+  model::Run run;
+  run.series.resize(2);
+  run.series[0].raw = run.series[0].signal = "train/box_loss";
+  run.series[1].raw = run.series[1].signal = "train/cls_loss";
+  for (model::Series& series : run.series) {
+    for (const int step : {1, 2, 3, 4, 2, 3, 4, 5}) series.Append(step, series.size() < 4 ? 1.0 : 2.0);
+  }
+  SumLossParts(run);
+  const model::Series* loss = run.Find("loss");
+  ASSERT_NE(loss, nullptr);
+  EXPECT_THAT(loss->values, testing::ElementsAre(2, 2, 2, 2, 4, 4, 4, 4));
+  EXPECT_EQ(loss->segment_starts.size(), 2U);
+}
+
+TEST(Thinning, KeepsNaNOfASeriesThatJumpsAllTheTime) {
+  model::Series series;
+  for (int step = 0; step < 1001; ++step)
+    series.Append(step, step == 401 || step == 777 ? std::nan("") : 1 + 9 * (step % 2));
+  std::vector<std::uint32_t> extra;
+  KeepEverySecond(series, false, extra);
+  EXPECT_THAT(series.steps, Contains(401));
+  EXPECT_THAT(series.steps, Contains(777));
+  EXPECT_LT(series.size(), 600U);
+}
+
+TEST(Thinning, AStepThatIsWrittenTwiceIsNoRestart) {
+  const ingest::Format* format = nullptr;
+  for (const ingest::Format& one : formats::Formats()) format = one.id == "csv" ? &one : format;
+  ASSERT_NE(format, nullptr);
+  ingest::PartBuilder builder("metrics.csv", "csv");
+  const auto reader = format->open(builder);
+  std::string text = "step,loss";
+  for (int column = 0; column < 98; ++column) text += fmt::format(",m{}", column);
+  text += '\n';
+  for (int step = 0; step < 80'000; ++step) {
+    for (int twice = 0; twice < 2; ++twice) {
+      text += fmt::format("{},2.5", step);
+      for (int column = 0; column < 98; ++column) text += ",1.5";
+      text += '\n';
+    }
+    if (text.size() > 500'000) text.erase(0, reader->Consume(text, false));
+  }
+  reader->Consume(text, true);
+  const model::Run run = builder.Finish();
+  const model::Series* loss = run.Find("loss");
+  ASSERT_NE(loss, nullptr);
+  EXPECT_EQ(loss->segment_starts.size(), 1U);
+}
+
 TEST(Thinning, KeepsRestarts) {
   model::Series series;
   for (int start = 0; start < 3; ++start) {
     for (int step = 10 * start; step < 10 * start + 101; ++step) series.Append(step, 1, 1e9 + step, 7);
   }
-  KeepEverySecond(series, true);
+  std::vector<std::uint32_t> extra;
+  KeepEverySecond(series, true, extra);
   ASSERT_EQ(series.segment_starts.size(), 3U);
   EXPECT_EQ(series.steps[series.segment_starts[1]], 10);
   EXPECT_EQ(series.times.size(), series.size());

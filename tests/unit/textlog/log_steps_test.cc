@@ -114,7 +114,7 @@ TEST(DictSteps, AreLineNumbersWhenNothingElseIsKnown) {
   const model::Series* loss = FindRaw(run, "loss");
   ASSERT_NE(loss, nullptr);
   EXPECT_EQ(loss->axis, model::Axis::kRow);
-  EXPECT_THAT(loss->steps, ElementsAre(1, 2));
+  EXPECT_THAT(loss->steps, ElementsAre(0, 1));
   EXPECT_THAT(run.sources[0].note, testing::HasSubstr("name no steps"));
 }
 
