@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-CHECKED = ["src", "apps", "include", "doc/guide", "README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"]
+CHECKED = ["src", "apps", "include", "bench", "fuzz", "tools", "doc/guide", "doc/formats", "doc/decisions"]
+CHECKED += ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md"]
 ENDINGS = {".cc", ".h", ".hpp", ".toml", ".md", ".js", ".css"}
 PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 

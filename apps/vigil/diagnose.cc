@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::string_view kExamples = R"(
 examples:
-  vigil diagnose out/my-run                      a run folder: everything in it that can be read
+  vigil diagnose out/my-run                      a run directory: everything in it that can be read
   vigil diagnose train.log checkpoint-500        any mix of files and folders
   vigil diagnose runs/ --html report.html        many runs, and a page with plots
   vigil diagnose out/my-run --json | jq '.runs[0].diagnoses[0].cause'
@@ -118,7 +118,7 @@ Command AddDiagnose(CLI::App& program) {
   auto options = std::make_shared<DiagnoseOptions>();
   command
       ->add_option("PATH", options->paths,
-                   "run folders, logs, event files, trainer states, in any mix; - is standard input")
+                   "run directories, logs, event files, trainer states, in any mix; - is standard input")
       ->required();
   command->add_flag("--json", options->json, "JSON (schema vigil.diagnosis/1) instead of text");
   command->add_option("--html", options->html, "also write one self-contained page with plots")->type_name("FILE");

@@ -194,7 +194,7 @@ Command AddGym(CLI::App& program) {
   command->add_flag("--list", options->list, "the faults: mechanism, findings, causes");
   command->add_flag("--json", options->json, "JSON, with --list");
   command->add_flag("-q,--quiet", options->quiet, "no progress and no summary");
-  command->add_option("--resume", options->run.resume, "run folder or checkpoint to go on from")->type_name("DIR");
+  command->add_option("--resume", options->run.resume, "run directory or checkpoint to go on from")->type_name("DIR");
   AddRunOptions(*command, options->run);
   AddModelOptions(*command, options->run);
   command->footer(std::string(kExamples));

@@ -186,7 +186,7 @@ int RunWatch(const WatchOptions& options) {
 Command AddWatch(CLI::App& program) {
   CLI::App* command = program.add_subcommand("watch", "follow a run while it goes, and raise alarms");
   auto options = std::make_shared<WatchOptions>();
-  command->add_option("PATH", options->paths, "run folders and files, also such that do not exist yet")->required();
+  command->add_option("PATH", options->paths, "run directories and files, also such that do not exist yet")->required();
   command->add_flag("--json", options->json, "one line of JSON for each alarm (schema vigil.alarm/1), nothing else");
   command->add_option("--interval", options->interval, "seconds between two looks (default 1)")
       ->type_name("SECONDS")

@@ -70,8 +70,9 @@ Factory FindFactory(std::string_view detector);
 
 // The detectors of one run, from its first points to its last. A run that grows (points appended to its series, events
 // and settings added) is given again and again: each detector is fed what is new to it, and the findings are those of
-// Detect on the same run. Where the run did not only grow (points before the last ones, rewritten columns, another
-// training method) the detectors concerned are fed from the beginning.
+// Detect on the same run (those of more than 65,536 batches may be a sixtieth of them old). Where the run did not only
+// grow (points before the last ones, rewritten columns, another training method) the detectors concerned are fed from
+// the beginning.
 class Engine {
  public:
   explicit Engine(const catalogue::Thresholds& thresholds);

@@ -50,7 +50,7 @@ constexpr std::array kFormats = {
                    {.digits = 16, .files = RunFiles::kTracker, .names_runs = true}},
     ingest::Format{"sqlite", "tracker database", RecogniseSqlite, OpenSqlite, {.digits = 16, .variants = kDatabases}},
     ingest::Format{"mlflow-files",
-                   "MLflow run folder",
+                   "MLflow run directory",
                    RecogniseMlflowFiles,
                    OpenMlflowFiles,
                    {.digits = 16, .files = RunFiles::kOnePerMetric, .names_runs = true}},

@@ -23,7 +23,7 @@ std::string CheckpointFolder(const std::string& run_folder, std::int64_t step);
 Result<std::string> SaveCheckpoint(const std::string& run_folder, const Options& options, const Place& place,
                                    Model& model, AdamW& adam, bool with_optimizer);
 
-// The folder of the checkpoint with the highest step in a run folder, or the one that is given.
+// The folder of the checkpoint with the highest step in a run directory, or the one that is given.
 Result<std::string> FindCheckpoint(const std::string& given);
 // Fills weights, moments and place. Where optimizer.safetensors is not there, moments and schedule start again and
 // `optimizer_found` says so.

@@ -52,7 +52,7 @@ struct Options {
   double strength = 0;            // in the unit of the fault; 0: its default
   std::string data;               // file to train on; empty: the text that comes along
   std::string out;                // folder of the run
-  std::string resume;             // run folder or checkpoint to go on from
+  std::string resume;             // run directory or checkpoint to go on from
 };
 
 // ---- faults

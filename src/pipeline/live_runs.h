@@ -13,7 +13,9 @@
 namespace vigil::pipeline {
 
 // The runs are joined once; then what is appended to a part goes to where the join put the points before it. What the
-// join may decide otherwise (a new file, a new series, settings, a restart in a run of several files) joins them again.
+// join may decide otherwise (a new file, a new series, settings, a restart in a run of several files, a file that goes
+// on where another one stopped) joins them again. Training method and map of axes may be as old as the last eighth of
+// the points.
 class LiveRuns {
  public:
   explicit LiveRuns(const ingest::Follower& files) : files_(files) {}
