@@ -68,6 +68,7 @@ std::size_t PointsOf(const model::Run& run) {
 std::vector<const model::Series*> SeriesOf(const std::vector<model::Series>& all,
                                            const std::vector<std::size_t>& which) {
   std::vector<const model::Series*> series;
+  series.reserve(which.size());
   for (const std::size_t at : which) series.push_back(&all[at]);
   return series;
 }

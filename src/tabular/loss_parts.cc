@@ -36,6 +36,7 @@ bool IsPart(const model::Series& series) {
 
 std::vector<const model::Series*> SeriesOf(const model::Run& run, const std::vector<std::size_t>& parts) {
   std::vector<const model::Series*> series;
+  series.reserve(parts.size());
   for (const std::size_t part : parts) series.push_back(&run.series[part]);
   return series;
 }
