@@ -23,6 +23,13 @@ std::size_t PointsOf(const model::Run& run) {
   return points;
 }
 
+std::unique_ptr<ingest::Reader> OpenCsv(ingest::PartBuilder& builder) {
+  for (const ingest::Format& one : formats::Formats()) {
+    if (one.id == "csv") return one.open(builder);
+  }
+  return nullptr;
+}
+
 TEST(Thinning, KeepsAnEvenShareAndWhatStandsOut) {
   ingest::PartBuilder builder("a.csv", "csv");
   constexpr std::uint64_t kMost = 10'000;
@@ -147,11 +154,9 @@ TEST(Thinning, KeepsNaNOfASeriesThatJumpsAllTheTime) {
 }
 
 TEST(Thinning, AStepThatIsWrittenTwiceIsNoRestart) {
-  const ingest::Format* format = nullptr;
-  for (const ingest::Format& one : formats::Formats()) format = one.id == "csv" ? &one : format;
-  ASSERT_NE(format, nullptr);
   ingest::PartBuilder builder("metrics.csv", "csv");
-  const auto reader = format->open(builder);
+  const auto reader = OpenCsv(builder);
+  ASSERT_NE(reader, nullptr);
   std::string text = "step,loss";
   for (int column = 0; column < 98; ++column) text += fmt::format(",m{}", column);
   text += '\n';
@@ -195,11 +200,9 @@ std::string Rows(std::int64_t first, std::int64_t count) {
 }
 
 TEST(Thinning, HoldsABoundedAmountOfAnEndlessTable) {
-  const ingest::Format* format = nullptr;
-  for (const ingest::Format& one : formats::Formats()) format = one.id == "csv" ? &one : format;
-  ASSERT_NE(format, nullptr);
   ingest::PartBuilder builder("metrics.csv", "csv");
-  const auto reader = format->open(builder);
+  const auto reader = OpenCsv(builder);
+  ASSERT_NE(reader, nullptr);
   std::string text = "step,loss,grad_norm,lr,a,b,c,d,e,f\n";
   for (std::int64_t step = 0; step < 1'000'000; step += 10'000) {
     text += Rows(step, 10'000);

@@ -118,6 +118,25 @@ TEST(DictSteps, AreLineNumbersWhenNothingElseIsKnown) {
   EXPECT_THAT(run.sources[0].note, testing::HasSubstr("name no steps"));
 }
 
+TEST(DictSteps, AreCountedOnBehindAMillionRows) {
+  ingest::PartBuilder builder("train.log", "log-text");
+  const auto reader = OpenLogText(builder);
+  constexpr int kRows = 1'000'200;
+  std::string text;
+  for (int row = 0; row < kRows; ++row) {
+    text += row == kRows - 1 ? "{'loss': nan, 'epoch': 1.0}\n" : "{'loss': 2.5, 'epoch': 1.0}\n";
+    if (text.size() > 400'000) text.erase(0, reader->Consume(text, false));
+  }
+  reader->Consume(text, true);
+  const model::Run run = builder.Finish();
+  const model::Series* loss = FindRaw(run, "loss");
+  ASSERT_NE(loss, nullptr);
+  EXPECT_EQ(loss->steps.back(), kRows - 1);
+  EXPECT_TRUE(std::isnan(loss->values.back())) << "the last row is the one that matters";
+  EXPECT_EQ(loss->segment_starts.size(), 1U);
+  EXPECT_THAT(run.sources[0].note, testing::HasSubstr("counted on"));
+}
+
 TEST(DictSteps, AreReadOffTheEpochsWherePlanAndStepsAreStated) {
   // 873 steps in 3 epochs, logged every 20; epochs are printed with two digits.
   std::string text = "  Num Epochs = 3\n  Total optimization steps = 873\n";
