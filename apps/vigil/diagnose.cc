@@ -42,7 +42,7 @@ struct DiagnoseOptions {
 void ComplainOfUnread(const std::vector<model::Unread>& unread) {
   constexpr std::size_t kMostReasons = 10;
   for (std::size_t i = 0; i < unread.size() && i < kMostReasons; ++i)
-    Complain(fmt::format("{}: {}", unread[i].path, unread[i].reason));
+    Complain(fmt::format("{}: {}", unread[i].path, report::WhyUnread(unread[i])));
   if (unread.size() > kMostReasons) Complain(fmt::format("and {} files more", unread.size() - kMostReasons));
 }
 

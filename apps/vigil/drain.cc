@@ -17,8 +17,8 @@ void DrainVisibly(const std::vector<std::string>& paths, bool quiet, bool proble
     Complain(fmt::format("moved {} records of {} killed process{} from shared memory into {} (--no-drain leaves them)",
                          FormatCount(drained.records), drained.processes, drained.processes == 1 ? "" : "es",
                          drained.processes == 1 ? "its journal" : "their journals"));
-  for (const std::string& problem : drained.problems) {
-    if (problems) Complain(problem);
+  for (const Error& problem : drained.problems) {
+    if (problems) Complain(problem.Text());
   }
 }
 

@@ -25,7 +25,7 @@ std::uint32_t LineAt(const model::Series& series, std::size_t i) { return series
 bool IsSameEvent(const model::Event& a, const model::Event& b) {
   const bool ranks = a.rank == b.rank || a.rank < 0 || b.rank < 0;
   const bool places = !a.at.known() || !b.at.known() || model::SamePosition(a.at, b.at);
-  return a.kind == b.kind && ranks && places && a.name == b.name && a.text == b.text && a.detail == b.detail;
+  return ranks && places && model::SameWords(a, b) && a.detail == b.detail;
 }
 
 // Events that both tell are kept once, with all that is known of them.

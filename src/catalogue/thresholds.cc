@@ -45,12 +45,15 @@ Result<const toml::table*> TableOf(std::string_view id, const toml::node& node, 
   return Fail(ErrorCode::kInvalid, fmt::format("{}: unknown id '{}'{}", PlaceOf(origin, node), id, offer));
 }
 
-std::string NoSuchSetting(std::string_view place, std::string_view id, std::string_view name) {
+Error NoSuchSetting(std::string_view place, std::string_view id, std::string_view name) {
   std::vector<std::string> known = {"severity", "enabled"};
   if (const FindingRow* row = FindFinding(id)) {
     for (const ThresholdRow& threshold : row->thresholds) known.emplace_back(threshold.name);
   }
-  return fmt::format("{}: '{}' has no setting '{}'; known: {}", place, id, name, Join(known, ", "));
+  return {ErrorCode::kInvalid,
+          {},
+          std::nullopt,
+          fmt::format("{}: '{}' has no setting '{}'; known: {}", place, id, name, Join(known, ", "))};
 }
 
 // Every mistake of a file in one message, a line each: nobody should have to fix them one run at a time.
@@ -108,8 +111,7 @@ Status Thresholds::Set(std::string_view id, std::string_view name, const Value& 
     return {};
   }
   const FindingRow* row = FindFinding(id);
-  if (row == nullptr || FindThreshold(*row, name) == nullptr)
-    return Fail(ErrorCode::kInvalid, NoSuchSetting(place, id, name));
+  if (row == nullptr || FindThreshold(*row, name) == nullptr) return Fail(NoSuchSetting(place, id, name));
   // No threshold means anything below zero: all are counts, shares, ratios or deviations.
   constexpr double kMost = 1e9;
   if (!value.number || !(*value.number >= 0) || *value.number > kMost)

@@ -88,9 +88,9 @@ std::vector<model::Finding> FindingsOfGuard(const model::Run& run, const catalog
   const Decisions decisions = DecisionsOf(run);
   if (decisions.events.empty()) return {};
   model::Finding finding = FindingOfRow(kId, thresholds, SpanOf(decisions.events),
-                                        Says(decisions.counts, QuoteOf(run, *decisions.events.front())));
+                                        Says(decisions.counts, model::QuoteOf(run, *decisions.events.front())));
   for (const model::Event* event : std::span(decisions.events).first(std::min(kMostShown, decisions.events.size()))) {
-    const model::Quote quote = QuoteOf(run, *event);
+    const model::Quote quote = model::QuoteOf(run, *event);
     AddEvidenceAt(finding, says::QuotedText{.text = quote}, event->at, model::kNoValue);
     finding.evidence.back().path = quote.path;
     finding.evidence.back().line = quote.line;

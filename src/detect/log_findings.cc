@@ -222,12 +222,18 @@ bool WasOvercome(const model::Run& run, const Event& event) {
   });
 }
 
+// Whether the exit code or the text names that signal.
+bool IsSignal(const Trouble& trouble, int signal) {
+  if (trouble.event->kind != EventKind::kExit) return NamesSignal(trouble.text, signal);
+  const auto code = ParseInteger(trouble.event->name);
+  return code && SignalOf(*code) == signal;
+}
+
 // A closed terminal or a keystroke is nobody's fault.
 bool IsHangup(const Trouble& trouble) {
   constexpr int kSighup = 1;
   constexpr int kSigint = 2;
-  return trouble.row->id == "log/killed-signal" &&
-         (NamesSignal(trouble.text, kSighup) || NamesSignal(trouble.text, kSigint));
+  return trouble.row->id == "log/killed-signal" && (IsSignal(trouble, kSighup) || IsSignal(trouble, kSigint));
 }
 
 Severity SeverityOf(const model::Run& run, const Trouble& primary, const catalogue::Thresholds& thresholds) {
@@ -344,7 +350,7 @@ bool IsSigkill(const Trouble& trouble) {
   constexpr int kSigkill = 9;
   if (trouble.row->id != "log/killed-signal") return false;
   constexpr std::array<std::string_view, 4> kSigns = {"-9", "137", "SIGKILL", "Killed"};
-  return NamesSignal(trouble.text, kSigkill) ||
+  return IsSignal(trouble, kSigkill) ||
          std::any_of(kSigns.begin(), kSigns.end(), [&](std::string_view sign) { return HasWord(trouble.text, sign); });
 }
 
@@ -371,7 +377,7 @@ model::Statement SaysEvent(const model::Run& run, const Incident& incident, cons
                         .missing = SaysMissing(run, MissingRanks(run, primary.row->id, ranks)),
                         .odd = odd,
                         .outcome = SaysOutcome(run, event),
-                        .text = QuoteOf(run, event)};
+                        .text = model::QuoteOf(run, event)};
 }
 
 // The line of the log, with the innermost frame of its traceback where there is one.
@@ -383,7 +389,7 @@ model::Statement SaysLine(const model::Quote& text, const std::string& frame, bo
 }
 
 void AddLine(const model::Run& run, const Event& event, bool follows, Finding& finding) {
-  const model::Quote quote = QuoteOf(run, event);
+  const model::Quote quote = model::QuoteOf(run, event);
   AddEvidenceAt(finding, SaysLine(quote, event.detail, follows), event.at, model::kNoValue);
   finding.evidence.back().path = quote.path;
   finding.evidence.back().line = quote.line;

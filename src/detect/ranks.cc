@@ -167,7 +167,7 @@ void FindLostRanks(const model::Run& run, const catalogue::Thresholds& threshold
   if (hung) finding.says = says::HangMissingRankNeverCame{.missing = RankList(ends.without), .at = at};
   finding.ranks.assign(ends.without.begin(), ends.without.end());
   if (ends.waited != nullptr)
-    AddEvidenceAt(finding, says::QuotedText{.text = QuoteOf(run, *ends.waited)}, step, model::kNoValue);
+    AddEvidenceAt(finding, says::QuotedText{.text = model::QuoteOf(run, *ends.waited)}, step, model::kNoValue);
   out.push_back(std::move(finding));
 }
 

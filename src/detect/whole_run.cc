@@ -25,8 +25,4 @@ std::string PathOf(const model::Run& run, const model::Event& event) {
   return event.place.source < run.sources.size() ? run.sources[event.place.source].path : std::string();
 }
 
-model::Quote QuoteOf(const model::Run& run, const model::Event& event) {
-  return {event.text, PathOf(run, event), event.place.line};
-}
-
 }  // namespace vigil::detect

@@ -28,8 +28,6 @@ model::Finding FindingOfRow(std::string_view id, const catalogue::Thresholds& th
 // Evidence with a place of its own, which may be on another axis than the finding's.
 void AddEvidenceAt(model::Finding& finding, model::Statement says, model::Position at, double value);
 
-// Text of the run's logs as an argument, with the file and the line it is from.
-model::Quote QuoteOf(const model::Run& run, const model::Event& event);
 // The file that an event was read from, empty when it is not known.
 std::string PathOf(const model::Run& run, const model::Event& event);
 

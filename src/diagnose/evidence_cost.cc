@@ -74,18 +74,14 @@ bool ReportsTheEndOfARank(const model::Event& event) {
   return failed || IsOneOf(event.name, kEndSignatures);
 }
 
-model::Quote QuoteOf(const RunView& run, const model::Event& event) {
-  const bool has_source = event.place.source < run->sources.size();
-  return {event.text, has_source ? run->sources[event.place.source].path : std::string(), event.place.line};
-}
-
 // Who waited in vain is ended by the launcher later: what was logged first counts.
 Answer WaitedToTheLimit(const RunView& run, const Incident& incident) {
   const auto first = std::find_if(run->events.begin(), run->events.end(), [](const model::Event& event) {
     return ReportsTheEndOfARank(event) || IsOneOf(event.name, kTimeoutSignatures);
   });
   if (first == run->events.end()) return Unknown();
-  if (ReportsTheEndOfARank(*first)) return No(says::WaitedToTheLimitNo{.what = QuoteOf(run, *first)}, first->at);
+  if (ReportsTheEndOfARank(*first))
+    return No(says::WaitedToTheLimitNo{.what = model::QuoteOf(*run, *first)}, first->at);
   for (const std::string_view id : {"log/collective-timeout", "hang/missing-rank"}) {
     const model::Finding* waited = incident.Find(id);
     if (waited != nullptr) return Yes(says::WaitedToTheLimitYes{}, waited->first);

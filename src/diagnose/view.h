@@ -19,6 +19,7 @@ class RunView {
   RunView(const model::Run& run, const model::Labels& preferred);
 
   const model::Run* operator->() const { return run_; }
+  const model::Run& operator*() const { return *run_; }
   const model::AxisMap& axes() const { return run_->axes; }
   // The preferred series of that metric, else the one that Run::Find gives; null when there is none.
   const model::Series* Find(std::string_view signal) const;

@@ -105,7 +105,7 @@ Result<std::string> FindCheckpoint(const std::string& given) {
   if (platform::Stat(ModelPath(path))) return path;
   const auto entry = platform::Stat(path);
   if (!entry) return Fail(entry.error());
-  std::vector<std::pair<std::string, std::string>> unreadable;
+  std::vector<Error> unreadable;
   std::int64_t best = -1;
   constexpr std::size_t kMostFiles = 100'000;
   for (const platform::Entry& file : platform::ListFiles(path, kMostFiles, unreadable)) {

@@ -22,13 +22,13 @@ struct Hyperparameter {
 };
 
 // The hyperparameters of a JSON object, to the depth of 8. Null and empty values are left out, of lists only those of
-// plain values are kept ("a, b"). Damage ends it; `problem` says which.
-std::vector<Hyperparameter> JsonHyperparameters(std::string_view text, std::string* problem = nullptr);
+// plain values are kept ("a, b"). Damage ends it; `damage` says which.
+std::vector<Hyperparameter> JsonHyperparameters(std::string_view text, model::Statement* damage = nullptr);
 
 // The same of a YAML document. Anchors and aliases are not followed, so that nothing grows.
-std::vector<Hyperparameter> YamlHyperparameters(std::string_view text, std::string* problem = nullptr);
+std::vector<Hyperparameter> YamlHyperparameters(std::string_view text, model::Statement* damage = nullptr);
 // The same of a TOML document.
-std::vector<Hyperparameter> TomlHyperparameters(std::string_view text, std::string* problem = nullptr);
+std::vector<Hyperparameter> TomlHyperparameters(std::string_view text, model::Statement* damage = nullptr);
 
 // The hyperparameters that the words of a command line make: "--lr 1e-4", "--bf16=True", "--flash" and "optim.lr=1e-4".
 // What the launcher was given of processes and nodes becomes the number of ranks.
@@ -57,6 +57,6 @@ struct ConfigKind {
 
 ConfigKind KindOf(const std::vector<Hyperparameter>& hyperparameters);
 // States what a JSON config says about the training, by its kind. Returns what is wrong with the text, or nothing.
-std::string StateJsonConfig(std::string_view text, ingest::PartBuilder& builder);
+model::Statement StateJsonConfig(std::string_view text, ingest::PartBuilder& builder);
 
 }  // namespace vigil::hyperparams

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "catalogue/says.h"
 #include "codec/codec.h"
 #include "hyperparams/hyperparams.h"
 
@@ -17,12 +18,12 @@ class Walk {
  public:
   explicit Walk(std::string_view text) : scanner_(text) {}
 
-  std::vector<Hyperparameter> Run(std::string* problem) {
+  std::vector<Hyperparameter> Run(model::Statement* damage) {
     for (;;) {
       const JsonToken token = scanner_.Next();
       if (token >= JsonToken::kNeedMore) {
-        if (token != JsonToken::kEnd && problem != nullptr)
-          *problem = fmt::format("line {}: {}", scanner_.line(), scanner_.problem());
+        if (token != JsonToken::kEnd && damage != nullptr)
+          *damage = says::DamageErrorInLine{.line = scanner_.line(), .message = scanner_.problem()};
         return std::move(hyperparameters_);
       }
       See(token);
@@ -106,8 +107,8 @@ class Walk {
 
 }  // namespace
 
-std::vector<Hyperparameter> JsonHyperparameters(std::string_view text, std::string* problem) {
-  return Walk(text).Run(problem);
+std::vector<Hyperparameter> JsonHyperparameters(std::string_view text, model::Statement* damage) {
+  return Walk(text).Run(damage);
 }
 
 void AddJsonHyperparameters(std::string_view text, ingest::PartBuilder& builder, std::string_view above) {

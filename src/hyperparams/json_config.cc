@@ -42,10 +42,10 @@ ConfigKind KindOf(const std::vector<Hyperparameter>& hyperparameters) {
   return kind;
 }
 
-std::string StateJsonConfig(std::string_view text, ingest::PartBuilder& builder) {
-  std::string problem;
-  StateHyperparameters(Wanted(JsonHyperparameters(text, &problem)), builder);
-  return problem;
+model::Statement StateJsonConfig(std::string_view text, ingest::PartBuilder& builder) {
+  model::Statement damage;
+  StateHyperparameters(Wanted(JsonHyperparameters(text, &damage)), builder);
+  return damage;
 }
 
 }  // namespace vigil::hyperparams

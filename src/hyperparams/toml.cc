@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <toml++/toml.h>
 
+#include "catalogue/says.h"
 #include "hyperparams/hyperparams.h"
 
 namespace vigil::hyperparams {
@@ -54,17 +55,17 @@ void TakeTable(const Pending& pending, std::vector<Pending>& more, std::vector<H
 
 }  // namespace
 
-std::vector<Hyperparameter> TomlHyperparameters(std::string_view text, std::string* problem) {
+std::vector<Hyperparameter> TomlHyperparameters(std::string_view text, model::Statement* damage) {
   std::vector<Hyperparameter> hyperparameters;
-  const auto complain = [&](std::string what) {
-    if (problem != nullptr) *problem = std::move(what);
+  const auto complain = [&](model::Statement what) {
+    if (damage != nullptr) *damage = std::move(what);
   };
   if (text.size() > kMostBytes) {
-    complain("larger than any configuration");
+    complain(says::DamageLargerThanConfiguration{});
     return hyperparameters;
   }
   if (const auto fault = FaultOfToml(text)) {
-    complain(fmt::format("line {}: {}", fault->line, fault->what));
+    complain(says::DamageErrorInLine{.line = fault->line, .message = fault->what});
     return hyperparameters;
   }
   try {
@@ -76,9 +77,9 @@ std::vector<Hyperparameter> TomlHyperparameters(std::string_view text, std::stri
       TakeTable(next, pending, hyperparameters);
     }
   } catch (const toml::parse_error& error) {
-    complain(fmt::format("line {}: {}", error.source().begin.line, error.description()));
+    complain(says::DamageErrorInLine{.line = error.source().begin.line, .message = error.description()});
   } catch (const std::exception& error) {
-    complain(error.what());
+    complain(says::DamageError{.message = error.what()});
   }
   return hyperparameters;
 }

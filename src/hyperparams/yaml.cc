@@ -1,9 +1,9 @@
-#include <fmt/format.h>
 #include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/yaml.h>
 
 #include <sstream>
 
+#include "catalogue/says.h"
 #include "hyperparams/hyperparams.h"
 
 namespace vigil::hyperparams {
@@ -133,13 +133,13 @@ bool IndentsTooDeep(std::string_view text) {
 
 }  // namespace
 
-std::vector<Hyperparameter> YamlHyperparameters(std::string_view text, std::string* problem) {
+std::vector<Hyperparameter> YamlHyperparameters(std::string_view text, model::Statement* damage) {
   Walk walk;
-  const auto complain = [&](std::string what) {
-    if (problem != nullptr) *problem = std::move(what);
+  const auto complain = [&](model::Statement what) {
+    if (damage != nullptr) *damage = std::move(what);
   };
   if (text.size() > kMostBytes || NestsTooDeep(text) || IndentsTooDeep(text)) {
-    complain("larger or deeper than any configuration");
+    complain(says::DamageDeeperThanConfiguration{});
     return {};
   }
   try {
@@ -147,11 +147,11 @@ std::vector<Hyperparameter> YamlHyperparameters(std::string_view text, std::stri
     YAML::Parser parser(stream);
     parser.HandleNextDocument(walk);
   } catch (const YAML::Exception& error) {
-    complain(fmt::format("line {}: {}", error.mark.line + 1, error.msg));
+    complain(says::DamageErrorInLine{.line = error.mark.line + 1, .message = error.msg});
   } catch (const TooLarge&) {
-    complain("larger than any configuration");
+    complain(says::DamageLargerThanConfiguration{});
   } catch (const std::exception& error) {
-    complain(error.what());
+    complain(says::DamageError{.message = error.what()});
   }
   return std::move(walk.hyperparameters());
 }

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <utility>
 
+#include "catalogue/says.h"
 #include "platform/files.h"
 
 namespace vigil::ingest {
@@ -76,14 +77,14 @@ void Feed::TakeCompanion() {
   if (bytes) {
     reader_->TakeCompanion(*bytes);
   } else {
-    builder_->ReportDamage(bytes.error().Text());
+    builder_->ReportDamage(bytes.error());
   }
 }
 
 bool Feed::Take(bool last) {
   while (!over_) {
     const auto at_end = window_.FillFrom(file_);
-    if (!at_end) builder_->ReportDamage(fmt::format("byte {}: {}", read_bytes(), at_end.error().message));
+    if (!at_end) builder_->ReportDamage(says::DamageErrorAt{.byte = read_bytes(), .message = at_end.error().message});
     const bool ended = !at_end || *at_end;
     const bool wait = whole_ && !(ended && last);
     const std::size_t consumed = wait ? 0 : reader_->Consume(window_.content(), ended && last);
@@ -107,8 +108,9 @@ bool Feed::IsTooLong() {
     window_.Grow(std::min(limit, window_.capacity() * 2));
     return false;
   }
-  builder_->ReportDamage(fmt::format("byte {}: {} larger than {}, not read from here on", offset_,
-                                     whole_ ? "document" : "record", FormatBytes(limit)));
+  const model::Statement what =
+      whole_ ? model::Statement(says::DamageTooLargeDocument{}) : says::DamageTooLargeRecord{};
+  builder_->ReportDamage(says::DamageTooLarge{.byte = offset_, .what = what, .limit = limit});
   reader_->Consume(window_.content(), true);
   return true;
 }
@@ -126,15 +128,16 @@ Status Feed::Restart() {
   return {};
 }
 
-Result<std::vector<model::Run>> FinishParts(PartBuilder& builder, const Format& format) {
+Reading<std::vector<model::Run>> FinishParts(PartBuilder& builder, const Format& format) {
   std::vector<model::Run> parts = builder.FinishAll();
   const model::Source source = parts.front().sources.front();
   std::erase_if(parts, [](const model::Run& part) { return !HoldsAnything(part); });
   if (!parts.empty()) return parts;
   const bool damaged = source.state == model::SourceState::kPartial;
-  const std::string_view separator = source.note.empty() ? "" : (damaged ? ": " : "; ");
-  return Fail(damaged ? ErrorCode::kCorrupt : ErrorCode::kNoData, source.path,
-              fmt::format("{} without any value, event or setting in it{}{}", format.title, separator, source.note));
+  ReadFailure failure(Error{damaged ? ErrorCode::kCorrupt : ErrorCode::kNoData, source.path, std::nullopt,
+                            fmt::format("{} without any value, event or setting in it", format.title)});
+  failure.notes = source.notes;
+  return tl::unexpected<ReadFailure>(std::move(failure));
 }
 
 bool HoldsAnything(const model::Run& part) {

@@ -47,7 +47,7 @@ class Window {
 };
 
 // The parts of a builder when nothing more comes. An Error when they hold nothing: kCorrupt or kNoData.
-Result<std::vector<model::Run>> FinishParts(PartBuilder& builder, const Format& format);
+Reading<std::vector<model::Run>> FinishParts(PartBuilder& builder, const Format& format);
 
 class Feed {
  public:
@@ -72,7 +72,7 @@ class Feed {
   // Bytes that were read from the source.
   std::uint64_t read_bytes() const { return offset_ + window_.content().size(); }
   // The parts, when nothing more comes; the feed is spent.
-  Result<std::vector<model::Run>> Finish() { return FinishParts(*builder_, *format_); }
+  Reading<std::vector<model::Run>> Finish() { return FinishParts(*builder_, *format_); }
 
  private:
   void Open();

@@ -22,16 +22,16 @@
 namespace vigil::ingest {
 
 // Reads one file with the format its content shows: each run that it holds. A part's source carries path, format, state
-// and note.
-// An Error when nothing could be read from it: unknown format, empty, unreadable.
-Result<std::vector<model::Run>> ReadRuns(const std::string& path, FormatTable formats);
+// and notes.
+// A ReadFailure when nothing could be read from it: unknown format, empty, unreadable.
+Reading<std::vector<model::Run>> ReadRuns(const std::string& path, FormatTable formats);
 // The first of them: most files hold one.
-Result<model::Run> ReadFile(const std::string& path, FormatTable formats);
+Reading<model::Run> ReadFile(const std::string& path, FormatTable formats);
 // The same over bytes in memory; each Consume sees `piece_bytes` more than was left over (0: all at once).
-Result<std::vector<model::Run>> ReadRunsInBytes(const std::string& path, std::string_view bytes, const Format& format,
-                                                std::size_t piece_bytes = 0);
-Result<model::Run> ReadBytes(const std::string& path, std::string_view bytes, const Format& format,
-                             std::size_t piece_bytes = 0);
+Reading<std::vector<model::Run>> ReadRunsInBytes(const std::string& path, std::string_view bytes, const Format& format,
+                                                 std::size_t piece_bytes = 0);
+Reading<model::Run> ReadBytes(const std::string& path, std::string_view bytes, const Format& format,
+                              std::size_t piece_bytes = 0);
 
 // Called now and then while reading: files done, files in all. While folders are still walked `total` is 0 and `done`
 // says how many files were found.

@@ -1,9 +1,8 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <numeric>
 
 #include "catalogue/catalogue.h"
+#include "catalogue/says.h"
 #include "ingest/ingest.h"
 #include "platform/process.h"
 
@@ -28,6 +27,11 @@ void Reserve(std::vector<Number>& column, std::size_t count) {
 }
 
 }  // namespace
+
+model::Statement OthersOf(std::uint64_t count) {
+  if (count < 2) return {};
+  return says::NoteMore{.count = count - 1};
+}
 
 PartBuilder::PartBuilder(std::string path, std::string format) {
   part_.sources.push_back({std::move(path), std::move(format), model::SourceState::kRead, {}, {}});
@@ -65,16 +69,14 @@ void PartBuilder::AddFact(std::string_view raw_key, std::string_view value, std:
       {std::string(canonical.empty() ? raw_key : canonical), std::string(value), std::string(raw_key), {0, line}});
 }
 
-void PartBuilder::ReportDamage(std::string_view note) {
+void PartBuilder::ReportDamage(model::Statement damage) {
   part_.sources.front().state = model::SourceState::kPartial;
-  AddNote(note);
+  AddNote(std::move(damage));
 }
 
-void PartBuilder::AddNote(std::string_view note) {
-  std::string& notes = part_.sources.front().note;
-  if (!notes.empty()) notes += "; ";
-  notes += note;
-}
+void PartBuilder::ReportDamage(const Error& error) { ReportDamage(says::DamageError{.message = error.Text()}); }
+
+void PartBuilder::AddNote(model::Statement note) { part_.sources.front().notes.push_back(std::move(note)); }
 
 PartBuilder& PartBuilder::OpenRun(std::string_view id, std::string_view name) {
   const model::Source& source = part_.sources.front();
@@ -152,11 +154,10 @@ model::Run PartBuilder::Finish() {
   }
   if (part_.series.size() > kMaxSeries) {
     part_.series.resize(kMaxSeries);
-    AddNote(fmt::format("metrics after the first {} left out", FormatCount(kMaxSeries)));
+    AddNote(says::NoteTooManyMetrics{.limit = kMaxSeries});
   }
   std::erase_if(part_.series, [](const model::Series& series) { return series.empty(); });
-  if (impossible_steps_ != 0)
-    AddNote(fmt::format("{} values at steps below 0 or above 2^53 left out", FormatCount(impossible_steps_)));
+  if (impossible_steps_ != 0) AddNote(says::NoteImpossibleSteps{.count = impossible_steps_});
   return std::move(part_);
 }
 
@@ -180,7 +181,7 @@ std::vector<model::Run> PartBuilder::FinishAll() {
   for (const auto& run : runs_) {
     run->part_.sources.front().format = source.format;
     if (source.state == model::SourceState::kPartial) run->part_.sources.front().state = source.state;
-    if (!source.note.empty()) run->AddNote(source.note);
+    for (const model::Statement& note : source.notes) run->AddNote(note);
     parts.push_back(run->Finish());
   }
   return parts;

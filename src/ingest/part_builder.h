@@ -9,9 +9,27 @@
 #include <utility>
 #include <vector>
 
+#include "base/base.h"
 #include "model/run.h"
 
 namespace vigil::ingest {
+
+// Why nothing was read from a file, with what its reader remarked on the way.
+struct ReadFailure : Error {
+  ReadFailure() = default;
+  ReadFailure(Error error) : Error(std::move(error)) {}  // NOLINT(google-explicit-constructor): every Error is one
+  ReadFailure(ErrorCode kind, std::string where, std::string why)
+      : Error{kind, std::move(where), std::nullopt, std::move(why)} {}
+
+  std::vector<model::Statement> notes;
+};
+
+// What was read from a file, or why nothing was.
+template <class T>
+class [[nodiscard]] Reading : public tl::expected<T, ReadFailure> {
+ public:
+  using tl::expected<T, ReadFailure>::expected;
+};
 
 // What a reader writes into: the part of a run that one file holds. Series are opened by raw name; the vocabulary gives
 // them their canonical signal and labels.
@@ -36,10 +54,11 @@ class PartBuilder {
   void AddEvent(model::Event event);
   // Keys are given as the source spells them; the canonical key is filled in.
   void AddFact(std::string_view raw_key, std::string_view value, std::uint32_t line = 0);
-  // The source is damaged from here on: kept as the note of the source ("byte 4096: ...", "line 12: ...").
-  void ReportDamage(std::string_view note);
-  // A remark that is no damage ("3 lines longer than 1 MiB skipped").
-  void AddNote(std::string_view note);
+  // The source is damaged from here on: kept as a note of the source (says::Damage...).
+  void ReportDamage(model::Statement damage);
+  void ReportDamage(const Error& error);
+  // A remark that is no damage (says::Note...).
+  void AddNote(model::Statement note);
 
   // The points so far came from `done` of `total` bytes: makes room for as many as may follow, so that columns grow
   // once instead of by doubling.
@@ -94,6 +113,9 @@ class PartBuilder {
   std::vector<std::pair<SeriesId, double>> scales_;  // of series whose name says another unit than the signal's
   std::vector<std::shared_ptr<PartBuilder>> runs_;   // a copy of the builder (Snapshot) looks at the same ones
 };
+
+// The clause " (and 3 more)" behind the first of `count` places; empty for one.
+model::Statement OthersOf(std::uint64_t count);
 
 // Facts by which a source says which run it is of, which rank of it, and which part of that rank's record.
 inline constexpr std::string_view kJournalRun = "vigil.run";

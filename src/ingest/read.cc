@@ -93,7 +93,6 @@ class Unpacking {
     ReadOutcome all = Read(std::move(opened), 0);
     if (budget_.errors_left_out() > 0)
       all.errors.push_back({left_out_matters_ ? ErrorCode::kCorrupt : ErrorCode::kUnrecognised, path + "/",
-                            std::nullopt,
                             fmt::format("{} more files in it gave nothing, and are not listed",
                                         FormatCount(budget_.errors_left_out()))});
     return all;
@@ -104,9 +103,9 @@ class Unpacking {
     if (opened.format != nullptr) return Listed(ReadOne(std::move(opened)));
     if (!opened.is_archive) return Listed({{}, {Unrecognised(opened)}});
     if (depth < UnpackBudget::kDeepest) return ReadMembers(std::move(opened), depth);
-    return Listed({{},
-                   {{ErrorCode::kLimit, opened.path, std::nullopt,
-                     fmt::format("an archive within {} others: unpack the outer ones", depth)}}});
+    return Listed(
+        {{},
+         {{ErrorCode::kLimit, opened.path, fmt::format("an archive within {} others: unpack the outer ones", depth)}}});
   }
 
   ReadOutcome ReadMembers(OpenedFile opened, int depth) {
@@ -121,14 +120,13 @@ class Unpacking {
       Append(ReadMember(members, **member, opened.path, depth), all);
       if (budget_.is_out_of_bytes()) break;  // the member says so
       if (!all.parts.empty() || members.packed_bytes() < kFruitlessBytes) continue;
-      all.errors.push_back({ErrorCode::kLimit, opened.path, std::nullopt,
+      all.errors.push_back({ErrorCode::kLimit, opened.path,
                             fmt::format("no metrics in the first {} of the archive, not read further",
                                         FormatBytes(members.packed_bytes()))});
       break;
     }
     if (all.parts.empty() && OnlyIgnored(all.errors))
-      all.errors.push_back(
-          {ErrorCode::kNoData, opened.path, std::nullopt, "an archive with nothing in it that vigil reads"});
+      all.errors.push_back({ErrorCode::kNoData, opened.path, "an archive with nothing in it that vigil reads"});
     return all;
   }
 
@@ -136,12 +134,12 @@ class Unpacking {
                          int depth) {
     const std::string path = archive + "/" + member.name;
     if (const std::string_view reason = WhyIgnored(path); !reason.empty())
-      return Listed({{}, {{ErrorCode::kUnrecognised, path, std::nullopt, std::string(reason)}}});
+      return Listed({{}, {{ErrorCode::kUnrecognised, path, std::string(reason)}}});
     auto opened = OpenSource(ByteSource(members.Open(), path, member.size_bytes), path, formats_, &budget_);
     return opened ? Read(std::move(*opened), depth + 1) : Listed({{}, {opened.error()}});
   }
 
-  static bool OnlyIgnored(const std::vector<Error>& errors) {
+  static bool OnlyIgnored(const std::vector<ReadFailure>& errors) {
     return std::all_of(errors.begin(), errors.end(), [](const Error& error) { return IsOfNoUse(error.code); });
   }
 
@@ -160,14 +158,14 @@ class Unpacking {
   bool left_out_matters_ = false;  // among the errors that are not listed is one that is worth saying
 };
 
-Result<std::vector<model::Run>> PartsOf(ReadOutcome outcome, const std::string& path) {
+Reading<std::vector<model::Run>> PartsOf(ReadOutcome outcome, const std::string& path) {
   if (!outcome.parts.empty()) return std::move(outcome.parts);
   // Of an archive's errors the last is its own.
-  if (!outcome.errors.empty()) return Fail(outcome.errors.back());
+  if (!outcome.errors.empty()) return tl::unexpected(std::move(outcome.errors.back()));
   return Fail(ErrorCode::kNoData, path, "nothing that vigil reads");
 }
 
-Result<model::Run> FirstOf(Result<std::vector<model::Run>> runs) {
+Reading<model::Run> FirstOf(Reading<std::vector<model::Run>> runs) {
   if (!runs) return tl::unexpected(runs.error());
   return std::move(runs->front());
 }
@@ -190,15 +188,15 @@ ReadOutcome ReadSource(const std::string& path, FormatTable formats) {
   return opened ? ReadOpened(std::move(*opened), formats) : ReadOutcome{{}, {opened.error()}};
 }
 
-Result<std::vector<model::Run>> ReadRuns(const std::string& path, FormatTable formats) {
+Reading<std::vector<model::Run>> ReadRuns(const std::string& path, FormatTable formats) {
   return PartsOf(ReadSource(path, formats), path);
 }
 
-Result<model::Run> ReadFile(const std::string& path, FormatTable formats) { return FirstOf(ReadRuns(path, formats)); }
+Reading<model::Run> ReadFile(const std::string& path, FormatTable formats) { return FirstOf(ReadRuns(path, formats)); }
 
 // Many pieces of a size that is asked for, where a Feed takes what the system gives: for tests and fuzzing.
-Result<std::vector<model::Run>> ReadRunsInBytes(const std::string& path, std::string_view bytes, const Format& format,
-                                                std::size_t piece_bytes) {
+Reading<std::vector<model::Run>> ReadRunsInBytes(const std::string& path, std::string_view bytes, const Format& format,
+                                                 std::size_t piece_bytes) {
   PartBuilder builder(path, std::string(format.id));
   const auto reader = format.open(builder);
   const std::size_t piece = piece_bytes == 0 || reader->NeedsWholeFile() ? bytes.size() : piece_bytes;
@@ -213,8 +211,8 @@ Result<std::vector<model::Run>> ReadRunsInBytes(const std::string& path, std::st
   return FinishParts(builder, format);
 }
 
-Result<model::Run> ReadBytes(const std::string& path, std::string_view bytes, const Format& format,
-                             std::size_t piece_bytes) {
+Reading<model::Run> ReadBytes(const std::string& path, std::string_view bytes, const Format& format,
+                              std::size_t piece_bytes) {
   return FirstOf(ReadRunsInBytes(path, bytes, format, piece_bytes));
 }
 

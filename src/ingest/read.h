@@ -17,7 +17,7 @@ Result<OpenedFile> OpenFile(const std::string& path, FormatTable formats);
 // What one source gave: an archive many parts and many errors, any other file either the one or the other.
 struct ReadOutcome {
   std::vector<model::Run> parts;
-  std::vector<Error> errors;  // each with the path it is about
+  std::vector<ReadFailure> errors;  // each with the path it is about
 };
 // Reads the rest. An archive's members are read like files in a directory of the archive's name.
 ReadOutcome ReadOpened(OpenedFile opened, FormatTable formats);

@@ -44,14 +44,14 @@ class Search {
 
  private:
   void AddFolder(const std::string& path) {
-    std::vector<std::pair<std::string, std::string>> unreadable;
+    std::vector<Error> unreadable;
     const std::size_t before_it = walked_;
     const auto entries = platform::ListFiles(path, kMostFiles, unreadable, [&](std::size_t found) {
       if (progress_) progress_(before_it + found, 0);
     });
     walked_ += entries.size();
     const bool said = !unreadable.empty();
-    for (auto& [where, reason] : unreadable) found_.unread.push_back({where, reason});
+    for (const Error& error : unreadable) found_.unread.push_back({error.path, error.message});
     const std::size_t before = files_.size();
     for (const platform::Entry& entry : entries) {
       if (entry.kind == platform::EntryKind::kOther) {
@@ -83,16 +83,16 @@ class Search {
 
 // Errors of a path that the user named are said; those of files met on the way only when the file should have been
 // readable.
-void File(const Error& error, bool named, FoundParts& found) {
+void File(const ReadFailure& error, bool named, FoundParts& found) {
   const bool ignored = !named && IsOfNoUse(error.code);
-  (ignored ? found.ignored : found.unread).push_back({error.path, error.message});
+  (ignored ? found.ignored : found.unread).push_back({error.path, error.message, error.notes});
 }
 
 void Read(const Candidate& file, FormatTable formats, FoundParts& found) {
   ReadOutcome outcome = ReadSource(file.path, formats);
   std::move(outcome.parts.begin(), outcome.parts.end(), std::back_inserter(found.parts));
   // Nobody named the members of an archive one by one.
-  for (const Error& error : outcome.errors) File(error, file.named && error.path == file.path, found);
+  for (const ReadFailure& error : outcome.errors) File(error, file.named && error.path == file.path, found);
 }
 
 // Files of a path that stands before it, or inside another that was given, are found there.
@@ -118,8 +118,10 @@ void NameEmptyPaths(const std::vector<std::string>& paths, const std::vector<Loo
     const bool known = std::any_of(found.unread.begin(), found.unread.end(),
                                    [&](const model::Unread& unread) { return unread.path.starts_with(paths[i]); });
     if (known || IsWithinAnother(paths, i)) continue;
-    found.unread.push_back(
-        {paths[i], fmt::format("nothing that vigil can read ({} files looked at)", FormatCount(looked[i].files))});
+    const ReadFailure nothing(
+        ErrorCode::kNoData, paths[i],
+        fmt::format("nothing that vigil can read ({} files looked at)", FormatCount(looked[i].files)));
+    File(nothing, true, found);
   }
 }
 

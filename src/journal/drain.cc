@@ -64,13 +64,15 @@ bool IsForgotten(const RingNote& note, double age_s, const DrainOptions& options
 }
 
 // Why one that cannot be emptied stays.
-std::string WhyNot(Ring& ring, RingState state) {
+Error WhyNot(Ring& ring, RingState state) {
   const std::string shown = ShownName(ring.name());
   if (state == RingState::kOtherVersion)
-    return fmt::format("{}: holds the last records of a killed process, for another version of vigil", shown);
+    return {ErrorCode::kUnsupported, shown, std::nullopt,
+            "holds the last records of a killed process, for another version of vigil"};
   const std::string aside = "damaged-" + ring.name();
-  return fmt::format("{}: held the last records of a killed process, and is damaged{}", shown,
-                     ring.Rename(aside) ? fmt::format("; it is called {} now", aside) : "");
+  return {ErrorCode::kCorrupt, shown, std::nullopt,
+          fmt::format("held the last records of a killed process, and is damaged{}",
+                      ring.Rename(aside) ? fmt::format("; it is called {} now", aside) : "")};
 }
 
 // The journal of a ring, opened where it lies now; else why it cannot be, where it was.
@@ -97,8 +99,9 @@ void Empty(Ring& ring, const DrainOptions& options, Leftovers& leftovers) {
   // A folder with the number of one that was removed long ago has nothing to do with it.
   if (age_s <= options.others_after_s && !IsAmong(note.journal_path, options.places)) return;
   const std::string reason = mover ? platform::SystemReason((*mover)->status().problem) : mover.error().Text();
-  leftovers.problems.push_back(fmt::format("{}: the last records of a killed process stay in {}: {}", note.journal_path,
-                                           ShownName(ring.name()), reason));
+  leftovers.problems.push_back(
+      Error{ErrorCode::kIo, note.journal_path, std::nullopt,
+            fmt::format("the last records of a killed process stay in {}: {}", ShownName(ring.name()), reason)});
 }
 
 void Drain(const std::string& name, const DrainOptions& options, Leftovers& leftovers) {

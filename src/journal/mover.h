@@ -69,8 +69,8 @@ class Mover {
 struct Leftovers {
   std::size_t rings = 0;  // emptied and removed
   std::uint64_t records = 0;
-  std::vector<std::string> problems;  // rings that had to be left, with the reason
-  bool out_of_memory = false;         // not all were looked at
+  std::vector<Error> problems;  // rings that had to be left, with the reason
+  bool out_of_memory = false;   // not all were looked at
 };
 
 struct DrainOptions {

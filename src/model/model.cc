@@ -107,4 +107,11 @@ std::optional<Severity> WorstSeverity(const Report& report) {
   return worst;
 }
 
+Quote QuoteOf(const RunHeader& run, const Event& event) {
+  Quote quote{event.text, {}, event.place.line};
+  if (event.place.source < run.sources.size()) quote.path = run.sources[event.place.source].path;
+  if (!event.says.empty()) quote.says.push_back(event.says);
+  return quote;
+}
+
 }  // namespace vigil::model

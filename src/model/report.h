@@ -19,7 +19,8 @@ struct RunReport {
 
 struct Unread {
   std::string path;
-  std::string reason;
+  std::string reason;                 // the message of the error
+  std::vector<Statement> notes = {};  // what its reader remarked before it had nothing to hand on
 };
 
 struct Report {

@@ -114,19 +114,25 @@ inline constexpr std::string_view kGuardObserved = "guard/observe";
 // Name of the event that a process went on in a new file.
 inline constexpr std::string_view kNewFileEvent = "run/new-file";
 
-// Something that happened, in words. `name` is the exception type, the signature id or empty.
+// Something that happened. `name` is the exception type, the signature id or empty.
 struct Event {
   EventKind kind = EventKind::kMessage;
   std::string name;
-  std::string text;
-  std::string detail;  // the innermost frame of a traceback as "file:line in function", or empty
-  Position at;         // unknown when nothing says it
+  std::string text;     // as the file has it; empty when the file records it without words
+  Statement says = {};  // what it recorded, then
+  std::string detail;   // the innermost frame of a traceback as "file:line in function", or empty
+  Position at;          // unknown when nothing says it
   double time = kNoValue;
   std::int32_t rank = -1;
   bool run_went_on = false;  // later steps were made after it, in the same training
   Place place;
   std::string decision;  // what a line of a log says that the guard did, as the name of its event; or empty
 };
+
+// Whether both record the same, in the same words.
+inline bool SameWords(const Event& a, const Event& b) {
+  return a.kind == b.kind && a.name == b.name && a.text == b.text && SameStatement(a.says, b.says);
+}
 
 // A setting the run stated: `key` is canonical where the vocabulary knows it (lr, warmup_steps, max_grad_norm, fp16,
 // ...).
@@ -173,8 +179,8 @@ struct Source {
   std::string path;
   std::string format;
   SourceState state = SourceState::kRead;
-  std::string note;      // why partial, with the place of the damage
-  std::string run = {};  // which one, in a file that holds several (a tracker's database)
+  std::vector<Statement> notes = {};  // what its reader remarks: why it is partial, what was left out
+  std::string run = {};               // which one, in a file that holds several (a tracker's database)
   JoinReason joined = {};
   int digits = 4;                 // significant digits that its format keeps
   std::string duplicate_of = {};  // path of a source that holds all that is in this one
@@ -232,6 +238,9 @@ struct Run : RunHeader {
   Position Planned() const { return planned_steps ? Position(*planned_steps) : Position(); }
   bool HasMethod(std::string_view wanted) const { return method.name == wanted && method.confidence >= kMethodKnown; }
 };
+
+// What the event says, with its place in a file of the run.
+Quote QuoteOf(const RunHeader& run, const Event& event);
 
 // The axis that the run is counted on: steps where a series of several points is counted in them, else that of the
 // longest series. What holds for the whole run (its order, its length, its end) is stated on this one.

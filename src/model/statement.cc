@@ -24,7 +24,7 @@ struct Same {
     return std::equal(a.begin(), a.end(), b.begin(), b.end(), *this);
   }
   bool operator()(const Quote& a, const Quote& b) const {
-    return a.text == b.text && a.path == b.path && a.line == b.line;
+    return a.text == b.text && a.path == b.path && a.line == b.line && (*this)(a.says, b.says);
   }
   bool operator()(const std::vector<Statement>& a, const std::vector<Statement>& b) const {
     return std::equal(a.begin(), a.end(), b.begin(), b.end(), SameStatement);

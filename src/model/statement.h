@@ -22,11 +22,15 @@ struct Quantity {
   Unit unit = Unit::kPlain;
 };
 
-// Text as it stands in a file of the run, with the place; `line` 0 when it is not a line of text.
+struct Statement;
+
+// Text as it stands in a file of the run, with the place; `line` 0 when it is not a line of text. Where the file has a
+// record without words, `text` is empty and `says` has the statement of what it recorded.
 struct Quote {
   std::string text;
   std::string path;
   std::uint32_t line = 0;
+  std::vector<Statement> says = {};
 };
 
 // Names of metrics, settings, ranks, hosts: shown as they are.

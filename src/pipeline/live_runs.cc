@@ -15,12 +15,9 @@ bool SameBits(double a, double b) { return std::bit_cast<std::uint64_t>(a) == st
 
 double Scaled(double value, double scale) { return scale == 1 || value != value ? value : value * scale; }
 
-bool SameText(const model::Event& a, const model::Event& b) {
-  return a.kind == b.kind && a.name == b.name && a.text == b.text;
-}
-
 bool SameEvent(const model::Event& a, const model::Event& b) {
-  return SameText(a, b) && model::SamePosition(a.at, b.at) && a.rank == b.rank && a.run_went_on == b.run_went_on;
+  return model::SameWords(a, b) && model::SamePosition(a.at, b.at) && a.rank == b.rank &&
+         a.run_went_on == b.run_went_on;
 }
 
 // Whether a run is the one that was there before, joined again.
@@ -52,7 +49,7 @@ std::vector<model::Event> EventsOf(const ingest::PartBuilder& builder, std::uint
 // How many events at the front are as they were taken.
 std::size_t UnchangedEvents(const std::vector<model::Event>& taken, const std::vector<model::Event>& now) {
   const auto same = [](const model::Event& a, const model::Event& b) {
-    return SameText(a, b) && model::SamePosition(a.at, ingest::PartBuilder::Placed(b.at)) && a.rank == b.rank &&
+    return model::SameWords(a, b) && model::SamePosition(a.at, ingest::PartBuilder::Placed(b.at)) && a.rank == b.rank &&
            a.run_went_on == b.run_went_on;
   };
   return static_cast<std::size_t>(std::mismatch(taken.begin(), taken.end(), now.begin(), now.end(), same).first -
@@ -327,7 +324,7 @@ bool LiveRuns::CanAppendEvents(const Source& source) const {
   for (std::size_t i = std::max(same, source.events.size()); i < now.size(); ++i) {
     if (now[i].kind == model::EventKind::kResume && !source.has_all_points) return false;
     const auto is_same = [&](const model::Event& other) {
-      return other.place.source != source.place && SameText(other, now[i]);
+      return other.place.source != source.place && model::SameWords(other, now[i]);
     };
     if (std::any_of(known.begin(), known.end(), is_same)) return false;
   }

@@ -79,9 +79,9 @@ model::RunReport DiagnoseRun(model::Run run, const catalogue::Thresholds& thresh
 
 // What killed processes of these runs left in shared memory, moved into their journals: the one step that writes.
 struct Drained {
-  std::uint64_t records = 0;          // that were moved
-  std::size_t processes = 0;          // whose records they were
-  std::vector<std::string> problems;  // what stays in shared memory, with the reason (a folder that is read-only)
+  std::uint64_t records = 0;    // that were moved
+  std::size_t processes = 0;    // whose records they were
+  std::vector<Error> problems;  // what stays in shared memory, with the reason (a folder that is read-only)
 };
 Drained DrainJournals(const std::vector<std::string>& paths);
 

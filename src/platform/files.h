@@ -69,8 +69,7 @@ Result<Entry> Stat(const std::string& path);
 // once, by its real path where that lies below `folder`. Does not enter .git, node_modules, __pycache__ or virtual
 // environments. `unreadable` gets what could not be entered, with the reason. Stops at `limit` entries (and says so in
 // `unreadable`). `found`, where given, is called now and then with the number of files so far.
-std::vector<Entry> ListFiles(const std::string& folder, std::size_t limit,
-                             std::vector<std::pair<std::string, std::string>>& unreadable,
+std::vector<Entry> ListFiles(const std::string& folder, std::size_t limit, std::vector<Error>& unreadable,
                              const std::function<void(std::size_t)>& found = {});
 
 // Creates the folder and those above it; no error when it is there.

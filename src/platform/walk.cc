@@ -27,7 +27,7 @@ constexpr std::size_t kFilesBetweenCalls = 2048;  // some milliseconds
 // Walks real folders first and what links lead to afterwards, so that each file has its real path where it has one.
 class Walk {
  public:
-  Walk(std::string root, std::size_t limit, std::vector<std::pair<std::string, std::string>>& unreadable,
+  Walk(std::string root, std::size_t limit, std::vector<Error>& unreadable,
        const std::function<void(std::size_t)>& found)
       : root_(std::move(root)), limit_(limit), unreadable_(unreadable), found_(found), folders_{root_} {
     if (const auto entry = Stat(root_)) entered_.insert(PlaceOf(*entry));
@@ -56,13 +56,13 @@ class Walk {
       Take(at->path(), at->is_symlink(unknown));
       if (full_) return;
     }
-    if (problem) unreadable_.emplace_back(folder, problem.message());
+    if (problem) unreadable_.push_back({CodeOf(problem.value()), folder, std::nullopt, problem.message()});
   }
 
   void Take(const fs::path& path, bool link) {
     auto entry = Stat(path.string());
     if (!entry) {
-      unreadable_.emplace_back(path.string(), entry.error().Text().substr(path.string().size() + 2));
+      unreadable_.push_back(entry.error());
       return;
     }
     if (entry->kind != EntryKind::kFolder) {
@@ -78,7 +78,8 @@ class Walk {
     }
     if (files_.size() + linked_files_.size() + folders_.size() < limit_) return;
     full_ = true;
-    unreadable_.emplace_back(root_, fmt::format("more than {} files: the rest was not looked at", FormatCount(limit_)));
+    unreadable_.push_back(Error{ErrorCode::kLimit, root_, std::nullopt,
+                                fmt::format("more than {} files: the rest was not looked at", FormatCount(limit_))});
   }
 
   // A folder is entered once, so that a link to a folder above it ends there.
@@ -102,7 +103,7 @@ class Walk {
 
   std::string root_;
   std::size_t limit_;
-  std::vector<std::pair<std::string, std::string>>& unreadable_;
+  std::vector<Error>& unreadable_;
   const std::function<void(std::size_t)>& found_;
   std::vector<std::string> folders_;
   std::vector<Entry> files_;
@@ -114,8 +115,7 @@ class Walk {
 
 }  // namespace
 
-std::vector<Entry> ListFiles(const std::string& folder, std::size_t limit,
-                             std::vector<std::pair<std::string, std::string>>& unreadable,
+std::vector<Entry> ListFiles(const std::string& folder, std::size_t limit, std::vector<Error>& unreadable,
                              const std::function<void(std::size_t)>& found) {
   return Walk(folder, limit, unreadable, found).Run();
 }

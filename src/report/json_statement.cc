@@ -2,6 +2,8 @@
 
 #include <variant>
 
+#include "report/sentence.h"
+
 namespace vigil::report {
 namespace {
 
@@ -55,7 +57,7 @@ struct WriteValue {
   void operator()(const model::Quote& quote) const {
     json.Open();
     json.Key("text");
-    json.Text(quote.text);
+    json.Text(QuoteText(quote));
     json.Key("path");
     json.TextOrNull(quote.path);
     json.Key("line");

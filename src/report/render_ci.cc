@@ -207,7 +207,7 @@ std::string RenderJunit(const model::Report& report, std::optional<model::Severi
       suites += fmt::format(
           "    <testcase classname=\"files\" name=\"{}\" time=\"0\">\n      <error message=\"{}\" type=\"unread\"/>\n"
           "    </testcase>\n",
-          Xml(unread.path), Xml(OneLine(unread.reason)));
+          Xml(unread.path), Xml(OneLine(WhyUnread(unread))));
     }
     suites += "  </testsuite>\n";
     cases += report.unread.size();

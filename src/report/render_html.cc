@@ -341,7 +341,7 @@ void AddUnread(Page& page, const model::Report& report) {
   if (report.unread.empty()) return;
   page.Add("<h3>Could not be read</h3>\n<div class=\"card scroll\"><table><tr><th>file</th><th>reason</th></tr>");
   for (const model::Unread& unread : report.unread)
-    page.Add("<tr><td><code>{}</code></td><td>{}</td></tr>", EscapeHtml(unread.path), EscapeHtml(unread.reason));
+    page.Add("<tr><td><code>{}</code></td><td>{}</td></tr>", EscapeHtml(unread.path), EscapeHtml(WhyUnread(unread)));
   page.Add("</table></div>\n");
 }
 

@@ -70,11 +70,19 @@ void WriteList(JsonWriter& json, std::string_view key, const Items& items, Write
   json.CloseList();
 }
 
+void WriteNotes(JsonWriter& json, const std::vector<model::Statement>& notes) {
+  json.Key("notes");
+  json.OpenList();
+  for (const model::Statement& note : notes) WriteStatement(json, note);
+  json.CloseList();
+}
+
 void WriteSource(JsonWriter& json, const model::Source& source) {
   WriteText(json, "path", source.path);
   WriteText(json, "format", source.format);
   WriteText(json, "state", Name(source.state));
   WriteTextOrNull(json, "note", NoteText(source));
+  WriteNotes(json, source.notes);
 }
 
 void WriteSignal(JsonWriter& json, const model::Series& series) {
@@ -237,7 +245,8 @@ void WriteRun(JsonWriter& json, const model::RunReport& report) {
 
 void WriteUnread(JsonWriter& json, const model::Unread& unread) {
   WriteText(json, "path", unread.path);
-  WriteText(json, "reason", unread.reason);
+  WriteText(json, "reason", WhyUnread(unread));
+  WriteNotes(json, unread.notes);
 }
 
 }  // namespace

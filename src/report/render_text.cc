@@ -290,7 +290,7 @@ void DrawUnread(Screen& screen, const model::Report& report) {
   if (report.unread.empty()) return;
   screen.Heading("could not be read");
   for (const model::Unread& unread : report.unread)
-    screen.Item(2, "", fmt::format("{}: {}", OneLine(unread.path), OneLine(unread.reason)));
+    screen.Item(2, "", fmt::format("{}: {}", OneLine(unread.path), OneLine(WhyUnread(unread))));
 }
 
 }  // namespace

@@ -48,7 +48,8 @@ std::string RunLine(const model::Run& run) {
 std::string Listed(std::string_view title, const std::vector<model::Unread>& files) {
   if (files.empty()) return {};
   std::string out = fmt::format("\n{}: {}\n", title, FormatCount(files.size()));
-  for (const model::Unread& file : files) out += fmt::format("  {}: {}\n", OneLine(file.path), OneLine(file.reason));
+  for (const model::Unread& file : files)
+    out += fmt::format("  {}: {}\n", OneLine(file.path), OneLine(WhyUnread(file)));
   return out;
 }
 
@@ -70,7 +71,7 @@ void WriteFiles(JsonWriter& json, std::string_view key, const std::vector<model:
     json.Key("path");
     json.Text(file.path);
     json.Key("reason");
-    json.Text(file.reason);
+    json.Text(WhyUnread(file));
     json.Close();
   }
   json.CloseList();

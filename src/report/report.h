@@ -61,6 +61,13 @@ std::string RenderEvents(const model::RunReport& run, double unix_time);
 // `path` as a URI reference, absolute paths with the scheme of files.
 std::string UriOf(std::string_view path);
 
+// What is wrong with a source, or whose duplicate it is; empty when there is nothing to say.
+std::string NoteText(const model::Source& source);
+// Why nothing was read from a file.
+std::string WhyUnread(const model::Unread& unread);
+// What an event says: the words of the file, or the sentence of what it recorded.
+std::string EventText(const model::Event& event);
+
 // What was recognised run by run, what could not be read, and which files were not recognised and why; as text, and as
 // JSON (schema vigil.what/1).
 std::string RenderWhat(const std::vector<model::Run>& runs, const std::vector<model::Unread>& unread,

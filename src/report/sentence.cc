@@ -43,8 +43,8 @@ struct ArgumentText {
   std::string operator()(const model::Extent& value) const { return ExtentText(value); }
   std::string operator()(const model::Identifier& value) const { return value.text; }
   std::string operator()(const model::Identifiers& value) const { return NamesText(value); }
-  std::string operator()(const model::Quote& value) const { return value.text; }
-  std::string operator()(const std::vector<model::Statement>& clauses) const {  // NOLINT(misc-no-recursion)
+  std::string operator()(const model::Quote& value) const { return QuoteText(value); }  // NOLINT(misc-no-recursion)
+  std::string operator()(const std::vector<model::Statement>& clauses) const {          // NOLINT(misc-no-recursion)
     std::string text;
     for (const model::Statement& clause : clauses) text += Sentence(clause);
     return text;
@@ -135,6 +135,12 @@ const model::Quote* QuoteIn(const model::Statement& statement) {  // NOLINT(misc
     if (const model::Quote* quote = std::visit(FindQuote(), argument.value)) return quote;
   }
   return nullptr;
+}
+
+std::string QuoteText(const model::Quote& quote) {  // NOLINT(misc-no-recursion)
+  std::string text = quote.text;
+  for (const model::Statement& statement : quote.says) text += Sentence(statement);
+  return text;
 }
 
 std::string PositionText(model::Position position) {

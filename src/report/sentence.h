@@ -10,6 +10,8 @@ namespace vigil::report {
 
 // The sentence, empty for an empty statement. A statement whose template does not exist gives its id: nothing is lost.
 std::string Sentence(const model::Statement& statement);
+// What is quoted; where the file has no words for it, the sentence of what it recorded.
+std::string QuoteText(const model::Quote& quote);
 
 // "step 412", "epoch 3", "logged point 7"; empty without a position.
 std::string PositionText(model::Position position);

@@ -7,11 +7,19 @@
 #include "base/base.h"
 #include "catalogue/catalogue.h"
 #include "catalogue/says.h"
+#include "report/report.h"
 #include "report/sentence.h"
 #include "report/words.h"
 
 namespace vigil::report {
 namespace {
+
+std::vector<std::string> Sentences(const std::vector<model::Statement>& statements) {
+  std::vector<std::string> sentences;
+  sentences.reserve(statements.size());
+  for (const model::Statement& statement : statements) sentences.push_back(Sentence(statement));
+  return sentences;
+}
 
 std::string WithRange(const std::string& text, model::PositionRange range) {
   return fmt::format("{} ({})", text, RangeText(range));
@@ -27,13 +35,6 @@ std::string SummaryOfParts(const model::Diagnosis& diagnosis) {
   std::string cause = CauseTitle(diagnosis.cause);
   if (diagnosis.supporting.empty()) return cause;
   return fmt::format("{}: {}", cause, EvidenceText(diagnosis.supporting.front()));
-}
-
-std::vector<std::string> Sentences(const std::vector<model::Statement>& statements) {
-  std::vector<std::string> sentences;
-  sentences.reserve(statements.size());
-  for (const model::Statement& statement : statements) sentences.push_back(Sentence(statement));
-  return sentences;
 }
 
 }  // namespace
@@ -142,10 +143,17 @@ std::string ChangeText(const model::Remedy& remedy) {
   return where.empty() || where == "*" ? change : fmt::format("{} ({})", change, where);
 }
 
+std::string EventText(const model::Event& event) { return event.says.empty() ? event.text : Sentence(event.says); }
+
+std::string WhyUnread(const model::Unread& unread) {
+  const std::string notes = Join(Sentences(unread.notes), "; ");
+  return notes.empty() ? unread.reason : fmt::format("{}: {}", unread.reason, notes);
+}
+
 std::string NoteText(const model::Source& source) {
-  if (source.duplicate_of.empty()) return source.note;
-  const std::string duplicate = Sentence(says::SourceDuplicate{.path = source.duplicate_of});
-  return source.note.empty() ? duplicate : fmt::format("{}; {}", source.note, duplicate);
+  std::vector<std::string> notes = Sentences(source.notes);
+  if (!source.duplicate_of.empty()) notes.push_back(Sentence(says::SourceDuplicate{.path = source.duplicate_of}));
+  return Join(notes, "; ");
 }
 
 std::string ReasonText(const model::Coverage& coverage) { return Sentence(coverage.reason); }

@@ -42,9 +42,6 @@ std::string ProposedText(const model::Remedy& remedy);
 // "learning_rate: 0.003 -> 0.001 (TrainingArguments)", or the remedy's title when it names no setting.
 std::string ChangeText(const model::Remedy& remedy);
 
-// What is wrong with a source, or whose duplicate it is; empty when there is nothing to say.
-std::string NoteText(const model::Source& source);
-
 std::string ReasonText(const model::Coverage& coverage);
 std::string EnableText(const model::Coverage& coverage);
 // The families that could not be checked, "memory, hang"; empty when everything was.

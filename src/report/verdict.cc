@@ -9,6 +9,7 @@
 
 #include "base/base.h"
 #include "catalogue/catalogue.h"
+#include "report/report.h"
 #include "report/sentence.h"
 #include "report/span.h"
 #include "report/texts.h"
@@ -217,7 +218,7 @@ std::string DamageText(const model::Run& run) {
   if (first == run.sources.end()) return {};
   const auto more = std::count_if(first + 1, run.sources.end(), is_damaged);
   const std::string others = more == 0 ? std::string() : fmt::format(" (and {} more)", more);
-  return fmt::format("{}: {}{}", OneLine(first->path), OneLine(first->note), others);
+  return fmt::format("{}: {}{}", OneLine(first->path), OneLine(NoteText(*first)), others);
 }
 
 }  // namespace

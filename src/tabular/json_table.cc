@@ -1,6 +1,6 @@
 #include "tabular/json_table.h"
 
-#include <fmt/format.h>
+#include "catalogue/says.h"
 
 namespace vigil::tabular {
 
@@ -21,9 +21,7 @@ void JsonTable::AddRow() {
 
 void JsonTable::Finish() {
   table_.Finish();
-  if (columns_.full())
-    builder_.AddNote(
-        fmt::format("more than {} different keys; the rest is not read", FormatCount(Columns::kMostColumns)));
+  if (columns_.full()) builder_.AddNote(says::NoteTooManyKeys{.limit = Columns::kMostColumns});
 }
 
 }  // namespace vigil::tabular

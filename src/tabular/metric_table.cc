@@ -1,9 +1,9 @@
 #include "tabular/metric_table.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
+
+#include "catalogue/says.h"
 
 namespace vigil::tabular {
 namespace {
@@ -360,7 +360,7 @@ void MetricTable::StateEnd(std::span<const Cell> cells, const Roles& roles) {
   model::Event event;
   event.kind = model::EventKind::kExit;
   event.name = "finished";
-  event.text = "the trainer's summary of the whole run";
+  event.says = says::EventSummary{};
   if (IsWholeStep(roles.step)) {
     event.at = model::Position(axis_.axis, static_cast<std::int64_t>(roles.step));
   } else if (last_step_ != model::kNoStep) {
@@ -490,10 +490,8 @@ void MetricTable::Finish() {
   thinning_.Finish();
   if (!std::isnan(planned_steps_))
     builder_.part().planned_steps = model::StepAt(static_cast<std::int64_t>(planned_steps_));
-  if (rows_without_step_ != 0)
-    builder_.AddNote(fmt::format("{} rows before the first step are left out", FormatCount(rows_without_step_)));
-  if (repeats_ != 0)
-    builder_.AddNote(fmt::format("{} values repeat the step before them; the first is kept", FormatCount(repeats_)));
+  if (rows_without_step_ != 0) builder_.AddNote(says::NoteRowsWithoutStep{.count = rows_without_step_});
+  if (repeats_ != 0) builder_.AddNote(says::NoteRepeatedSteps{.count = repeats_});
   if (thinning_.stride() > 1) builder_.AddNote(ThinnedNote(thinning_.stride()));
   rows_without_step_ = 0;
   repeats_ = 0;

@@ -1,11 +1,11 @@
 #include "tabular/thinning.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <utility>
+
+#include "catalogue/says.h"
 
 namespace vigil::tabular {
 namespace {
@@ -95,9 +95,7 @@ Extremes KeepEverySecond(model::Series& series, bool spikes, std::vector<std::ui
   return points.extremes;
 }
 
-std::string ThinnedNote(std::uint64_t stride) {
-  return fmt::format("too many points to keep: 1 in {} of each metric, and those that stand out", FormatCount(stride));
-}
+model::Statement ThinnedNote(std::uint64_t stride) { return says::NoteThinned{.stride = stride}; }
 
 // Decides what becomes of the point that was the last so far, and whether the new one has a place of its own.
 bool Thinning::HasPlace(ingest::PartBuilder::SeriesId id, const Point& point) {

@@ -34,8 +34,8 @@ struct Extremes {
 // are there for such a reason. They are not counted, so that series of the same rows keep the same rows; filled with
 // those that are left. Returns the extremes.
 Extremes KeepEverySecond(model::Series& series, bool spikes, std::vector<std::uint32_t>& extra);
-// The words for it.
-std::string ThinnedNote(std::uint64_t stride);
+// The note of a source that was thinned.
+model::Statement ThinnedNote(std::uint64_t stride);
 
 // Takes each point of a source, as it comes, and decides whether it stays. Even over the source: what came before is
 // thinned as much as what comes later.

@@ -1,11 +1,10 @@
 // Dictionaries that trainers print: {'loss': 2.3, 'grad_norm': '0.71', 'epoch': 0.1}, Python or JSON, several in a
 // line.
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 
 #include "base/base.h"
+#include "catalogue/says.h"
 #include "textlog/dict_line.h"
 #include "textlog/make_parsers.h"
 #include "textlog/row_roles.h"
@@ -49,9 +48,7 @@ class DictParser final : public LineParser {
 
   void Finish() override {
     const std::uint64_t counted_on = state_.dicts.counted_on();
-    if (counted_on != 0)
-      state_.builder.AddNote(fmt::format("the last {} rows without a step are counted on by the interval before them",
-                                         FormatCount(counted_on)));
+    if (counted_on != 0) state_.builder.AddNote(says::NoteStepsCountedOn{.count = counted_on});
   }
 
  private:

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "catalogue/says.h"
 #include "textlog/guard_line.h"
 
 namespace vigil::textlog {
@@ -150,11 +151,15 @@ void EventLog::AddException(const Exception& exception, const Place& place) {
 void EventLog::AddFailure(const ProcessFailure& failure, const Place& place) {
   MakeRoomFor("exit");
   const std::string_view signal = SignalName(-failure.exit_code);
-  const std::string text = fmt::format("{}{} ended with exit code {}{}{}{}",
-                                       failure.rank < 0 ? "a process" : fmt::format("rank {}", failure.rank),
-                                       failure.host.empty() ? "" : " on " + failure.host, failure.exit_code,
-                                       signal.empty() ? "" : " (", signal, signal.empty() ? "" : ")");
-  model::Event& event = Add(model::EventKind::kExit, std::to_string(failure.exit_code), text, place);
+  model::Statement process = says::EventProcessEndedProcess{};
+  model::Statement host;
+  model::Statement by_signal;
+  if (failure.rank >= 0) process = says::EventProcessEndedRank{.rank = failure.rank};
+  if (!failure.host.empty()) host = says::EventProcessEndedHost{.host = failure.host};
+  if (!signal.empty()) by_signal = says::EventProcessEndedSignal{.signal = signal};
+  model::Event& event = Add(model::EventKind::kExit, std::to_string(failure.exit_code), "", place);
+  event.says =
+      says::EventProcessEnded{.process = process, .host = host, .code = failure.exit_code, .signal = by_signal};
   event.rank = failure.rank;
 }
 
@@ -214,8 +219,7 @@ void EventLog::Settle(std::int64_t last_step, model::Axis axis) {
 
 void EventLog::Finish() {
   if (left_out_ == 0) return;
-  builder_.AddNote(fmt::format("{} events left out: {} of a kind are kept, the last among them", FormatCount(left_out_),
-                               kMostOfAName));
+  builder_.AddNote(says::NoteEventsLeftOut{.count = left_out_, .kept = kMostOfAName});
   left_out_ = 0;
 }
 

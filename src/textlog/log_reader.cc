@@ -1,12 +1,11 @@
 #include "textlog/log_reader.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <string>
 
 #include "base/base.h"
+#include "catalogue/says.h"
 #include "tabular/thinning.h"
 
 namespace vigil::textlog {
@@ -67,17 +66,16 @@ void LogReader::Finish() {
   SeriesTable& table = state_.sink.table();
   table.Finish();
   Settle(true);
-  if (state_.dicts.counted_as_rows()) builder_.AddNote("the lines name no steps: logged points are counted instead");
+  if (state_.dicts.counted_as_rows()) builder_.AddNote(says::NoteLinesWithoutSteps{});
   parsers_.Finish();
   if (table.stride() > 1) builder_.AddNote(tabular::ThinnedNote(table.stride()));
   state_.events.Finish();
   const model::Run& part = builder_.part();
   if (part.series.empty() && part.events.empty() && part.facts.empty()) {
-    if (const std::string note = walker_.unrecognised().Note(); !note.empty()) builder_.AddNote(note);
+    if (const model::Statement note = walker_.unrecognised().Note(); !note.empty()) builder_.AddNote(note);
   }
   if (const std::uint64_t cut = splitter_.TakeLongLines(); cut != 0)
-    builder_.AddNote(fmt::format("{} line{} longer than {} cut there", FormatCount(cut), cut == 1 ? "" : "s",
-                                 FormatBytes(kLongestLine)));
+    builder_.AddNote(says::NoteLongLinesCut{.count = cut, .limit = kLongestLine});
 }
 
 }  // namespace vigil::textlog

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/base.h"
+#include "catalogue/says.h"
 #include "tabular/column_roles.h"
 #include "tabular/guess.h"
 #include "textlog/hints.h"
@@ -128,8 +129,7 @@ class PlainRowParser final : public LineParser {
       model::Series& series = state_.builder.series(id);
       if (state_.builder.IsLeftOut(id) || series.raw != kColumnNames[0] || !GoesLikeLoss(series.values)) continue;
       series.signal = "loss";
-      state_.builder.AddNote(
-          "the lines hold nothing but numbers: the second is taken for the loss, by the way it goes");
+      state_.builder.AddNote(says::NotePlainNumbers{});
       return;
     }
   }

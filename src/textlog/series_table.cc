@@ -1,10 +1,9 @@
 #include "textlog/series_table.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "catalogue/catalogue.h"
+#include "catalogue/says.h"
 #include "tabular/column_roles.h"
 
 namespace vigil::textlog {
@@ -140,8 +139,7 @@ void SeriesTable::Settle() {
 void SeriesTable::Finish() {
   thinning_.Finish();
   if (!left_out_) return;
-  builder_.AddNote(fmt::format("more metrics than are read: at most {} names, and {} of all ranks together",
-                               FormatCount(kMostNames), FormatCount(kMostEntries)));
+  builder_.AddNote(says::NoteTooManyNames{.names = kMostNames, .entries = kMostEntries});
   left_out_ = false;
 }
 

@@ -1,8 +1,7 @@
 #include "textlog/unrecognised_line.h"
 
-#include <fmt/format.h>
-
 #include "base/base.h"
+#include "catalogue/says.h"
 #include "textlog/line.h"
 
 namespace vigil::textlog {
@@ -20,12 +19,9 @@ void UnrecognisedLine::Observe(std::string_view text, std::uint32_t line) {
   text_ = std::string(Trim(text).substr(0, kLongestExample));
 }
 
-std::string UnrecognisedLine::Note() const {
+model::Statement UnrecognisedLine::Note() const {
   if (text_.empty()) return {};
-  return fmt::format(
-      "line {} is most like one with metrics: \"{}\". Looked for: a step or epoch beside named numbers "
-      "(step 120 loss 2.31), tables, dictionaries, progress bars, error messages, settings",
-      FormatCount(line_), Printable(text_));
+  return says::NoteUnrecognisedLine{.line = line_, .text = model::Quote{Printable(text_), {}, line_}};
 }
 
 }  // namespace vigil::textlog

@@ -6,13 +6,15 @@
 #include <string>
 #include <string_view>
 
+#include "model/statement.h"
+
 namespace vigil::textlog {
 
 class UnrecognisedLine {
  public:
   void Observe(std::string_view text, std::uint32_t line);
   // Empty when no line held a measurement.
-  std::string Note() const;
+  model::Statement Note() const;
 
  private:
   std::string text_;

@@ -23,8 +23,8 @@ class ConfigJsonReader : public ingest::Reader {
 
   std::size_t Consume(std::string_view bytes, bool last) override {
     if (!last) return 0;
-    const std::string problem = hyperparams::StateJsonConfig(bytes, builder_);
-    if (!problem.empty()) builder_.ReportDamage(problem);
+    const model::Statement damage = hyperparams::StateJsonConfig(bytes, builder_);
+    if (!damage.empty()) builder_.ReportDamage(damage);
     return bytes.size();
   }
 

@@ -7,7 +7,7 @@
 namespace vigil::formats {
 namespace {
 
-using Parse = std::vector<hyperparams::Hyperparameter> (*)(std::string_view text, std::string* problem);
+using Parse = std::vector<hyperparams::Hyperparameter> (*)(std::string_view text, model::Statement* damage);
 
 // W&B writes every setting as {desc, value}, and its own below _wandb.
 void UnwrapWandb(std::vector<hyperparams::Hyperparameter>& hyperparameters) {
@@ -35,11 +35,11 @@ class ConfigTextReader : public ingest::Reader {
 
   std::size_t Consume(std::string_view bytes, bool last) override {
     if (!last) return 0;
-    std::string problem;
-    std::vector<hyperparams::Hyperparameter> hyperparameters = parse_(bytes, &problem);
+    model::Statement damage;
+    std::vector<hyperparams::Hyperparameter> hyperparameters = parse_(bytes, &damage);
     UnwrapWandb(hyperparameters);
     hyperparams::StateHyperparameters(hyperparameters, builder_);
-    if (!problem.empty()) builder_.ReportDamage(problem);
+    if (!damage.empty()) builder_.ReportDamage(damage);
     return bytes.size();
   }
 

@@ -1,9 +1,8 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstring>
 #include <unordered_map>
 
+#include "catalogue/says.h"
 #include "formats/csv/csv.h"
 #include "formats/csv/layout.h"
 #include "formats/csv/row.h"
@@ -54,14 +53,13 @@ class CsvReader : public ingest::Reader {
     started_ = true;
     auto layout = csv::SniffLayout(bytes, last, builder_.part().sources.front().path);
     if (!layout) {
-      builder_.ReportDamage("line 1: not the beginning of a table");
+      builder_.ReportDamage(says::DamageNoTable{});
       over_ = true;
       return 0;
     }
     if (!layout->environment.empty()) builder_.AddFact("env_id", layout->environment, 1);
     if (layout->guessed_loss != kNoColumn)
-      builder_.AddNote(
-          fmt::format("no header: column {}, which falls, is taken for the loss", layout->guessed_loss + 1));
+      builder_.AddNote(says::NoteLossColumnGuessed{.column = layout->guessed_loss + 1});
     line_ = layout->body_line;
     const std::size_t body = std::min(layout->body, bytes.size());
     Use(std::move(*layout));
@@ -249,24 +247,21 @@ class CsvReader : public ingest::Reader {
   // ---- notes about the file
 
   void Conclude() {
-    if (cut_.count != 0) builder_.ReportDamage(fmt::format("line {}: the last row is cut", cut_.first_line));
-    Damage(too_long_, fmt::format("longer than {}", FormatBytes(kMaxLineBytes)));
-    Damage(other_lines_, "not a row of the table");
+    if (cut_.count != 0) builder_.ReportDamage(says::DamageCutRow{.line = cut_.first_line});
+    if (too_long_.count != 0)
+      builder_.ReportDamage(says::DamageLongRow{
+          .line = too_long_.first_line, .limit = kMaxLineBytes, .others = ingest::OthersOf(too_long_.count)});
+    if (other_lines_.count != 0)
+      builder_.ReportDamage(
+          says::DamageNoRow{.line = other_lines_.first_line, .others = ingest::OthersOf(other_lines_.count)});
     if (ragged_.count != 0) {
-      builder_.AddNote(fmt::format("line {}: {} cells for {} columns{}", ragged_.first_line, ragged_cells_,
-                                   layout_.columns.size(), Others(ragged_)));
+      builder_.AddNote(says::NoteRaggedRows{.line = ragged_.first_line,
+                                            .cells = ragged_cells_,
+                                            .columns = layout_.columns.size(),
+                                            .others = ingest::OthersOf(ragged_.count)});
     }
     table_.Finish();
     cut_ = too_long_ = other_lines_ = ragged_ = {};
-  }
-
-  void Damage(const Trouble& trouble, std::string_view what) {
-    if (trouble.count != 0)
-      builder_.ReportDamage(fmt::format("line {}: {}, skipped{}", trouble.first_line, what, Others(trouble)));
-  }
-
-  static std::string Others(const Trouble& trouble) {
-    return trouble.count == 1 ? "" : fmt::format(" (and {} more)", FormatCount(trouble.count - 1));
   }
 
   ingest::PartBuilder& builder_;

@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "catalogue/says.h"
 #include "formats/journal/journal.h"
 #include "journal/journal.h"
 #include "textlog/textlog.h"
@@ -154,7 +155,8 @@ class JournalReader : public ingest::Reader, private journal::Visitor {
     if (event.step >= 0) made.at = model::StepAt(event.step);
     made.time = UnixSeconds(event.time_ms);
     made.rank = rank_;
-    if (event.kind == journal::EventKind::kGap) builder_.AddNote(Printable(event.text));
+    if (event.kind == journal::EventKind::kGap)
+      builder_.AddNote(says::NoteRecordedGap{.text = model::Quote{Printable(event.text), {}, 0}});
     const bool is_failure = event.severity >= model::Severity::kError && event.kind != journal::EventKind::kDecision;
     if (is_failure || event.kind == journal::EventKind::kException) NoteFailure(made, event.time_ms);
     builder_.part().events.resize(own_events_);
@@ -195,25 +197,25 @@ class JournalReader : public ingest::Reader, private journal::Visitor {
   void OnEnd(const journal::End& end) override {
     ended_ = true;
     if (end.status == journal::kUnknownEnd) {
-      builder_.AddNote("the process ended without closing its journal");
+      builder_.AddNote(says::NoteJournalNotClosed{});
       return;
     }
     model::Event& event = exit_.emplace();
     event.kind = model::EventKind::kExit;
     event.name = end.status == 0 ? "finished" : std::to_string(end.status);
-    event.text = fmt::format("the run ended with status {}", end.status);
+    event.says = says::EventRunStatus{.status = end.status};
     event.time = UnixSeconds(end.time_ms);
     event.rank = rank_;
   }
 
   void OnDamage(std::uint64_t offset, std::uint64_t resumed, std::uint64_t missing_blocks,
                 std::string_view reason) override {
-    if (damages_++ == 0) first_damage_ = fmt::format("byte {}: {}, read on at byte {}", offset, reason, resumed);
+    if (damages_++ == 0) first_damage_ = {offset, resumed, std::string(reason)};
     missing_blocks_ += missing_blocks;
   }
 
   void OnCut(std::uint64_t offset) override { cut_at_ = offset; }
-  void OnRefused(std::string_view reason) override { builder_.ReportDamage(reason); }
+  void OnRefused(std::string_view reason) override { builder_.ReportDamage(says::DamageError{.message = reason}); }
 
   void Conclude() {
     for (const auto& [series, points] : undefined_)
@@ -221,16 +223,23 @@ class JournalReader : public ingest::Reader, private journal::Visitor {
     undefined_.clear();
     for (const auto& [id, recorded_ms] : recorded_ms_) PutInOrder(id, recorded_ms);
     AddDerivedEvents();
-    if (damages_ > 1) first_damage_ += fmt::format(", {} damaged places in all", damages_);
-    if (missing_blocks_ > 0) first_damage_ += fmt::format(", {} blocks missing", missing_blocks_);
-    if (damages_ > 0) builder_.ReportDamage(first_damage_);
-    if (dropped_records_ > 0)
-      builder_.AddNote(
-          fmt::format("{} records were dropped before they could be written", FormatCount(dropped_records_)));
-    if (cut_at_)
-      builder_.AddNote(
-          fmt::format("byte {}: the last block is cut, as in a run that was killed or still runs", *cut_at_));
-    if (!ended_ && !cut_at_ && !decoder_.refused()) builder_.AddNote("no end: the run was killed, or still runs");
+    ReportDamages();
+    if (dropped_records_ > 0) builder_.AddNote(says::NoteDroppedRecords{.count = dropped_records_});
+    if (cut_at_) builder_.AddNote(says::NoteJournalCut{.byte = *cut_at_});
+    if (!ended_ && !cut_at_ && !decoder_.refused()) builder_.AddNote(says::NoteJournalWithoutEnd{});
+  }
+
+  void ReportDamages() {
+    if (damages_ == 0) return;
+    model::Statement places;
+    model::Statement missing;
+    if (damages_ > 1) places = says::DamageJournalPlaces{.count = damages_};
+    if (missing_blocks_ > 0) missing = says::DamageJournalMissing{.count = missing_blocks_};
+    builder_.ReportDamage(says::DamageJournal{.byte = first_damage_.byte,
+                                              .message = first_damage_.reason,
+                                              .resumed = first_damage_.resumed,
+                                              .places = places,
+                                              .missing = missing});
   }
 
   // What the records so far make of the run's failures and its end, behind the events that were recorded.
@@ -247,7 +256,7 @@ class JournalReader : public ingest::Reader, private journal::Visitor {
   void AddNoEnd() {
     model::Event event;
     event.name = std::string(model::kNoEndEvent);
-    event.text = "the journal has no end";
+    event.says = says::EventNoEnd{};
     event.rank = rank_;
     const model::Axis axis = model::MainAxis(builder_.part());
     for (const model::Series& series : builder_.part().series) {
@@ -275,7 +284,12 @@ class JournalReader : public ingest::Reader, private journal::Visitor {
   std::vector<std::pair<model::Event, std::uint64_t>> failures_;  // with their times by the monotonic clock
   std::uint64_t damages_ = 0;
   std::uint64_t missing_blocks_ = 0;
-  std::string first_damage_;
+  struct Damage {
+    std::uint64_t byte = 0;
+    std::uint64_t resumed = 0;
+    std::string reason;
+  };
+  Damage first_damage_;
   std::optional<std::uint64_t> cut_at_;
   std::optional<model::Event> exit_;
 };

@@ -1,8 +1,7 @@
 #include "formats/json/metric_lists.h"
 
-#include <fmt/format.h>
-
 #include "base/base.h"
+#include "catalogue/says.h"
 
 namespace vigil::formats {
 namespace {
@@ -39,7 +38,8 @@ std::size_t DocumentReader::Consume(std::string_view bytes, bool last) {
   taken_ += scanner_.consumed();
   over_ = token != codec::JsonToken::kNeedMore;
   if (token == codec::JsonToken::kBroken)
-    builder_.ReportDamage(fmt::format("line {} (byte {}): {}", scanner_.line(), taken_, scanner_.problem()));
+    builder_.ReportDamage(
+        says::DamageJsonDocument{.line = scanner_.line(), .byte = taken_, .message = scanner_.problem()});
   if (over_) Conclude();
   return over_ ? bytes.size() : scanner_.consumed();
 }

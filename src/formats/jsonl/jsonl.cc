@@ -1,9 +1,8 @@
 #include "formats/jsonl/jsonl.h"
 
-#include <fmt/format.h>
-
 #include <cstring>
 
+#include "catalogue/says.h"
 #include "codec/codec.h"
 #include "formats/json/looks.h"
 #include "tabular/json_table.h"
@@ -94,30 +93,35 @@ class JsonLinesReader : public ingest::Reader {
 
   bool CountBroken(JsonToken token, const codec::JsonScanner& scanner) {
     if (broken_lines_++ == 0) {
-      first_broken_ = fmt::format("line {}, column {}: {}", line_, scanner.consumed() + 1,
-                                  token == JsonToken::kBroken ? scanner.problem() : "expected an object");
+      first_broken_ = {line_, scanner.consumed() + 1,
+                       std::string(token == JsonToken::kBroken ? scanner.problem() : std::string_view())};
     }
     return false;
   }
 
   void Finish() {
     table_.Finish();
-    if (broken_lines_ != 0) {
-      builder_.ReportDamage(broken_lines_ == 1 ? first_broken_
-                                               : fmt::format("{} (and {} more broken lines)", first_broken_,
-                                                             FormatCount(broken_lines_ - 1)));
-    }
+    if (broken_lines_ != 0) builder_.ReportDamage(BrokenLines());
     if (skipping_) {
       ++line_;
       if (long_lines_++ == 0) first_long_line_ = line_;
     }
     if (long_lines_ != 0) {
       builder_.AddNote(
-          fmt::format("line {}: longer than {}, skipped{}", first_long_line_, FormatBytes(kLongestLine),
-                      long_lines_ == 1 ? "" : fmt::format(" (and {} more)", FormatCount(long_lines_ - 1))));
+          says::NoteLongLine{.line = first_long_line_, .limit = kLongestLine, .others = ingest::OthersOf(long_lines_)});
     }
     broken_lines_ = 0;
     long_lines_ = 0;
+  }
+
+  // The first of them: one that is broken JSON, or holds something else than an object.
+  model::Statement BrokenLines() const {
+    model::Statement others;
+    if (broken_lines_ > 1) others = says::DamageJsonLineOthers{.count = broken_lines_ - 1};
+    const BrokenLine& first = first_broken_;
+    if (first.problem.empty())
+      return says::DamageNoObject{.line = first.line, .column = first.column, .others = others};
+    return says::DamageJsonLine{.line = first.line, .column = first.column, .message = first.problem, .others = others};
   }
 
   ingest::PartBuilder& builder_;
@@ -125,7 +129,12 @@ class JsonLinesReader : public ingest::Reader {
   std::uint32_t line_ = 0;
   bool skipping_ = false;  // inside a line that is too long
   std::uint64_t broken_lines_ = 0;
-  std::string first_broken_;
+  struct BrokenLine {
+    std::uint32_t line = 0;
+    std::size_t column = 0;
+    std::string problem;  // empty where it is JSON, and no object
+  };
+  BrokenLine first_broken_;
   std::uint64_t long_lines_ = 0;
   std::uint32_t first_long_line_ = 0;
 };

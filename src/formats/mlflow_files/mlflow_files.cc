@@ -1,8 +1,8 @@
 #include "formats/mlflow_files/mlflow_files.h"
 
-#include <fmt/format.h>
-
 #include <array>
+
+#include "catalogue/says.h"
 
 namespace vigil::formats {
 namespace {
@@ -55,8 +55,7 @@ class MlflowFilesReader : public ingest::Reader {
     if (!last) return begin;
     if (begin < bytes.size()) TakeLine(bytes.substr(begin));
     builder_.CountRowsIfNeverStepped();
-    if (broken_ != 0)
-      builder_.ReportDamage(fmt::format("line {}: {} lines are not \"time value step\"", first_broken_, broken_));
+    if (broken_ != 0) builder_.ReportDamage(says::DamageMlflowLines{.line = first_broken_, .count = broken_});
     return bytes.size();
   }
 
@@ -85,7 +84,7 @@ class MlflowFilesReader : public ingest::Reader {
       if (value.size() >= 2 && value.front() == '\'' && value.back() == '\'') value = value.substr(1, value.size() - 2);
       if (key == "run_name") builder_.part().name = Printable(value);
       if (key == "status") StateEnd(value);
-      if (key == "lifecycle_stage" && value == "deleted") builder_.AddNote("deleted in MLflow");
+      if (key == "lifecycle_stage" && value == "deleted") builder_.AddNote(says::NoteDeletedInMlflow{});
     }
   }
 
@@ -95,7 +94,7 @@ class MlflowFilesReader : public ingest::Reader {
     model::Event event;
     event.kind = status == kFinished ? model::EventKind::kExit : model::EventKind::kMessage;
     event.name = status == kFinished ? "finished" : "";
-    event.text = fmt::format("MLflow status {}", NameOfStatus(status));
+    event.says = says::EventMlflowStatus{.status = NameOfStatus(status)};
     builder_.AddEvent(std::move(event));
   }
 

@@ -1,9 +1,8 @@
-#include <fmt/format.h>
-
 #include <array>
 #include <cfloat>
 #include <unordered_map>
 
+#include "catalogue/says.h"
 #include "formats/sqlite/trackers.h"
 
 namespace vigil::formats::sqlite {
@@ -47,8 +46,8 @@ class Store {
       }
     }
     ReportProblem(rows, "runs", builder_);
-    if (deleted_ != 0) builder_.AddNote(fmt::format("{} deleted runs left out", FormatCount(deleted_)));
-    if (runs_.size() == kMostRuns) builder_.AddNote(fmt::format("runs after the first {} left out", kMostRuns));
+    if (deleted_ != 0) builder_.AddNote(says::NoteDeletedRuns{.count = deleted_});
+    if (runs_.size() == kMostRuns) builder_.AddNote(says::NoteTooManyRuns{.limit = kMostRuns});
   }
 
   static void StateEnd(ingest::PartBuilder& run, std::string_view status, double end_ms) {
@@ -57,7 +56,7 @@ class Store {
     // Why it failed is not in the database, so that a failure alone is a remark.
     event.kind = status == "FINISHED" ? model::EventKind::kExit : model::EventKind::kMessage;
     event.name = status == "FINISHED" ? "finished" : "";
-    event.text = fmt::format("MLflow status {}", status);
+    event.says = says::EventMlflowStatus{.status = status};
     if (end_ms > 0) event.time = end_ms / 1000;
     run.AddEvent(std::move(event));
   }

@@ -1,5 +1,4 @@
-#include <fmt/format.h>
-
+#include "catalogue/says.h"
 #include "formats/sqlite/sqlite.h"
 #include "formats/sqlite/trackers.h"
 
@@ -7,7 +6,7 @@ namespace vigil::formats {
 namespace sqlite {
 
 void ReportProblem(const Rows& rows, std::string_view table, ingest::PartBuilder& builder) {
-  if (!rows.problem().empty()) builder.ReportDamage(fmt::format("table {}: {}", table, rows.problem()));
+  if (!rows.problem().empty()) builder.ReportDamage(says::DamageTable{.table = table, .message = rows.problem()});
 }
 
 }  // namespace sqlite
@@ -28,10 +27,10 @@ class SqliteReader : public ingest::Reader {
     std::string image(bytes);
     // A database is created in its log: the file itself may hold a page only, or none that is current.
     const std::uint64_t frames = sqlite::ApplyLog(image, log_);
-    if (frames != 0) builder_.AddNote(fmt::format("with {} pages of its write-ahead log", FormatCount(frames)));
+    if (frames != 0) builder_.AddNote(says::NoteWriteAheadLog{.pages = frames});
     auto database = sqlite::Database::Open(std::move(image));
     if (!database) {
-      builder_.ReportDamage(database.error().Text());
+      builder_.ReportDamage(database.error());
     } else {
       ReadTables(*database);
     }
@@ -48,7 +47,7 @@ class SqliteReader : public ingest::Reader {
       source.format = "trackio-db";
       sqlite::ReadTrackio(database, builder_);
     }
-    if (!database.problem().empty()) builder_.ReportDamage(database.problem());
+    if (!database.problem().empty()) builder_.ReportDamage(says::DamageError{.message = database.problem()});
   }
 
   ingest::PartBuilder& builder_;

@@ -3,6 +3,7 @@
 #include <memory>
 #include <unordered_map>
 
+#include "catalogue/says.h"
 #include "codec/codec.h"
 #include "formats/sqlite/trackers.h"
 #include "hyperparams/hyperparams.h"
@@ -43,8 +44,7 @@ class Project {
     ReadAlerts();
     for (auto& [id, run] : runs_) {
       run->metrics.Finish();
-      if (run->broken_rows != 0)
-        run->builder.ReportDamage(fmt::format("{} rows of metrics are no JSON", FormatCount(run->broken_rows)));
+      if (run->broken_rows != 0) run->builder.ReportDamage(says::DamageRowsWithoutJson{.count = run->broken_rows});
     }
   }
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "catalogue/says.h"
 #include "codec/codec.h"
 #include "formats/tfevents/event.h"
 #include "formats/tfevents/histogram.h"
@@ -35,14 +36,17 @@ constexpr std::string_view kVersusSamples = " vs samples";
 class Places {
  public:
   void Add(std::uint64_t offset) {
-    if (count_++ < 3) first_ += fmt::format("{}{}", first_.empty() ? "" : ", ", offset);
+    if (count_++ < kShown) first_.push_back(std::to_string(offset));
   }
   std::uint64_t count() const { return count_; }
-  // "byte 12, 80, 99 and others"
-  std::string Text() const { return fmt::format("byte {}{}", first_, count_ > 3 ? " and others" : ""); }
+  const std::vector<std::string>& first() const { return first_; }
+  model::Statement others() const {
+    return count_ > kShown ? model::Statement(says::DamageRecordsOthers{}) : model::Statement();
+  }
 
  private:
-  std::string first_;
+  static constexpr std::uint64_t kShown = 3;
+  std::vector<std::string> first_;
   std::uint64_t count_ = 0;
 };
 
@@ -239,7 +243,7 @@ class TfeventsReader : public ingest::Reader {
     logged.time = event.wall_time;
     if (log.status == tfevents::SessionStatus::kStart && event.step > 0) {
       logged.kind = model::EventKind::kResume;
-      logged.text = fmt::format("session started at step {}", event.step);
+      logged.says = says::EventSessionStart{.at = logged.at};
       builder_.AddEvent(std::move(logged));
     } else if (log.status == tfevents::SessionStatus::kCheckpoint) {
       logged.kind = model::EventKind::kCheckpoint;
@@ -251,26 +255,24 @@ class TfeventsReader : public ingest::Reader {
   // Everything that came so far has been taken.
   void Conclude(bool bytes_left) {
     if (!has_steps_) CountRows();
-    Report(wrong_checksum_, "with a wrong checksum");
-    Report(not_decodable_, "that cannot be decoded");
+    Report<says::DamageRecordsChecksum>(wrong_checksum_);
+    Report<says::DamageRecordsUndecodable>(not_decodable_);
     if (over_)
-      builder_.ReportDamage(fmt::format("byte {}: damaged record length, nothing behind it can be found", offset_));
+      builder_.ReportDamage(says::DamageRecordLength{.byte = offset_});
     else if (bytes_left)
-      builder_.ReportDamage(
-          fmt::format("byte {}: the last record is cut (still written, or its writer died)", offset_));
-    if (without_time_ != 0)
-      builder_.AddNote(fmt::format("{} events with NaN for their time left out", FormatCount(without_time_)));
-    if (too_many_tags_) builder_.AddNote(fmt::format("tags after the first {} left out", FormatCount(kMaxTags)));
-    if (histograms_ > kMaxHistograms)
-      builder_.AddNote(fmt::format("histograms after the first {} left out", FormatCount(kMaxHistograms)));
-    if (texts_ > kMaxTexts) builder_.AddNote(fmt::format("texts after the first {} left out", FormatCount(kMaxTexts)));
+      builder_.ReportDamage(says::DamageRecordCut{.byte = offset_});
+    if (without_time_ != 0) builder_.AddNote(says::NoteTimesLeftOut{.count = without_time_});
+    if (too_many_tags_) builder_.AddNote(says::NoteTooManyTags{.limit = kMaxTags});
+    if (histograms_ > kMaxHistograms) builder_.AddNote(says::NoteTooManyHistograms{.limit = kMaxHistograms});
+    if (texts_ > kMaxTexts) builder_.AddNote(says::NoteTooManyTexts{.limit = kMaxTexts});
     without_time_ = 0;
     too_many_tags_ = false;
   }
 
-  void Report(Places& places, std::string_view what) {
+  template <class Damage>
+  void Report(Places& places) {
     if (places.count() == 0) return;
-    builder_.ReportDamage(fmt::format("{}: {} record(s) {} skipped", places.Text(), FormatCount(places.count()), what));
+    builder_.ReportDamage(Damage{.places = places.first(), .others = places.others(), .count = places.count()});
     places = {};
   }
 

@@ -1,9 +1,8 @@
 #include "formats/titan_events/titan_events.h"
 
-#include <fmt/format.h>
-
 #include <unordered_map>
 
+#include "catalogue/says.h"
 #include "formats/json/looks.h"
 #include "hyperparams/hyperparams.h"
 
@@ -53,7 +52,7 @@ class TitanEventsReader : public ingest::Reader {
     }
     if (!last) return begin;
     if (begin < bytes.size()) TakeLine(bytes.substr(begin));
-    if (broken_ != 0) builder_.ReportDamage(fmt::format("line {}: {} lines are no events", first_broken_, broken_));
+    if (broken_ != 0) builder_.ReportDamage(says::DamageNoEvents{.line = first_broken_, .count = broken_});
     broken_ = 0;
     return bytes.size();
   }
@@ -62,12 +61,12 @@ class TitanEventsReader : public ingest::Reader {
   void TakeLine(std::string_view line) {
     ++line_;
     if (Trim(line).empty()) return;
-    std::string problem;
+    model::Statement damage;
     const auto hyperparameters = line.size() > kLongestLine ? std::vector<hyperparams::Hyperparameter>()
-                                                            : hyperparams::JsonHyperparameters(line, &problem);
+                                                            : hyperparams::JsonHyperparameters(line, &damage);
     const TitanEvent event = EventOf(hyperparameters);
     const bool placed = event.step >= 0 && event.step < 9e15;
-    if (hyperparameters.empty() || !problem.empty()) {
+    if (hyperparameters.empty() || !damage.empty()) {
       if (broken_++ == 0) first_broken_ = line_;
     } else if (placed) {
       Take(event, static_cast<std::int64_t>(event.step));

@@ -6,6 +6,7 @@
 #include <array>
 #include <string>
 
+#include "catalogue/says.h"
 #include "codec/codec.h"
 #include "formats/json/looks.h"
 #include "tabular/json_rows.h"
@@ -102,7 +103,7 @@ class TrainerStateReader : public ingest::Reader {
     }
     if (token == JsonToken::kObjectBegin) phase_ = Phase::kMember;
     if (phase_ != Phase::kStart) return true;
-    builder_.ReportDamage("byte 0: expected an object or a list of log entries");
+    builder_.ReportDamage(says::DamageNoLogEntries{});
     phase_ = Phase::kOver;
     return false;
   }
@@ -174,8 +175,8 @@ class TrainerStateReader : public ingest::Reader {
 
   bool End(JsonToken token) {
     if (token == JsonToken::kBroken) {
-      builder_.ReportDamage(
-          fmt::format("line {} (byte {}): {}", scanner_.line(), taken_ + scanner_.consumed(), scanner_.problem()));
+      builder_.ReportDamage(says::DamageJsonDocument{
+          .line = scanner_.line(), .byte = taken_ + scanner_.consumed(), .message = scanner_.problem()});
     }
     Finish();
     return false;

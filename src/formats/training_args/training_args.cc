@@ -4,6 +4,7 @@
 
 #include <array>
 
+#include "catalogue/says.h"
 #include "codec/pickle.h"
 #include "codec/torch_archive.h"
 #include "hyperparams/hyperparams.h"
@@ -118,7 +119,7 @@ class TrainingArgsReader : public ingest::Reader {
   std::size_t Consume(std::string_view bytes, bool last) override {
     if (!last) return 0;
     if (bytes.size() > kMostBytes) {
-      builder_.ReportDamage("larger than settings are");
+      builder_.ReportDamage(says::DamageLargerThanSettings{});
     } else {
       Read(bytes);
     }
@@ -130,7 +131,7 @@ class TrainingArgsReader : public ingest::Reader {
     std::string_view rest = bytes;
     if (codec::pickle::IsArchive(bytes)) {
       const auto member = codec::pickle::FindMember(bytes, "/data.pkl");
-      if (!member) return builder_.ReportDamage("the archive holds no data.pkl that is all there");
+      if (!member) return builder_.ReportDamage(says::DamageNoPickle{});
       rest = *member;
     } else if (bytes.starts_with(kOldTorch)) {
       for (std::size_t i = 0; i < kPicklesBeforeOldObject; ++i)
@@ -143,14 +144,12 @@ class TrainingArgsReader : public ingest::Reader {
     for (const std::string& name : document.names) {
       if (!codec::pickle::IsDangerous(name)) continue;
       // Nothing that such a file says is believed.
-      return builder_.ReportDamage(
-          fmt::format("the pickle calls {}: no settings, but a program; vigil runs none, and neither should you",
-                      Printable(name.substr(0, 100))));
+      return builder_.ReportDamage(says::DamageDangerousPickle{.name = Printable(name.substr(0, 100))});
     }
     const std::vector<hyperparams::Hyperparameter> hyperparameters = SettingsOf(document);
     hyperparams::StateHyperparameters(hyperparameters, builder_);
     if (builder_.part().framework.empty()) builder_.part().framework = std::string(FrameworkOf(document));
-    if (!document.problem.empty()) builder_.ReportDamage(document.problem);
+    if (!document.problem.empty()) builder_.ReportDamage(says::DamageError{.message = document.problem});
   }
 
   ingest::PartBuilder& builder_;

@@ -4,6 +4,7 @@
 #include <map>
 #include <unordered_map>
 
+#include "catalogue/says.h"
 #include "codec/codec.h"
 #include "formats/wandb/axes.h"
 #include "formats/wandb/items.h"
@@ -321,7 +322,7 @@ class WandbReader : public ingest::Reader {
     event.name = code == 0 ? "finished" : std::to_string(code);
     // 255 is what the client writes whenever it does not know how the process ended: in notebooks, and on Ctrl-C.
     if (code == kNotKnown) event.kind = model::EventKind::kMessage;
-    event.text = fmt::format("the run ended with exit code {}", code);
+    event.says = says::EventExitCode{.code = code};
     builder_.AddEvent(std::move(event));
     ended_ = true;
   }
@@ -355,12 +356,9 @@ class WandbReader : public ingest::Reader {
       for (model::Series& series : console.series) builder_.part().series.push_back(std::move(series));
     }
     if (damaged_blocks_ > 0)
-      builder_.ReportDamage(
-          fmt::format("byte {}: damaged block, {} in all, read on behind it", first_damage_, damaged_blocks_));
-    if (cut_)
-      builder_.AddNote(
-          fmt::format("byte {}: the last record is cut, as in a run that was killed or still runs", blocks_.offset()));
-    if (!ended_ && !cut_) builder_.AddNote("no exit record: the run was killed, or still runs");
+      builder_.ReportDamage(says::DamageWandbBlocks{.byte = first_damage_, .count = damaged_blocks_});
+    if (cut_) builder_.AddNote(says::NoteRecordCut{.byte = blocks_.offset()});
+    if (!ended_ && !cut_) builder_.AddNote(says::NoteNoExitRecord{});
   }
 
   // Events and facts of the records, while those of the console stand behind them.

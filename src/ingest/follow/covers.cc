@@ -18,7 +18,8 @@ std::string KeyOf(const model::Series& series) {
 }
 
 std::string KeyOf(const model::Event& event) {
-  return fmt::format("{}\n{}\n{}\n{}", static_cast<int>(event.kind), event.rank, event.name, event.text);
+  return fmt::format("{}\n{}\n{}\n{}\n{}", static_cast<int>(event.kind), event.rank, event.name, event.text,
+                     event.says.id);
 }
 
 std::string KeyOf(const model::Fact& fact) { return fmt::format("{}\n{}", fact.raw_key, fact.value); }

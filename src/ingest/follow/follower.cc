@@ -130,7 +130,7 @@ class Follower::Files {
     const auto entry = platform::Stat(path);
     if (!entry) return;
     if (entry->kind != platform::EntryKind::kFolder) return AddPlace(path);
-    std::vector<std::pair<std::string, std::string>> unreadable;
+    std::vector<Error> unreadable;
     for (const platform::Entry& file : platform::ListFiles(path, kMostFiles, unreadable)) {
       if (file.kind == platform::EntryKind::kFile && WhyIgnored(file.path).empty()) AddPlace(file.path);
     }

@@ -14,6 +14,7 @@
 #include "journal/journal.h"
 #include "pipeline/pipeline.h"
 #include "platform/process.h"
+#include "report/report.h"
 
 namespace vigil::formats {
 namespace {
@@ -72,8 +73,8 @@ TEST_F(CraftedJournal, ZerosBetweenTwoBlocksArePassedOver) {
   EXPECT_LT(platform::ResidentBytes(), before + (std::uint64_t{128} << 20U));
   ASSERT_THAT(imported.runs, SizeIs(1));
   EXPECT_EQ(imported.runs[0].Find("loss")->size(), 20U);
-  EXPECT_THAT(imported.runs[0].sources[0].note, HasSubstr(fmt::format("byte {}", head.size())));
-  EXPECT_THAT(imported.runs[0].sources[0].note, HasSubstr("1 blocks missing"));
+  EXPECT_THAT(report::NoteText(imported.runs[0].sources[0]), HasSubstr(fmt::format("byte {}", head.size())));
+  EXPECT_THAT(report::NoteText(imported.runs[0].sources[0]), HasSubstr("1 blocks missing"));
 }
 
 TEST_F(CraftedJournal, TheSameBlockTwiceIsNotReadAsNews) {
@@ -81,7 +82,7 @@ TEST_F(CraftedJournal, TheSameBlockTwiceIsNotReadAsNews) {
   const pipeline::Imported imported = pipeline::ImportPaths({Path()});
   ASSERT_THAT(imported.runs, SizeIs(1));
   EXPECT_EQ(imported.runs[0].Find("loss")->size(), 20U);
-  EXPECT_THAT(imported.runs[0].sources[0].note, HasSubstr("was there before"));
+  EXPECT_THAT(report::NoteText(imported.runs[0].sources[0]), HasSubstr("was there before"));
   EXPECT_EQ(imported.runs[0].Find("loss")->steps.back(), 19);
 }
 
@@ -106,7 +107,7 @@ TEST_F(CraftedJournal, ADamagedBeginningIsToldAndTheBlocksAreRead) {
     const pipeline::Imported imported = pipeline::ImportPaths({Path()});
     ASSERT_THAT(imported.runs, SizeIs(1)) << at;
     EXPECT_EQ(imported.runs[0].Find("loss")->size(), 20U);
-    EXPECT_THAT(imported.runs[0].sources[0].note, HasSubstr("byte 0: a damaged beginning"));
+    EXPECT_THAT(report::NoteText(imported.runs[0].sources[0]), HasSubstr("byte 0: a damaged beginning"));
   }
 }
 

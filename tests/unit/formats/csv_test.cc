@@ -9,6 +9,7 @@
 
 #include "formats/formats.h"
 #include "ingest/ingest.h"
+#include "report/report.h"
 #include "tabular/number.h"
 
 namespace vigil::formats {
@@ -57,7 +58,7 @@ TEST(Csv, ReadsColumnsAgainstTheStepWithTheirLines) {
   EXPECT_THAT(loss.lines, ElementsAre(2, 3));
   EXPECT_THAT(Named(run, "lr").values, ElementsAre(1e-4, 5e-5));
   EXPECT_EQ(run.sources[0].state, model::SourceState::kRead);
-  EXPECT_EQ(run.sources[0].note, "");
+  EXPECT_EQ(report::NoteText(run.sources[0]), "");
 }
 
 TEST(Csv, TakesEmptyCellsAsMissingAndNonFiniteWordsAsValues) {
@@ -81,7 +82,7 @@ TEST_P(CsvSpelling, SaysTheSame) {
   EXPECT_THAT(Named(run, "loss").steps, ElementsAre(1, 2));
   EXPECT_THAT(Named(run, "loss").values, ElementsAre(2.5, 1.25));
   EXPECT_THAT(Named(run, "grad_norm").values, ElementsAre(1234.5, 0.5));
-  EXPECT_EQ(run.sources[0].note, "");
+  EXPECT_EQ(report::NoteText(run.sources[0]), "");
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -253,7 +254,7 @@ TEST(Csv, FindsTheLossOfATableWithoutAHeader) {
   EXPECT_EQ(loss.signal, "loss");
   EXPECT_EQ(loss.steps.back(), 390);
   EXPECT_EQ(Named(run, "column 3").signal, "column 3");
-  EXPECT_EQ(run.sources[0].note, "no header: column 2, which falls, is taken for the loss");
+  EXPECT_EQ(report::NoteText(run.sources[0]), "no header: column 2, which falls, is taken for the loss");
 }
 
 TEST(Csv, TakesNoOtherTableWithoutAHeaderForMetrics) {
@@ -334,14 +335,14 @@ TEST(Csv, ReportsRowsWithTooFewOrTooManyCells) {
   const auto run = Read("step,loss,lr\n1,5\n2,4,0.1\n3,3,0.1,99\n4,2,0.1\n");
   EXPECT_THAT(Named(run, "loss").steps, ElementsAre(1, 2, 3, 4));
   EXPECT_THAT(Named(run, "lr").steps, ElementsAre(2, 3, 4));
-  EXPECT_EQ(run.sources[0].note, "line 2: 2 cells for 3 columns (and 1 more)");
+  EXPECT_EQ(report::NoteText(run.sources[0]), "line 2: 2 cells for 3 columns (and 1 more)");
 }
 
 TEST(Csv, ReportsLinesThatAreNoRows) {
   const auto run = Read("step,loss\n1,5\nTraceback (most recent call last):\n2,4\n");
   EXPECT_THAT(Named(run, "loss").steps, ElementsAre(1, 2));
   EXPECT_EQ(run.sources[0].state, model::SourceState::kPartial);
-  EXPECT_EQ(run.sources[0].note, "line 3: not a row of the table, skipped");
+  EXPECT_EQ(report::NoteText(run.sources[0]), "line 3: not a row of the table, skipped");
 }
 
 TEST(Csv, DoesNotBelieveACellThatMayBeCut) {
@@ -353,7 +354,7 @@ TEST(Csv, DoesNotBelieveACellThatMayBeCut) {
   const auto row = Read("step,loss,lr\n1,5,9e-05\n2,4");
   EXPECT_THAT(Named(row, "loss").steps, ElementsAre(1)) << "the row is cut, so its last cell may be, too";
   EXPECT_EQ(row.sources[0].state, model::SourceState::kPartial);
-  EXPECT_EQ(row.sources[0].note, "line 3: the last row is cut");
+  EXPECT_EQ(report::NoteText(row.sources[0]), "line 3: the last row is cut");
 }
 
 TEST(Csv, SkipsALineOfManyMegabytes) {
@@ -361,9 +362,10 @@ TEST(Csv, SkipsALineOfManyMegabytes) {
   for (const std::size_t piece : {std::size_t{0}, std::size_t{1} << 19U, std::size_t{100'000}}) {
     const auto run = Read(text, "m.csv", piece);
     EXPECT_THAT(Named(run, "loss").values, ElementsAre(5, 4));
-    EXPECT_EQ(run.sources[0].note, "line 3: longer than 1.0 MiB, skipped");
+    EXPECT_EQ(report::NoteText(run.sources[0]), "line 3: longer than 1.0 MiB, skipped");
   }
-  EXPECT_THAT(Read("step,loss\n1,5\n" + std::string(5 << 20, '7')).sources[0].note, HasSubstr("line 3: longer"));
+  EXPECT_THAT(report::NoteText(Read("step,loss\n1,5\n" + std::string(5 << 20, '7')).sources[0]),
+              HasSubstr("line 3: longer"));
 }
 
 TEST(Csv, PassesOverAQuoteThatNeverCloses) {
@@ -372,7 +374,7 @@ TEST(Csv, PassesOverAQuoteThatNeverCloses) {
   for (const std::size_t piece : {std::size_t{0}, std::size_t{1} << 19U}) {
     const auto run = Read(text, "m.csv", piece);
     EXPECT_EQ(Named(run, "loss").size(), 1 + 200'000 - 3);
-    EXPECT_EQ(run.sources[0].note, "line 3: not a row of the table, skipped");
+    EXPECT_EQ(report::NoteText(run.sources[0]), "line 3: not a row of the table, skipped");
   }
 }
 
@@ -404,7 +406,7 @@ TEST(Csv, GivesTheSamePartInPiecesOfAnySize) {
       EXPECT_EQ(pieces.series[i].lines, whole.series[i].lines);
       EXPECT_EQ(pieces.series[i].segment_starts, whole.series[i].segment_starts);
     }
-    EXPECT_EQ(pieces.sources[0].note, whole.sources[0].note);
+    EXPECT_EQ(report::NoteText(pieces.sources[0]), report::NoteText(whole.sources[0]));
   }
 }
 

@@ -14,6 +14,7 @@
 #include "formats/formats.h"
 #include "ingest/ingest.h"
 #include "pipeline/pipeline.h"
+#include "report/report.h"
 
 namespace vigil::formats {
 namespace {
@@ -97,13 +98,13 @@ TEST(JournalReader, GivesSeriesWithNamesTimesAndLabels) {
   ASSERT_THAT(run.events, SizeIs(1));
   EXPECT_EQ(run.events[0].name, "finished");
   EXPECT_EQ(run.sources[0].state, model::SourceState::kRead);
-  EXPECT_THAT(run.sources[0].note, IsEmpty());
+  EXPECT_THAT(report::NoteText(run.sources[0]), IsEmpty());
 }
 
 TEST(JournalReader, SaysWhenTheRunDidNotEnd) {
   Shape shape;
   shape.ended = false;
-  EXPECT_THAT(Read(MakeJournal(shape)).sources[0].note, HasSubstr("was killed, or still runs"));
+  EXPECT_THAT(report::NoteText(Read(MakeJournal(shape)).sources[0]), HasSubstr("was killed, or still runs"));
 }
 
 TEST(JournalReader, ReadsWhatIsBehindDamageAndNamesTheByte) {
@@ -113,8 +114,8 @@ TEST(JournalReader, ReadsWhatIsBehindDamageAndNamesTheByte) {
   const model::Run run = Read(bytes);
   EXPECT_EQ(run.Find("loss")->size(), 15U);
   EXPECT_EQ(run.sources[0].state, model::SourceState::kPartial);
-  EXPECT_THAT(run.sources[0].note, HasSubstr(fmt::format("byte {}: wrong checksum", second)));
-  EXPECT_THAT(run.sources[0].note, HasSubstr("1 blocks missing"));
+  EXPECT_THAT(report::NoteText(run.sources[0]), HasSubstr(fmt::format("byte {}: wrong checksum", second)));
+  EXPECT_THAT(report::NoteText(run.sources[0]), HasSubstr("1 blocks missing"));
 }
 
 TEST(JournalReader, ADamagedBeginningCostsNamesOnly) {

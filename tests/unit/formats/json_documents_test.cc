@@ -7,6 +7,7 @@
 #include "formats/formats.h"
 #include "ingest/ingest.h"
 #include "json_samples.h"
+#include "report/report.h"
 
 namespace vigil::formats {
 namespace {
@@ -63,7 +64,7 @@ TEST(MetricJson, ReadsInPiecesAndUpToDamage) {
   }
   const model::Run cut = Read("metric-json", kGolden.substr(0, 145));
   EXPECT_EQ(cut.sources.front().state, model::SourceState::kPartial);
-  EXPECT_THAT(cut.sources.front().note, HasSubstr("line 4 (byte 145): the text ends inside the document"));
+  EXPECT_THAT(report::NoteText(cut.sources.front()), HasSubstr("line 4 (byte 145): the text ends inside the document"));
   EXPECT_GE(SeriesOf(cut, "loss").size(), 1U);
 }
 

@@ -11,6 +11,7 @@
 
 #include "formats/formats.h"
 #include "ingest/ingest.h"
+#include "report/report.h"
 
 namespace vigil::formats {
 
@@ -51,7 +52,7 @@ inline std::string Describe(const model::Run& part) {
   }
   for (const model::Fact& fact : part.facts) text += fact.key + "=" + fact.value + "\n";
   for (const model::Event& event : part.events) text += event.name + " at " + std::to_string(event.at.value()) + "\n";
-  return text + part.sources.front().note;
+  return text + report::NoteText(part.sources.front());
 }
 
 inline const model::Series& SeriesOf(const model::Run& run, std::string_view signal) {

@@ -7,6 +7,7 @@
 #include "formats/formats.h"
 #include "ingest/ingest.h"
 #include "json_samples.h"
+#include "report/report.h"
 
 namespace vigil::formats {
 namespace {
@@ -44,7 +45,7 @@ TEST(JsonLines, WithABrokenFirstLineAreReadBehindIt) {
   ASSERT_TRUE(part) << part.error().Text();
   EXPECT_EQ(SeriesOf(*part, "loss").size(), 48U);
   EXPECT_EQ(part->sources.front().state, model::SourceState::kPartial);
-  EXPECT_THAT(part->sources.front().note, HasSubstr("line 1"));
+  EXPECT_THAT(report::NoteText(part->sources.front()), HasSubstr("line 1"));
 }
 
 TEST(JsonLines, GiveTheFingerprintsOfTheDataOfAStep) {
@@ -99,7 +100,7 @@ TEST(JsonLines, LeaveOutAFirstRowOfMetricsThatHasNoStepTheyCanPlace) {
   const model::Run part = Read("jsonl", "{\"step\": 1e300, \"loss\": 9}\n{\"step\": 1, \"loss\": 2}\n");
   EXPECT_THAT(SeriesOf(part, "loss").values, ElementsAre(2));
   EXPECT_THAT(part.facts, IsEmpty());
-  EXPECT_EQ(part.sources.front().note, "1 rows before the first step are left out");
+  EXPECT_EQ(report::NoteText(part.sources.front()), "1 rows before the first step are left out");
 }
 
 TEST(JsonLines, PlaceARowWithoutAStepAtTheStepBefore) {
@@ -245,7 +246,7 @@ TEST(JsonLines, CountBrokenLinesAndReportTheFirst) {
       Read("jsonl", "{\"step\": 1, \"loss\": 2}\n{\"step\": 2, \"loss\"\nplain text\n{\"step\": 4, \"loss\": 1}\n");
   EXPECT_THAT(SeriesOf(part, "loss").steps, ElementsAre(1, 4));
   EXPECT_EQ(part.sources.front().state, model::SourceState::kPartial);
-  EXPECT_EQ(part.sources.front().note,
+  EXPECT_EQ(report::NoteText(part.sources.front()),
             "line 2, column 19: the text ends inside the document (and 1 more broken lines)");
 }
 
@@ -289,14 +290,14 @@ TEST(JsonLines, SkipALineThatIsTooLongWithoutKeepingIt) {
   const std::string rest = "\"}\n{\"step\": 2, \"loss\": 1}\n";
   EXPECT_EQ(reader->Consume(rest, true), rest.size());
   EXPECT_THAT(SeriesOf(builder.part(), "loss").values, ElementsAre(2, 1));
-  EXPECT_EQ(builder.part().sources.front().note, "line 2: longer than 16.0 MiB, skipped");
+  EXPECT_EQ(report::NoteText(builder.part().sources.front()), "line 2: longer than 16.0 MiB, skipped");
   EXPECT_THAT(SeriesOf(builder.part(), "loss").lines, ElementsAre(1, 3));
 }
 
 TEST(JsonLines, RefuseEndlessNestingAndGoOn) {
   const std::string deep = "{\"a\": " + std::string(100'000, '[') + "\n{\"step\": 1, \"loss\": 2}\n";
   const model::Run part = Read("jsonl", deep);
-  EXPECT_THAT(part.sources.front().note, HasSubstr("line 1, column 518: nested deeper than 512 levels"));
+  EXPECT_THAT(report::NoteText(part.sources.front()), HasSubstr("line 1, column 518: nested deeper than 512 levels"));
   EXPECT_THAT(SeriesOf(part, "loss").values, ElementsAre(2));
 }
 
@@ -328,7 +329,7 @@ TEST(JsonLines, MayEachBeAnArrayOfRows) {
   EXPECT_EQ(Recognised(text), "jsonl");
   const model::Run part = Read("jsonl", text);
   EXPECT_THAT(SeriesOf(part, "loss").steps, ElementsAre(0, 1, 2));
-  EXPECT_EQ(part.sources.front().note, "");
+  EXPECT_EQ(report::NoteText(part.sources.front()), "");
 }
 
 TEST(JsonLines, LimitTheNumberOfDifferentKeys) {
@@ -336,14 +337,14 @@ TEST(JsonLines, LimitTheNumberOfDifferentKeys) {
   for (int i = 0; i < 30'000; ++i) text += fmt::format("{{\"step\": {}, \"key{}\": 1}}\n", i, i);
   const model::Run part = Read("jsonl", text);
   EXPECT_LT(part.series.size(), 20'001U);
-  EXPECT_THAT(part.sources.front().note, HasSubstr("more than 20,000 different keys"));
+  EXPECT_THAT(report::NoteText(part.sources.front()), HasSubstr("more than 20,000 different keys"));
 }
 
 TEST(JsonLines, KeepTheFirstOfValuesThatRepeatAStep) {
   const model::Run part =
       Read("jsonl", "{\"step\": 1, \"loss\": 2}\n{\"step\": 1, \"loss\": 3}\n{\"step\": 2, \"loss\": 1}\n");
   EXPECT_THAT(SeriesOf(part, "loss").values, ElementsAre(2, 1));
-  EXPECT_THAT(part.sources.front().note, HasSubstr("1 values repeat the step"));
+  EXPECT_THAT(report::NoteText(part.sources.front()), HasSubstr("1 values repeat the step"));
 }
 
 TEST(JsonLines, WithNothingButBrokenLinesAreAnError) {

@@ -6,6 +6,7 @@
 
 #include "formats/formats.h"
 #include "ingest/ingest.h"
+#include "report/report.h"
 
 namespace vigil::formats {
 namespace {
@@ -25,7 +26,7 @@ void ExpectAllRead(const char* folder, const char* format) {
     const auto part = ReadFile(file);
     ASSERT_TRUE(part) << part.error().Text();
     EXPECT_EQ(part->sources[0].format, format) << file;
-    EXPECT_EQ(part->sources[0].state, model::SourceState::kRead) << file << ": " << part->sources[0].note;
+    EXPECT_EQ(part->sources[0].state, model::SourceState::kRead) << file << ": " << report::NoteText(part->sources[0]);
     EXPECT_FALSE(part->series.empty()) << file;
   }
 }

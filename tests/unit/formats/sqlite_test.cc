@@ -12,6 +12,7 @@
 #include "formats/sqlite/database.h"
 #include "ingest/ingest.h"
 #include "pipeline/pipeline.h"
+#include "report/report.h"
 #include "support/scratch.h"
 
 namespace vigil::formats {
@@ -71,7 +72,7 @@ TEST(Sqlite, KeepsTheRunsOfMlflowApart) {
   EXPECT_THAT(NamesOf(*runs), UnorderedElementsAre("steady", "broken", "stopped"));
   const model::Run& steady = Named(*runs, "steady");
   EXPECT_EQ(steady.sources.front().format, "mlflow-db");
-  EXPECT_THAT(steady.sources.front().note, HasSubstr("1 deleted runs"));
+  EXPECT_THAT(report::NoteText(steady.sources.front()), HasSubstr("1 deleted runs"));
   const model::Series* loss = steady.Find("loss");
   ASSERT_NE(loss, nullptr);
   EXPECT_THAT(loss->steps, ElementsAre(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12));
@@ -122,7 +123,7 @@ TEST_F(SqliteFiles, ReadsWhatStandsOnlyInTheLogOfAKilledWriter) {
   const auto with = ReadRuns(path);
   ASSERT_TRUE(with) << with.error().Text();
   EXPECT_EQ(Named(*with, "broken").Find("loss")->steps.back(), 14);
-  EXPECT_THAT(with->front().sources.front().note, HasSubstr("write-ahead log"));
+  EXPECT_THAT(report::NoteText(with->front().sources.front()), HasSubstr("write-ahead log"));
   EXPECT_FALSE(std::filesystem::exists(path + "-shm")) << "the folder is left as it was";
 }
 

@@ -9,6 +9,7 @@
 #include "formats/formats.h"
 #include "formats/tfevents/event.h"
 #include "ingest/ingest.h"
+#include "report/report.h"
 #include "support/tfevents_writer.h"
 
 namespace vigil::formats {
@@ -46,7 +47,7 @@ TEST(Tfevents, ReadsScalarsWithStepTimeAndMeaning) {
   EXPECT_THAT(loss.segment_starts, ElementsAre(0));
   EXPECT_EQ(Named(run, "my tag").signal, "my tag");
   EXPECT_EQ(run.sources.at(0).state, model::SourceState::kRead);
-  EXPECT_EQ(run.sources.at(0).note, "");
+  EXPECT_EQ(report::NoteText(run.sources.at(0)), "");
 }
 
 TEST(Tfevents, ReadsSeveralValuesOfOneEventAndFieldsInAnyOrder) {
@@ -122,7 +123,7 @@ TEST(Tfevents, PassesOverWhatIsNoScalar) {
                         Event(1, 1, BytesField(4, "a graph")) + Scalar("loss", 1, 1.0F));
   ASSERT_EQ(run.series.size(), 1);
   EXPECT_EQ(run.series[0].raw, "loss");
-  EXPECT_EQ(run.sources[0].note, "");
+  EXPECT_EQ(report::NoteText(run.sources[0]), "");
 }
 
 TEST(Tfevents, OpensASegmentWhenTheStepGoesBack) {
@@ -165,8 +166,8 @@ TEST(Tfevents, LeavesOutEventsWithoutTimeAndValuesAtImpossibleSteps) {
   const auto run = Read(Scalar("loss", 1, 1) + Scalar("loss", 2, 9, std::nan("")) + Scalar("loss", -3, 9) +
                         Scalar("loss", std::int64_t{1} << 60U, 9) + Scalar("loss", 3, 2));
   EXPECT_THAT(run.series.at(0).steps, ElementsAre(1, 3));
-  EXPECT_THAT(run.sources[0].note, HasSubstr("1 events with NaN for their time left out"));
-  EXPECT_THAT(run.sources[0].note, HasSubstr("2 values at steps below 0"));
+  EXPECT_THAT(report::NoteText(run.sources[0]), HasSubstr("1 events with NaN for their time left out"));
+  EXPECT_THAT(report::NoteText(run.sources[0]), HasSubstr("2 values at steps below 0"));
 }
 
 TEST(Tfevents, TakesHyperparametersAsFacts) {
@@ -215,7 +216,7 @@ TEST(Tfevents, TakesSettingsWrittenAsJsonTextAsFacts) {
   EXPECT_EQ(run.FindFact("bf16")->value, "true");
   EXPECT_EQ(run.FindFact("max_steps")->value, "100");
   EXPECT_EQ(run.FindFact("vocab_size")->value, "50257");
-  EXPECT_EQ(run.sources[0].note, "");
+  EXPECT_EQ(report::NoteText(run.sources[0]), "");
 }
 
 // ---- damage
@@ -240,7 +241,7 @@ TEST(Tfevents, GivesTheSamePartInPiecesOfAnySize) {
       EXPECT_EQ(pieces.series[i].values, whole.series[i].values);
       EXPECT_EQ(pieces.series[i].times, whole.series[i].times);
     }
-    EXPECT_EQ(pieces.sources[0].note, whole.sources[0].note);
+    EXPECT_EQ(report::NoteText(pieces.sources[0]), report::NoteText(whole.sources[0]));
   }
 }
 
@@ -270,7 +271,7 @@ TEST(Tfevents, CutAtAnyByteGivesWhatCameBeforeAndTheByteOfTheCut) {
     most = points.size();
     for (const std::string& point : points) EXPECT_THAT(all, ::testing::Contains(point));
     const bool at_a_record = part->sources[0].state == model::SourceState::kRead;
-    EXPECT_THAT(part->sources[0].note, HasSubstr(at_a_record ? "" : "the last record is cut"));
+    EXPECT_THAT(report::NoteText(part->sources[0]), HasSubstr(at_a_record ? "" : "the last record is cut"));
   }
   EXPECT_EQ(most + 1, all.size());
 }
@@ -287,7 +288,7 @@ TEST(Tfevents, WithAnyByteDamagedGivesNoValueThatWasNotThere) {
       continue;
     }
     EXPECT_EQ(part->sources[0].state, model::SourceState::kPartial) << at;
-    EXPECT_THAT(part->sources[0].note, HasSubstr("byte ")) << at;
+    EXPECT_THAT(report::NoteText(part->sources[0]), HasSubstr("byte ")) << at;
     const auto points = Points(*part);
     EXPECT_LE(points.size(), all.size());
     for (const std::string& point : points) EXPECT_THAT(all, ::testing::Contains(point));
@@ -301,7 +302,8 @@ TEST(Tfevents, SkipsARecordWithDamagedDataAndGoesOn) {
   const auto run = Read(head + damaged + Scalar("loss", 3, 1));
   EXPECT_THAT(run.series.at(0).steps, ElementsAre(1, 3));
   EXPECT_EQ(run.sources[0].state, model::SourceState::kPartial);
-  EXPECT_EQ(run.sources[0].note, "byte " + std::to_string(head.size()) + ": 1 record(s) with a wrong checksum skipped");
+  EXPECT_EQ(report::NoteText(run.sources[0]),
+            "byte " + std::to_string(head.size()) + ": 1 record(s) with a wrong checksum skipped");
 }
 
 TEST(Tfevents, StopsAtADamagedLengthAndSaysWhere) {
@@ -310,7 +312,7 @@ TEST(Tfevents, StopsAtADamagedLengthAndSaysWhere) {
   damaged[0] = '?';
   const auto run = Read(head + damaged + Scalar("loss", 3, 1), 16);
   EXPECT_THAT(run.series.at(0).steps, ElementsAre(1));
-  EXPECT_EQ(run.sources[0].note,
+  EXPECT_EQ(report::NoteText(run.sources[0]),
             "byte " + std::to_string(head.size()) + ": damaged record length, nothing behind it can be found");
 }
 
@@ -320,17 +322,17 @@ TEST(Tfevents, PassesOverARecordOfManyMegabytesWithoutHoldingIt) {
   for (const std::size_t piece : std::vector<std::size_t>{0, 1 << 20, 1'000'003}) {
     const auto run = Read(bytes, piece);
     EXPECT_THAT(run.series.at(0).steps, ElementsAre(1, 2));
-    EXPECT_EQ(run.sources[0].note, "");
+    EXPECT_EQ(report::NoteText(run.sources[0]), "");
   }
   const auto cut = Read(std::string_view(bytes).substr(0, 10 << 20), 1 << 20);
   EXPECT_THAT(cut.series.at(0).steps, ElementsAre(1));
-  EXPECT_THAT(cut.sources[0].note, HasSubstr("the last record is cut"));
+  EXPECT_THAT(report::NoteText(cut.sources[0]), HasSubstr("the last record is cut"));
 }
 
 TEST(Tfevents, SkipsARecordThatIsSoundButNoEvent) {
   const auto run = Read(Scalar("loss", 1, 3) + Record("\x0c\x0c") + Scalar("loss", 2, 1));
   EXPECT_THAT(run.series.at(0).steps, ElementsAre(1, 2));
-  EXPECT_THAT(run.sources[0].note, HasSubstr("1 record(s) that cannot be decoded skipped"));
+  EXPECT_THAT(report::NoteText(run.sources[0]), HasSubstr("1 record(s) that cannot be decoded skipped"));
 }
 
 // ---- the short way for plain scalars says what the long way says

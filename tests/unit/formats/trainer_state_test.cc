@@ -6,6 +6,7 @@
 #include "formats/formats.h"
 #include "ingest/ingest.h"
 #include "json_samples.h"
+#include "report/report.h"
 
 namespace vigil::formats {
 namespace {
@@ -104,7 +105,7 @@ TEST(TrainerState, GivesTrainAndEvalSeriesWithTheirSteps) {
   EXPECT_THAT(SeriesOf(part, "eval_loss").steps, ElementsAre(10));
   EXPECT_THAT(SeriesOf(part, "eval_loss").values, ElementsAre(2.25));
   EXPECT_EQ(part.framework, "hf-trainer");
-  EXPECT_EQ(part.sources.front().note, "");
+  EXPECT_EQ(report::NoteText(part.sources.front()), "");
 }
 
 TEST(TrainerState, KeepsNonFiniteNumbersBareAndQuotedAndTheZeroOfTheFilter) {
@@ -210,7 +211,7 @@ TEST(TrainerState, CutAnywhereKeepsTheEntriesBeforeTheCut) {
 TEST(TrainerState, ReportsDamageWithItsPlace) {
   const model::Run part = Read("trainer-state", "{\"log_history\": [\n {\"loss\": 1, \"step\": 1},\n {\"loss\": }]}");
   EXPECT_EQ(part.sources.front().state, model::SourceState::kPartial);
-  EXPECT_EQ(part.sources.front().note, "line 3 (byte 53): expected a value");
+  EXPECT_EQ(report::NoteText(part.sources.front()), "line 3 (byte 53): expected a value");
   EXPECT_THAT(SeriesOf(part, "loss").values, ElementsAre(1));
 }
 
@@ -232,7 +233,7 @@ TEST(TrainerState, ReadsEveryFileThatStrangersLeft) {
     const auto part = ReadFile(entry.path().string());
     ASSERT_TRUE(part) << part.error().Text();
     EXPECT_EQ(part->sources.front().format, "trainer-state");
-    EXPECT_EQ(part->sources.front().state, model::SourceState::kRead) << part->sources.front().note;
+    EXPECT_EQ(part->sources.front().state, model::SourceState::kRead) << report::NoteText(part->sources.front());
     EXPECT_GE(SeriesOf(*part, "loss").size(), 30U) << entry.path();
     ++files;
   }

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "ingest/ingest.h"
+#include "report/report.h"
 #include "wandb_writer.h"
 
 namespace vigil::formats {
@@ -129,7 +130,7 @@ TEST(Wandb, ReadsOnBehindADamagedBlock) {
   ASSERT_TRUE(run);
   EXPECT_EQ(run->Find("loss")->steps.back(), 900);
   EXPECT_EQ(run->sources[0].state, model::SourceState::kPartial);
-  EXPECT_THAT(run->sources[0].note, HasSubstr("damaged block"));
+  EXPECT_THAT(report::NoteText(run->sources[0]), HasSubstr("damaged block"));
 }
 
 TEST(Wandb, EveryFlippedBitIsSurvived) {

@@ -8,6 +8,7 @@
 #include "catalogue/catalogue.h"
 #include "ingest/ingest.h"
 #include "pipeline/pipeline.h"
+#include "report/report.h"
 #include "support.h"
 
 namespace vigil::gym {
@@ -227,7 +228,7 @@ TEST(Faults, BeforeAResumeTheProcessesAreKilled) {
     for (std::int64_t rank = 0; rank < ranks; ++rank) {
       const auto imported = pipeline::ImportPaths({folder / fmt::format("run/rank-{}.vigil", rank)});
       ASSERT_EQ(imported.runs.size(), 1U);
-      EXPECT_THAT(imported.runs[0].sources[0].note, HasSubstr("no end: the run was killed"));
+      EXPECT_THAT(report::NoteText(imported.runs[0].sources[0]), HasSubstr("no end: the run was killed"));
       const auto& all = imported.runs[0].series;
       const auto loss = std::find_if(all.begin(), all.end(), [](const auto& series) { return series.raw == "loss"; });
       ASSERT_NE(loss, all.end());

@@ -9,6 +9,7 @@
 
 #include "formats/formats.h"
 #include "ingest/ingest.h"
+#include "report/report.h"
 
 namespace vigil::ingest {
 namespace {
@@ -50,7 +51,7 @@ TEST(ReadBytes, GivesTheSamePartInPiecesOfAnySize) {
     ASSERT_TRUE(part) << part.error().Text();
     EXPECT_THAT(part->series.at(0).values, ElementsAre(1, 22, 333)) << piece;
     EXPECT_EQ(part->sources.at(0).state, model::SourceState::kPartial);
-    EXPECT_EQ(part->sources.at(0).note, "last line is cut");
+    EXPECT_EQ(report::NoteText(part->sources.at(0)), "last line is cut");
   }
 }
 

@@ -135,7 +135,7 @@ TEST(Leftovers, OfAFolderThatIsOutOfSightStayAndAreTold) {
     const Leftovers leftovers = DrainAt(run.path);
     EXPECT_EQ(leftovers.rings, 0U);
     ASSERT_THAT(leftovers.problems, SizeIs(1));
-    EXPECT_THAT(leftovers.problems[0], HasSubstr(run.path + "/rank-3.vigil"));
+    EXPECT_THAT(leftovers.problems[0].Text(), HasSubstr(run.path + "/rank-3.vigil"));
     EXPECT_TRUE(killed.is_there());
   }
   fs::rename(run.outer.path() + "/unmounted", run.path);
@@ -161,7 +161,7 @@ TEST(Leftovers, AreNotWrittenIntoAnotherRunOfTheSameName) {
   const Leftovers leftovers = DrainAt(run.path);
   EXPECT_EQ(leftovers.rings, 1U);
   ASSERT_THAT(leftovers.problems, SizeIs(1));
-  EXPECT_THAT(leftovers.problems[0], HasSubstr("another run"));
+  EXPECT_THAT(leftovers.problems[0].Text(), HasSubstr("another run"));
   EXPECT_EQ(PointsIn(run.path), static_cast<std::size_t>(kRecords));
   EXPECT_TRUE(first.is_there());
 }
@@ -218,7 +218,7 @@ TEST(DamagedRings, ArePutAsideAndToldOnce) {
     const Leftovers leftovers = DrainAt(run.path);
     EXPECT_EQ(leftovers.rings, 0U);
     ASSERT_THAT(leftovers.problems, SizeIs(1)) << head;
-    EXPECT_THAT(leftovers.problems[0], HasSubstr("damaged"));
+    EXPECT_THAT(leftovers.problems[0].Text(), HasSubstr("damaged"));
     EXPECT_TRUE(killed.is_aside());
     EXPECT_THAT(DrainAt(run.path).problems, IsEmpty());
   }

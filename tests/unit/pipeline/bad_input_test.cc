@@ -12,6 +12,7 @@
 
 #include "ingest/ingest.h"
 #include "pipeline/pipeline.h"
+#include "report/report.h"
 #include "support/scratch.h"
 
 namespace vigil::pipeline {
@@ -61,7 +62,7 @@ auto Names(const std::string& path, const std::string& reason) {
 std::string NoteOf(const Imported& imported, const std::string& name) {
   for (const model::Run& run : imported.runs) {
     for (const model::Source& source : run.sources) {
-      if (source.path.ends_with(name)) return source.note;
+      if (source.path.ends_with(name)) return report::NoteText(source);
     }
   }
   return {};
@@ -203,7 +204,7 @@ TEST_F(BadInput, MixedFormatsAreReadToWhereTheyChange) {
       continue;
     }
     EXPECT_EQ(run.sources[0].state, model::SourceState::kPartial) << run.sources[0].path;
-    EXPECT_FALSE(run.sources[0].note.empty());
+    EXPECT_FALSE(report::NoteText(run.sources[0]).empty());
   }
   EXPECT_TRUE(found);
   EXPECT_THAT(imported.unread, Contains(Names("c.wandb", "damaged")));

@@ -9,6 +9,7 @@
 
 #include "ingest/ingest.h"
 #include "pipeline/pipeline.h"
+#include "report/report.h"
 
 namespace vigil::pipeline {
 namespace {
@@ -135,7 +136,7 @@ TEST(TorchWriter, PointsWithoutStepsAreCounted) {
 TEST(WandbClient, AFinishedRunIsReadWhole) {
   const model::Run run = RunIn("clients/wandb/finished");
   EXPECT_EQ(run.sources[0].state, model::SourceState::kRead);
-  EXPECT_EQ(run.sources[0].note, "");
+  EXPECT_EQ(report::NoteText(run.sources[0]), "");
   ExpectLoss(run.Find("loss"), kSteps, 9);
   EXPECT_EQ(run.Find("loss")->raw, "train/loss") << "nested keys are joined";
   EXPECT_THAT(Raw(run, "train/grad/norm")->values, SizeIs(kSteps));
@@ -167,7 +168,7 @@ TEST(WandbClient, AKilledRunIsReadUpToItsLastBlock) {
   ExpectLoss(loss, static_cast<int>(loss->size()));
   EXPECT_GT(loss->size(), 200U);
   EXPECT_EQ(loss->steps[9], 100);
-  EXPECT_THAT(run.sources[0].note, HasSubstr("killed"));
+  EXPECT_THAT(report::NoteText(run.sources[0]), HasSubstr("killed"));
   EXPECT_THAT(run.events, IsEmpty()) << "nothing says how it ended";
 }
 

@@ -10,6 +10,7 @@
 #include "ingest/bytes/utf16.h"
 #include "ingest/ingest.h"
 #include "pipeline/pipeline.h"
+#include "report/report.h"
 #include "support/scratch.h"
 
 namespace vigil::pipeline {
@@ -193,10 +194,10 @@ TEST_F(Containers, BombsInArchivesAreLeftWhereTheyShowThemselves) {
   const Imported zip =
       Import("bomb.zip", Packed(archive_write_set_format_zip, archive_write_add_filter_none, {{"a.jsonl", blanks}}));
   ASSERT_THAT(zip.runs, SizeIs(1));
-  EXPECT_THAT(zip.runs[0].sources[0].note, HasSubstr("times its size"));
+  EXPECT_THAT(report::NoteText(zip.runs[0].sources[0]), HasSubstr("times its size"));
   const Imported xz = Import("bomb.jsonl.xz", Compressed(archive_write_add_filter_xz, blanks));
   ASSERT_THAT(xz.runs, SizeIs(1));
-  EXPECT_THAT(xz.runs[0].sources[0].note, HasSubstr("times its size"));
+  EXPECT_THAT(report::NoteText(xz.runs[0].sources[0]), HasSubstr("times its size"));
 }
 
 TEST_F(Containers, ACompressedFileThatIsCutGivesWhatStandsBeforeTheCut) {
@@ -208,7 +209,7 @@ TEST_F(Containers, ACompressedFileThatIsCutGivesWhatStandsBeforeTheCut) {
     ASSERT_THAT(cut.runs, SizeIs(1)) << name;
     EXPECT_GT(cut.runs[0].Find("loss")->size(), 2500U) << name;
     EXPECT_EQ(cut.runs[0].sources[0].state, model::SourceState::kPartial) << name;
-    EXPECT_THAT(cut.runs[0].sources[0].note, HasSubstr("the compressed data end early")) << name;
+    EXPECT_THAT(report::NoteText(cut.runs[0].sources[0]), HasSubstr("the compressed data end early")) << name;
     std::string damaged = packed;
     damaged.replace(packed.size() * 3 / 4, 16, 16, '\xEE');
     const Imported broken = Import("damaged-" + name, damaged);
@@ -227,10 +228,10 @@ TEST_F(Containers, ArchivesInAnArchiveShareOneBudgetOfBytes) {
   const std::string blanks(std::size_t{40} << 20U, '\n');
   for (int i = 0; i < 4; ++i)
     inner.emplace_back(fmt::format("{}.zip", i), zip({{fmt::format("run{}/a.jsonl", i), Rows(10 + i) + blanks}}));
-  EXPECT_THAT(Import("one.zip", zip({inner[0]})).runs.at(0).sources[0].note, "");
+  EXPECT_THAT(report::NoteText(Import("one.zip", zip({inner[0]})).runs.at(0).sources[0]), "");
   const Imported bomb = Import("bomb.zip", zip(inner));
   ASSERT_THAT(bomb.runs, SizeIs(2)) << "what is behind the end of the budget is not read";
-  EXPECT_THAT(bomb.runs[1].sources[0].note, HasSubstr("times its size"));
+  EXPECT_THAT(report::NoteText(bomb.runs[1].sources[0]), HasSubstr("times its size"));
 }
 
 TEST_F(Containers, MembersThatGiveNothingAreListedToALimitAndThenCounted) {

@@ -8,6 +8,7 @@
 
 #include "ingest/ingest.h"
 #include "pipeline/pipeline.h"
+#include "report/report.h"
 
 namespace vigil::pipeline {
 namespace {
@@ -112,7 +113,7 @@ TEST_F(ImportPathsTest, ReportsABrokenFileThatItMetAndAFolderWithoutFiles) {
   ASSERT_THAT(imported.unread, SizeIs(1)) << "a checkpoint is told of even where its history is lost";
   EXPECT_EQ(imported.unread[0].reason, "holds no files");
   ASSERT_THAT(imported.runs, SizeIs(1));
-  EXPECT_THAT(imported.runs[0].sources[0].note, HasSubstr("line 1 (byte 17)"));
+  EXPECT_THAT(report::NoteText(imported.runs[0].sources[0]), HasSubstr("line 1 (byte 17)"));
 }
 
 TEST_F(ImportPathsTest, ReadsEachFileOnce) {

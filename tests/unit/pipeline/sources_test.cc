@@ -10,6 +10,7 @@
 #include "ingest/ingest.h"
 #include "ingest/time.h"
 #include "pipeline/pipeline.h"
+#include "report/report.h"
 #include "support/scratch.h"
 #include "support/tfevents_writer.h"
 
@@ -56,7 +57,7 @@ TEST_F(SourceFiles, ACompressedOneIsReadUpToTheCut) {
   const auto run = formats::ReadFile(Write("metrics.jsonl.gz", packed.substr(0, packed.size() / 2)));
   ASSERT_TRUE(run) << run.error().Text();
   EXPECT_EQ(run->sources[0].state, model::SourceState::kPartial);
-  EXPECT_THAT(run->sources[0].note, HasSubstr("end early"));
+  EXPECT_THAT(report::NoteText(run->sources[0]), HasSubstr("end early"));
   EXPECT_GT(run->Find("loss")->size(), 1000U);
 }
 
@@ -65,7 +66,7 @@ TEST_F(SourceFiles, ABombIsLeftWhereItShowsItself) {
   text += std::string(std::size_t{80} << 20U, ' ');
   const auto run = formats::ReadFile(Write("metrics.jsonl.gz", Gzip(text)));
   ASSERT_TRUE(run) << run.error().Text();
-  EXPECT_THAT(run->sources[0].note, HasSubstr("times its size"));
+  EXPECT_THAT(report::NoteText(run->sources[0]), HasSubstr("times its size"));
 }
 
 TEST_F(SourceFiles, ACompressedLogStandsInForThePlainOneInItsFolder) {

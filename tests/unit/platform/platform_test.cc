@@ -46,7 +46,7 @@ class PlatformTest : public testing::Test {
   }
 
   std::string folder_;
-  std::vector<std::pair<std::string, std::string>> unreadable_;
+  std::vector<Error> unreadable_;
 };
 
 TEST_F(PlatformTest, TellsHowManyFilesItHasFoundSoFar) {
@@ -163,7 +163,7 @@ TEST_F(PlatformTest, FollowsLinksAndGivesWhatIsReachedTwiceOnce) {
   fs::create_symlink(Path("gone"), Path("broken"));
   EXPECT_THAT(List(), ElementsAre("run/train.log")) << "by its real path";
   ASSERT_EQ(unreadable_.size(), 1U);
-  EXPECT_THAT(unreadable_[0].first, HasSubstr("broken"));
+  EXPECT_THAT(unreadable_[0].path, HasSubstr("broken"));
 }
 
 TEST_F(PlatformTest, FollowsLinksToWhatLiesElsewhere) {
@@ -180,7 +180,9 @@ TEST_F(PlatformTest, FollowsLinksToWhatLiesElsewhere) {
 TEST_F(PlatformTest, StopsAtTheLimitAndSaysSo) {
   for (int i = 0; i < 10; ++i) Write("log-" + std::to_string(i), "");
   EXPECT_EQ(List(4).size(), 4U);
-  EXPECT_THAT(unreadable_, ElementsAre(testing::Pair(folder_, HasSubstr("more than 4 files"))));
+  EXPECT_THAT(unreadable_,
+              ElementsAre(testing::AllOf(testing::Field(&Error::path, folder_),
+                                         testing::Field(&Error::message, HasSubstr("more than 4 files")))));
 }
 
 // Root may enter every folder, so the test looks with the eyes of somebody else.
@@ -201,7 +203,8 @@ TEST_F(PlatformTest, NamesAFolderThatCannotBeEntered) {
   fs::permissions(Path("closed"), fs::perms::none);
   const AsNobody nobody;
   EXPECT_THAT(List(), IsEmpty());
-  EXPECT_THAT(unreadable_, ElementsAre(testing::Pair(Path("closed"), "Permission denied")));
+  EXPECT_THAT(unreadable_, ElementsAre(testing::AllOf(testing::Field(&Error::path, Path("closed")),
+                                                      testing::Field(&Error::message, "Permission denied"))));
 }
 
 TEST_F(PlatformTest, NamesAFileThatCannotBeRead) {

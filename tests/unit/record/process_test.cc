@@ -12,6 +12,7 @@
 #include <random>
 #include <thread>
 
+#include "report/report.h"
 #include "support.h"
 #include "support/shell.h"
 
@@ -111,7 +112,7 @@ TEST(RecorderEnds, AProcessThatExitsWithoutClosingLeavesAWholeJournal) {
   ::waitpid(child, nullptr, 0);
   const model::Run run = ReadRun(folder.path());
   EXPECT_EQ(SeriesOf(run, "loss").size(), 500U);
-  EXPECT_THAT(run.sources[0].note, HasSubstr("ended without closing"));
+  EXPECT_THAT(report::NoteText(run.sources[0]), HasSubstr("ended without closing"));
 }
 
 // A limit on the size of files raises a signal in whoever writes: never in the trainer's threads.

@@ -6,6 +6,7 @@
 
 #include "platform/files.h"
 #include "record/slots.h"
+#include "report/report.h"
 #include "support.h"
 
 namespace vigil::record {
@@ -212,7 +213,7 @@ TEST(Recorder, WhatWasDroppedIsCountedInTheJournal) {
   EXPECT_EQ(GetStatus(run, status), Code::kOk);
   EXPECT_EQ(status.dropped_records, 2U);
   EXPECT_EQ(Close(run, 0), Code::kOk);
-  EXPECT_THAT(ReadRun(folder.path()).sources[0].note, HasSubstr("2 records were dropped"));
+  EXPECT_THAT(report::NoteText(ReadRun(folder.path()).sources[0]), HasSubstr("2 records were dropped"));
 }
 
 TEST(Recorder, LongTextsOfManyThreadsAreAllTakenOrCounted) {

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "pipeline/pipeline.h"
+#include "report/report.h"
 #include "support.h"
 
 namespace {
@@ -72,7 +73,8 @@ TEST(RecorderStuck, ARunOpenedAgainLeavesTheStuckOneItsRing) {
   std::size_t points = 0;
   for (const model::Run& run : imported.runs) {
     for (const model::Series& series : run.series) points += series.raw == "loss" ? series.size() : 0;
-    for (const model::Source& source : run.sources) EXPECT_EQ(source.state, model::SourceState::kRead) << source.note;
+    for (const model::Source& source : run.sources)
+      EXPECT_EQ(source.state, model::SourceState::kRead) << report::NoteText(source);
   }
   EXPECT_EQ(points, 1000U);
 }

@@ -152,7 +152,7 @@ TEST(Events, AreReadBackByTheReaderOfEventFiles) {
   ASSERT_EQ(format->id, "tfevents");
   const auto part = ingest::ReadBytes("events", bytes, *format);
   ASSERT_TRUE(part) << part.error().Text();
-  EXPECT_EQ(part->sources.front().state, model::SourceState::kRead) << part->sources.front().note;
+  EXPECT_EQ(part->sources.front().state, model::SourceState::kRead) << report::NoteText(part->sources.front());
   std::set<std::string> stepped;
   for (const model::Finding& finding : run.findings) {
     if (finding.first.known()) stepped.insert("vigil/" + finding.id);

@@ -4,6 +4,8 @@
 #include <limits>
 #include <utility>
 
+#include "catalogue/says.h"
+
 namespace vigil::report::samples {
 namespace {
 
@@ -259,7 +261,7 @@ model::RunReport HostileRun() {
   report.run.framework = page;
   report.run.method.name = page;
   report.run.sources[0].state = model::SourceState::kPartial;
-  report.run.sources[0].note = terminal;
+  report.run.sources[0].notes = {says::DamageError{.message = terminal}};
   report.run.facts.push_back({"lr", page, page, {}});
   report.run.series.push_back(MakeSeries("loss", page, 20, HealthyLoss));
   report.run.series[0].labels = {{"rank", page + terminal}};

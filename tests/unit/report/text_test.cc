@@ -5,6 +5,7 @@
 
 #include "base/base.h"
 #include "catalogue/catalogue.h"
+#include "catalogue/says.h"
 #include "golden.h"
 #include "report/report.h"
 #include "samples.h"
@@ -112,7 +113,7 @@ TEST(RenderText, NotesDamagedFilesEvenWhenBrief) {
   options.brief = true;
   model::RunReport run = samples::HealthyRun();
   run.run.sources[0].state = model::SourceState::kPartial;
-  run.run.sources[0].note = "line 254: the text ends inside the document";
+  run.run.sources[0].notes = {says::DamageErrorInLine{.line = 254, .message = "the text ends inside the document"}};
   EXPECT_THAT(RenderText(samples::One(run), options),
               HasSubstr("  damaged  ok/trainer_state.json: line 254: the text ends inside the document"));
 }

@@ -16,10 +16,16 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-// Modules that hold no sentence. `guard` is none of them: its notes are recorded inside the training process, which has
-// no templates to render, and its errors are about a file of the user.
+// Modules that hold no sentence at all.
 constexpr std::array<std::string_view, 6> kWithoutSentences = {"assemble", "detect", "diagnose",
                                                                "identify", "model",  "stats"};
+// The other modules below report. They hold texts that are searched for in logs, and messages of errors; what they note
+// about a file, and what an event says, is a statement.
+constexpr std::array<std::string_view, 13> kWithErrorsOnly = {
+    "base",    "platform", "catalogue", "codec",    "journal", "ingest", "hyperparams",
+    "tabular", "textlog",  "formats",   "pipeline", "record",  "guard"};
+// These record into a file from inside the training process, which has no templates to render: readers quote them.
+constexpr std::array<std::string_view, 2> kRecorded = {"src/guard/guard.cc", "src/journal/mover.cc"};
 
 // Texts that training programs print, and that are searched for in what was quoted of their logs.
 constexpr std::array<std::string_view, 2> kTextsOfLogs = {"Tried to allocate", "total capacity of"};
@@ -56,6 +62,65 @@ TEST(Sentences, AreMadeInReportOnly) {
     EXPECT_FALSE(files.empty()) << module;
     for (const auto& file : files) EXPECT_THAT(SentencesIn(file, ReadText(InTree(file))), IsEmpty());
   }
+}
+
+bool Contains(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
+
+// The message of an Error, or of the exception that stands for a mistake in our own code.
+bool IsOfError(std::string_view before) {
+  constexpr std::array<std::string_view, 8> kErrors = {"Fail(",   "Error", "ReadFailure", "Break(",
+                                                       "Refuse(", "throw", "problem",     "static_assert("};
+  return std::any_of(kErrors.begin(), kErrors.end(), [&](std::string_view sign) { return Contains(before, sign); });
+}
+
+// A sentence that is formatted, or put into an event or a note.
+std::vector<std::string> SentencesMadeIn(const std::string& file, std::string_view source) {
+  constexpr std::array<std::string_view, 5> kMaking = {"fmt::", ".text =", ".note", "Note(", "Damage("};
+  std::vector<std::string> offences;
+  for (const Literal& literal : LiteralsOf(source)) {
+    const auto is_before = [&](std::string_view sign) { return Contains(literal.before, sign); };
+    if (IsSentence(literal.text) && std::any_of(kMaking.begin(), kMaking.end(), is_before) &&
+        !IsOfError(literal.before) && !literal.text.starts_with("SELECT "))
+      offences.push_back(fmt::format("{}:{}: a sentence belongs in a row: \"{}\"", file, literal.line, literal.text));
+  }
+  return offences;
+}
+
+TEST(Sentences, BelowReportAreMessagesOfErrorsOnly) {
+  for (const std::string_view module : kWithErrorsOnly) {
+    const auto files = FilesBelow("src/" + std::string(module), {".cc", ".h"});
+    EXPECT_FALSE(files.empty()) << module;
+    for (const auto& file : files) {
+      if (std::find(kRecorded.begin(), kRecorded.end(), file) != kRecorded.end()) continue;
+      EXPECT_THAT(SentencesMadeIn(file, ReadText(InTree(file))), IsEmpty());
+    }
+  }
+}
+
+// A new module below report is in one of the lists.
+TEST(Sentences, EveryModuleBelowReportIsChecked) {
+  for (const Module& module : ReadLayers().modules) {
+    if (module.name == "report") return;
+    const bool is_listed = std::count(kWithoutSentences.begin(), kWithoutSentences.end(), module.name) +
+                               std::count(kWithErrorsOnly.begin(), kWithErrorsOnly.end(), module.name) >
+                           0;
+    EXPECT_TRUE(is_listed) << module.name;
+  }
+  ADD_FAILURE() << "there is no module called report";
+}
+
+TEST(SentencesCheck, SeesASentenceThatIsFormattedOrPutIntoAnEvent) {
+  EXPECT_THAT(
+      SentencesMadeIn("src/formats/a.cc",
+                      "builder.AddNote(fmt::format(\"{} rows left out\", 3)); event.text = \"the run ended\";\n"),
+      testing::SizeIs(2));
+}
+
+TEST(SentencesCheck, LeavesMessagesOfErrorsAndTextsThatAreSearchedFor) {
+  EXPECT_THAT(SentencesMadeIn("src/formats/a.cc",
+                              "return Fail(ErrorCode::kIo, fmt::format(\"cannot be read: {}\", why)); "
+                              "if (Contains(line, \"the above exception\")) return;\n"),
+              IsEmpty());
 }
 
 TEST(SentencesCheck, SeesALiteralOfThreeWordsAndAFormatter) {

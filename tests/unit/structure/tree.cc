@@ -233,6 +233,7 @@ std::string ReplaceGenerated(std::string_view document, std::string_view name, s
 
 std::vector<Literal> LiteralsOf(std::string_view source) {
   std::vector<Literal> literals;
+  std::string before;
   int line = 1;
   for (std::size_t i = 0; i < source.size(); ++i) {
     const bool at_line_start = i == 0 || source[i - 1] == '\n';
@@ -245,7 +246,11 @@ std::vector<Literal> LiteralsOf(std::string_view source) {
       if (digit_separator) continue;
       const std::size_t begin = i + 1;
       for (++i; i < source.size() && source[i] != source[begin - 1]; ++i) i += source[i] == '\\' ? 1 : 0;
-      if (source[begin - 1] == '"') literals.push_back({std::string(source.substr(begin, i - begin)), line});
+      if (source[begin - 1] == '"') literals.push_back({std::string(source.substr(begin, i - begin)), line, before});
+    } else if (source[i] == ';') {
+      before.clear();
+    } else {
+      before += source[i];
     }
   }
   return literals;

@@ -27,6 +27,7 @@ std::vector<Include> IncludesOf(std::string_view source);
 struct Literal {
   std::string text;
   int line = 0;
+  std::string before;  // the code of the same statement that stands before it
 };
 
 // The string literals of a source, without comments, character literals and includes.

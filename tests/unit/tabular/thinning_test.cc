@@ -9,6 +9,7 @@
 
 #include "formats/formats.h"
 #include "ingest/ingest.h"
+#include "report/report.h"
 #include "tabular/loss_parts.h"
 
 namespace vigil::tabular {
@@ -212,7 +213,7 @@ TEST(Thinning, HoldsABoundedAmountOfAnEndlessTable) {
   const model::Run run = builder.Finish();
   EXPECT_LE(PointsOf(run), kMostPoints + 100'000);
   EXPECT_GT(PointsOf(run), kMostPoints / 4);
-  EXPECT_THAT(run.sources.front().note, HasSubstr("too many points to keep: 1 in 2"));
+  EXPECT_THAT(report::NoteText(run.sources.front()), HasSubstr("too many points to keep: 1 in 2"));
   const model::Series* lr = run.Find("a");
   ASSERT_NE(lr, nullptr);
   EXPECT_THAT(lr->steps, Contains(700'001));

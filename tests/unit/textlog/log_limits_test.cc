@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "log_support.h"
+#include "report/report.h"
 
 namespace vigil::textlog {
 namespace {
@@ -38,7 +39,7 @@ TEST(LogLimits, TheErrorThatEndsARunStaysBehindAHundredThatWereCaught) {
   EXPECT_THAT(exceptions.back().text, HasSubstr("too many bad samples"));
   EXPECT_FALSE(exceptions.back().run_went_on);
   EXPECT_EQ(exceptions.front().at.value(), 4) << "the first stays too";
-  EXPECT_THAT(run.sources.front().note, HasSubstr("37 events left out"));
+  EXPECT_THAT(report::NoteText(run.sources.front()), HasSubstr("37 events left out"));
   for (std::size_t i = 1; i < exceptions.size(); ++i) EXPECT_LT(exceptions[i - 1].place.line, exceptions[i].place.line);
 }
 
@@ -93,7 +94,7 @@ TEST(LogLimits, AThousandRanksHaveTheirMetrics) {
     EXPECT_TRUE(std::isnan(series.values.back()));
   }
   EXPECT_TRUE(found);
-  EXPECT_EQ(run.sources.front().note, "");
+  EXPECT_EQ(report::NoteText(run.sources.front()), "");
 }
 
 TEST(LogLimits, MetricsBeyondTheLimitAreNamed) {
@@ -101,7 +102,7 @@ TEST(LogLimits, MetricsBeyondTheLimitAreNamed) {
   for (int i = 0; i < 6000; ++i)
     text += "step: " + std::to_string(i) + " loss: 2.5 lr: 0.001 made_up_" + std::to_string(i) + ": 1.5\n";
   const model::Run run = ReadLog(text);
-  EXPECT_THAT(run.sources.front().note, HasSubstr("more metrics than are read"));
+  EXPECT_THAT(report::NoteText(run.sources.front()), HasSubstr("more metrics than are read"));
   EXPECT_EQ(PointsOf(run, "loss").size(), 6000U);
 }
 

@@ -6,6 +6,7 @@
 #include "formats/formats.h"
 #include "ingest/ingest.h"
 #include "log_support.h"
+#include "report/report.h"
 #include "tabular/loss_parts.h"
 
 namespace vigil::textlog {
@@ -143,7 +144,7 @@ TEST(Miner, ReadsLinesOfNothingButNumbers) {
     EXPECT_EQ(loss->values[8], 1) << style;
     EXPECT_EQ(loss->lines[8], 10U) << style;
     EXPECT_TRUE(std::isnan(loss->values.back())) << style;
-    EXPECT_THAT(run.sources.front().note, testing::HasSubstr("taken for the loss")) << style;
+    EXPECT_THAT(report::NoteText(run.sources.front()), testing::HasSubstr("taken for the loss")) << style;
     EXPECT_EQ(Describe(ReadLog(text, 0, false)), Describe(run)) << style;
     EXPECT_EQ(Describe(ReadLog(text, 7)), Describe(run)) << style;
   }

@@ -9,6 +9,7 @@
 #include "formats/formats.h"
 #include "ingest/ingest.h"
 #include "log_support.h"
+#include "report/report.h"
 #include "textlog/textlog.h"
 
 namespace vigil::textlog {
@@ -83,7 +84,7 @@ TEST(LogReader, CutsALineThatIsTooLongAndGoesOn) {
     const model::Run run = ReadLog(text, piece);
     EXPECT_THAT(StepsOf(run, "loss"), ElementsAre(1, 2));
     EXPECT_THAT(FindRaw(run, "loss")->lines, ElementsAre(1, 3));
-    EXPECT_THAT(run.sources[0].note, HasSubstr("1 line longer than"));
+    EXPECT_THAT(report::NoteText(run.sources[0]), HasSubstr("1 line longer than"));
   }
 }
 

@@ -9,6 +9,7 @@
 
 #include "log_support.h"
 #include "platform/files.h"
+#include "report/report.h"
 
 namespace vigil::textlog {
 namespace {
@@ -115,7 +116,7 @@ TEST(DictSteps, AreLineNumbersWhenNothingElseIsKnown) {
   ASSERT_NE(loss, nullptr);
   EXPECT_EQ(loss->axis, model::Axis::kRow);
   EXPECT_THAT(loss->steps, ElementsAre(0, 1));
-  EXPECT_THAT(run.sources[0].note, testing::HasSubstr("name no steps"));
+  EXPECT_THAT(report::NoteText(run.sources[0]), testing::HasSubstr("name no steps"));
 }
 
 TEST(DictSteps, AreCountedOnBehindAMillionRows) {
@@ -134,7 +135,7 @@ TEST(DictSteps, AreCountedOnBehindAMillionRows) {
   EXPECT_EQ(loss->steps.back(), kRows - 1);
   EXPECT_TRUE(std::isnan(loss->values.back())) << "the last row is the one that matters";
   EXPECT_EQ(loss->segment_starts.size(), 1U);
-  EXPECT_THAT(run.sources[0].note, testing::HasSubstr("counted on"));
+  EXPECT_THAT(report::NoteText(run.sources[0]), testing::HasSubstr("counted on"));
 }
 
 TEST(DictSteps, AreReadOffTheEpochsWherePlanAndStepsAreStated) {
@@ -146,7 +147,7 @@ TEST(DictSteps, AreReadOffTheEpochsWherePlanAndStepsAreStated) {
   EXPECT_THAT(StepsOf(run, "loss"), ElementsAre(20, 40, 60, 80, 100, 120, 140, 160, 180, 200));
   EXPECT_THAT(StepsOf(run, "eval_loss"), ElementsAre(201));
   EXPECT_EQ(FindRaw(run, "loss")->axis, model::Axis::kStep);
-  EXPECT_EQ(run.sources[0].note, "");
+  EXPECT_EQ(report::NoteText(run.sources[0]), "");
 }
 
 TEST(DictSteps, DoNotFallBackWhereTheLogIsCutBehindALine) {

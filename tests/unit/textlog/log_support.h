@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "ingest/ingest.h"
+#include "report/report.h"
 #include "textlog/log_reader.h"
 #include "textlog/textlog.h"
 
@@ -57,7 +58,7 @@ inline std::vector<model::Event> EventsOf(const model::Run& run, model::EventKin
 
 // Everything that a run holds, as text: two runs are equal when this is.
 inline std::string Describe(const model::Run& run) {
-  std::string out = run.sources.front().note + "|" + std::to_string(run.Planned().value());
+  std::string out = report::NoteText(run.sources.front()) + "|" + std::to_string(run.Planned().value());
   for (const model::Series& series : run.series) {
     out += "\n" + series.raw + " " + series.signal + " " + std::to_string(static_cast<int>(series.axis));
     for (const auto& [key, value] : series.labels) out += " " + key + "=" + value;
