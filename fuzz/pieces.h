@@ -44,7 +44,12 @@ inline void RequireShape(const model::Series& series) {
 }
 
 inline void RequireSame(const model::Run& a, const model::Run& b) {
-  Require(a.sources[0].note == b.sources[0].note && a.sources[0].state == b.sources[0].state, "same note and state");
+  const model::Source& source = a.sources[0];
+  const model::Source& again = b.sources[0];
+  Require(std::equal(source.notes.begin(), source.notes.end(), again.notes.begin(), again.notes.end(),
+                     model::SameStatement),
+          "same notes");
+  Require(source.state == again.state, "same state");
   Require(a.events.size() == b.events.size(), "same events");
   Require(a.facts.size() == b.facts.size(), "same facts");
   Require(a.series.size() == b.series.size(), "same series");

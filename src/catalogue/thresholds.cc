@@ -41,8 +41,9 @@ Result<const toml::table*> TableOf(std::string_view id, const toml::node& node, 
                                                  PlaceOf(origin, node), id));
   if (std::find(known.begin(), known.end(), id) != known.end()) return table;
   const auto nearest = NearestNames(id, known);
-  const std::string offer = nearest.empty() ? std::string() : fmt::format("; did you mean {}?", Join(nearest, ", "));
-  return Fail(ErrorCode::kInvalid, fmt::format("{}: unknown id '{}'{}", PlaceOf(origin, node), id, offer));
+  return Fail(ErrorCode::kInvalid,
+              fmt::format("{}: unknown id '{}'{}", PlaceOf(origin, node), id,
+                          nearest.empty() ? "" : fmt::format("; did you mean {}?", Join(nearest, ", "))));
 }
 
 Error NoSuchSetting(std::string_view place, std::string_view id, std::string_view name) {

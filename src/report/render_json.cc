@@ -71,7 +71,7 @@ void WriteList(JsonWriter& json, std::string_view key, const Items& items, Write
 }
 
 void WriteNotes(JsonWriter& json, const std::vector<model::Statement>& notes) {
-  json.Key("notes");
+  json.Key("note_says");
   json.OpenList();
   for (const model::Statement& note : notes) WriteStatement(json, note);
   json.CloseList();

@@ -35,7 +35,7 @@ model::Report Saying(const std::string& id, Severity severity, std::int64_t step
   finding.severity = severity;
   finding.first = model::Position(model::Axis::kStep, step);
   report.runs[0].findings.push_back(finding);
-  report.runs[0].run.sources.push_back({"a.log", "log", model::SourceState::kRead, ""});
+  report.runs[0].run.sources.push_back({"a.log", "log", model::SourceState::kRead, {}});
   if (!cause.empty()) {
     report.runs[0].diagnoses.resize(1);
     report.runs[0].diagnoses[0].cause = cause;

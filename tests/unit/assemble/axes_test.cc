@@ -26,7 +26,7 @@ class Part {
  public:
   Part(const std::string& path, const std::string& format) {
     run_.name = path;
-    run_.sources.push_back({path, format, model::SourceState::kRead, ""});
+    run_.sources.push_back({path, format, model::SourceState::kRead, {}});
   }
 
   // The values of `seed` from `first` to `last`, those of `other_seed` from `fork` on.

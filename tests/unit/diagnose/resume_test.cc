@@ -53,7 +53,7 @@ TEST(Resume, ARateThatBeginsAnewIsALostSchedule) {
 // Metrics of a run that was resumed without losing a step: nothing says so, but the first step of a process is slow.
 TEST(Resume, AScheduleThatBeginsAnewInANewProcessWasNotRestored) {
   RunMaker run("torch");
-  run.run.sources = {{"run/metrics.jsonl", "jsonl", model::SourceState::kRead, ""}};
+  run.run.sources = {{"run/metrics.jsonl", "jsonl", model::SourceState::kRead, {}}};
   run.Series("loss", 160, [&](int s) { return run.HealthyLoss(s); });
   run.Series("lr", 160, [](int s) { return CosineLr(3e-3, s > 100 ? s - 100 : s, 10, 160); });
   run.Series("ms", 160, [&](int s) { return (s == 1 || s == 101 ? 26 : 7) * run.Factor(0.05); });
@@ -64,7 +64,7 @@ TEST(Resume, AScheduleThatBeginsAnewInANewProcessWasNotRestored) {
 
 TEST(Resume, ACheckpointRightBeforeTheBreakSpeaksForARestart) {
   RunMaker run;
-  run.run.sources = {{"out/checkpoint-120/trainer_state.json", "trainer-state", model::SourceState::kRead, ""}};
+  run.run.sources = {{"out/checkpoint-120/trainer_state.json", "trainer-state", model::SourceState::kRead, {}}};
   run.Series("loss", 200, [&](int s) { return run.HealthyLoss(s); }, 5);
   run.Series("lr", 200, [](int s) { return CosineLr(3e-3, s > 120 ? s - 120 : s, 30, 200); }, 5);
   run.Found("lr/schedule-break", 125, 125, "learning rate jumped from 0.0014 to 0.0004 at step 125");
@@ -75,7 +75,7 @@ TEST(Resume, ACheckpointRightBeforeTheBreakSpeaksForARestart) {
 
 TEST(Resume, AScheduleMadeAnewInTheSameProcessIsABrokenSchedule) {
   RunMaker run("torch");
-  run.run.sources = {{"run/metrics.jsonl", "jsonl", model::SourceState::kRead, ""}};
+  run.run.sources = {{"run/metrics.jsonl", "jsonl", model::SourceState::kRead, {}}};
   run.Series("loss", 160, [&](int s) { return run.HealthyLoss(s); });
   run.Series("lr", 160, [](int s) { return CosineLr(3e-3, s > 100 ? s - 100 : s, 10, 160); });
   run.Series("ms", 160, [&](int s) { return (s == 1 ? 26 : 7) * run.Factor(0.05); });
@@ -107,8 +107,10 @@ RunMaker NanAt(std::int64_t step) {
 TEST(Restart, TheLastCheckpointFolderBeforeTheTrouble) {
   RunMaker run = NanAt(412);
   for (const int step : {200, 400, 600})
-    run.run.sources.push_back({"out/checkpoint-" + std::to_string(step) + "/trainer_state.json", "trainer_state",
-                               model::SourceState::kRead, ""});
+    run.run.sources.push_back({"out/checkpoint-" + std::to_string(step) + "/trainer_state.json",
+                               "trainer_state",
+                               model::SourceState::kRead,
+                               {}});
   EXPECT_THAT(Words(run.First().restart), HasSubstr("checkpoint-400"));
 }
 

@@ -27,7 +27,7 @@ class RunMaker {
   explicit RunMaker(std::string framework = "hf-trainer", std::uint32_t seed = 1) : random_(seed) {
     run.framework = std::move(framework);
     run.profile = identify::ProfileOf(run.framework, run.method);
-    run.sources.push_back({"run/train.log", "log-text", model::SourceState::kRead, ""});
+    run.sources.push_back({"run/train.log", "log-text", model::SourceState::kRead, {}});
     run.sources.back().has_messages = true;
   }
 

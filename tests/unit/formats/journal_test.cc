@@ -15,6 +15,7 @@
 #include "ingest/ingest.h"
 #include "pipeline/pipeline.h"
 #include "report/report.h"
+#include "support/why.h"
 
 namespace vigil::formats {
 namespace {
@@ -145,7 +146,7 @@ TEST(JournalReader, RefusesNewerJournalsByName) {
   std::memcpy(bytes.data() + 12, &checksum, sizeof(checksum));
   const auto run = ingest::ReadBytes("rank-0.vigil", bytes, JournalFormat());
   ASSERT_FALSE(run);
-  EXPECT_THAT(run.error().Text(), HasSubstr("format 7.0"));
+  EXPECT_THAT(WhyNot(run.error()), HasSubstr("format 7.0"));
 }
 
 class JournalFolder : public testing::Test {

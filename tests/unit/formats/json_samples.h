@@ -12,6 +12,7 @@
 #include "formats/formats.h"
 #include "ingest/ingest.h"
 #include "report/report.h"
+#include "support/why.h"
 
 namespace vigil::formats {
 
@@ -35,7 +36,7 @@ inline model::Run Read(std::string_view format, std::string_view text, const std
 
 inline std::string ErrorOf(std::string_view format, std::string_view text) {
   const auto part = ingest::ReadBytes("file", text, FormatCalled(format));
-  return part ? "was read" : part.error().Text();
+  return part ? "was read" : WhyNot(part.error());
 }
 
 // Everything of a part that readers decide, as text: to compare parts.

@@ -2,12 +2,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "catalogue/says.h"
 #include "formats/formats.h"
 #include "hyperparams/hyperparams.h"
 #include "identify/identify.h"
 #include "ingest/ingest.h"
 #include "pipeline/pipeline.h"
 #include "support/scratch.h"
+#include "support/why.h"
 
 namespace vigil::formats {
 namespace {
@@ -17,7 +19,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-Result<model::Run> ReadAs(const std::string& name, std::string_view text) {
+ingest::Reading<model::Run> ReadAs(const std::string& name, std::string_view text) {
   const ingest::Format* const format = Recognise({name, text, text.size()});
   if (format == nullptr) return Fail(ErrorCode::kNoData, "not recognised");
   return ingest::ReadBytes(name, text, *format);
@@ -280,7 +282,7 @@ TEST(Settings, APickleThatCallsAProgramIsNamedAndNotBelieved) {
       "\x80\x02}(X\x02\0\0\0lrG?PbM\xd2\xf1\xa9\xfcX\x01\0\0\0xcposix\nsystem\n(X\x02\0\0\0idtRu."s;
   const auto run = ReadAs("training_args.bin", bytes);
   ASSERT_FALSE(run);
-  EXPECT_THAT(run.error().Text(), HasSubstr("posix.system"));
+  EXPECT_THAT(WhyNot(run.error()), HasSubstr("posix.system"));
 }
 
 TEST(Settings, ReadAPickleCutAnywhere) {
@@ -300,25 +302,25 @@ TEST(Settings, AliasesOfYamlDoNotGrow) {
 TEST(Settings, DeepNestingIsRefused) {
   for (const std::string& text :
        {std::string(100000, '['), std::string(100000, '{'), "a: " + std::string(50000, '[')}) {
-    std::string problem;
-    EXPECT_THAT(hyperparams::YamlHyperparameters(text, &problem), IsEmpty());
-    EXPECT_THAT(problem, Not(IsEmpty()));
-    EXPECT_THAT(hyperparams::TomlHyperparameters("a = " + text, &problem), IsEmpty());
-    EXPECT_THAT(hyperparams::JsonHyperparameters(text, &problem), IsEmpty());
+    model::Statement damage;
+    EXPECT_THAT(hyperparams::YamlHyperparameters(text, &damage), IsEmpty());
+    EXPECT_FALSE(damage.empty());
+    EXPECT_THAT(hyperparams::TomlHyperparameters("a = " + text, &damage), IsEmpty());
+    EXPECT_THAT(hyperparams::JsonHyperparameters(text, &damage), IsEmpty());
   }
   std::string blocks;
   for (int i = 0; i < 5000; ++i) blocks += "- ";
-  std::string problem;
-  hyperparams::YamlHyperparameters(blocks + "x", &problem);
-  EXPECT_THAT(problem, HasSubstr("deeper"));
+  model::Statement damage;
+  hyperparams::YamlHyperparameters(blocks + "x", &damage);
+  EXPECT_EQ(damage.id, "damage/deeper-than-configuration");
 }
 
 TEST(Settings, AreReadUpToTheDamage) {
-  std::string problem;
+  model::Statement damage;
   const auto settings =
-      hyperparams::YamlHyperparameters("learning_rate: 0.1\nmax_steps: 5\nbroken: [1, 2\nmore: }\n", &problem);
+      hyperparams::YamlHyperparameters("learning_rate: 0.1\nmax_steps: 5\nbroken: [1, 2\nmore: }\n", &damage);
   EXPECT_THAT(settings, SizeIs(testing::Ge(2U)));
-  EXPECT_THAT(problem, HasSubstr("line"));
+  EXPECT_EQ(damage.id, "damage/error-in-line");
 }
 
 TEST(Settings, AreNotSeenInOtherText) {
@@ -345,23 +347,29 @@ TEST_F(SettingsFiles, BelongToTheRunInWhoseFolderTheyStand) {
   EXPECT_EQ(imported.runs[0].sources.size(), 3U);
 }
 
+std::string MessageOf(const model::Statement& damage) {
+  const model::Argument* message = damage.Find("message");
+  return message == nullptr ? std::string() : std::get<model::Identifier>(message->value).text;
+}
+
 // The library takes for granted what it should check: without a check of ours it would be undefined what happens.
 TEST(Settings, OfTomlWithATableThatHasNoNameAreNamedAndLeft) {
   for (const std::string& header : {std::string("[=x]"), std::string("[\x01\0x]", 5), std::string("[[[a]]]"),
                                     std::string("[\xC3\xA9]"), std::string("[.a]"), std::string("[{]")}) {
-    std::string problem;
-    EXPECT_THAT(hyperparams::TomlHyperparameters("a = 1\n" + header + "\nb = 2\n", &problem), IsEmpty()) << header;
-    EXPECT_THAT(problem, HasSubstr("line 2")) << header;
+    model::Statement damage;
+    EXPECT_THAT(hyperparams::TomlHyperparameters("a = 1\n" + header + "\nb = 2\n", &damage), IsEmpty()) << header;
+    EXPECT_TRUE(model::SameStatement(damage, says::DamageErrorInLine{.line = 2, .message = MessageOf(damage)}))
+        << header;
   }
 }
 
 TEST(Settings, OfTomlWithListsAndLongStringsAreRead) {
-  std::string problem;
+  model::Statement damage;
   const auto settings = hyperparams::TomlHyperparameters(
       "[training]\nlr = 1e-3\nlists = [\n  [1, 2],\n  [{a = 1}],\n]\ntext = \"\"\"\n[=x]\n\"\"\"\n# "
       "[=]\n[[more]]\nsteps = 5\n",
-      &problem);
-  EXPECT_THAT(problem, IsEmpty());
+      &damage);
+  EXPECT_TRUE(damage.empty());
   EXPECT_FALSE(settings.empty());
 }
 

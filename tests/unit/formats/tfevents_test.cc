@@ -11,6 +11,7 @@
 #include "ingest/ingest.h"
 #include "report/report.h"
 #include "support/tfevents_writer.h"
+#include "support/why.h"
 
 namespace vigil::formats {
 namespace {
@@ -284,7 +285,7 @@ TEST(Tfevents, WithAnyByteDamagedGivesNoValueThatWasNotThere) {
     bytes[at] = static_cast<char>(bytes[at] ^ (1 << (at % 8)));
     const auto part = ingest::ReadBytes("f", bytes, kTfevents);
     if (!part) {
-      EXPECT_THAT(part.error().Text(), HasSubstr("byte "));
+      EXPECT_THAT(WhyNot(part.error()), HasSubstr("byte "));
       continue;
     }
     EXPECT_EQ(part->sources[0].state, model::SourceState::kPartial) << at;

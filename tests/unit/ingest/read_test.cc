@@ -7,9 +7,11 @@
 #include <filesystem>
 #include <fstream>
 
+#include "catalogue/says.h"
 #include "formats/formats.h"
 #include "ingest/ingest.h"
 #include "report/report.h"
+#include "support/why.h"
 
 namespace vigil::ingest {
 namespace {
@@ -28,7 +30,7 @@ class LineReader : public Reader {
       Take(bytes.substr(done, end - done));
       done = end + 1;
     }
-    if (last && done < bytes.size()) builder_.ReportDamage("last line is cut");
+    if (last && done < bytes.size()) builder_.ReportDamage(says::DamageCutRow{.line = 4});
     return done;
   }
 
@@ -51,7 +53,7 @@ TEST(ReadBytes, GivesTheSamePartInPiecesOfAnySize) {
     ASSERT_TRUE(part) << part.error().Text();
     EXPECT_THAT(part->series.at(0).values, ElementsAre(1, 22, 333)) << piece;
     EXPECT_EQ(part->sources.at(0).state, model::SourceState::kPartial);
-    EXPECT_EQ(report::NoteText(part->sources.at(0)), "last line is cut");
+    EXPECT_EQ(report::NoteText(part->sources.at(0)), "line 4: the last row is cut");
   }
 }
 
@@ -59,7 +61,7 @@ TEST(ReadBytes, FailsWithFileAndReasonWhenNothingCouldBeUsed) {
   const auto part = ReadBytes("some/a.txt", "words\nonly", kLines);
   ASSERT_FALSE(part);
   EXPECT_THAT(part.error().Text(), HasSubstr("some/a.txt: list of numbers"));
-  EXPECT_THAT(part.error().Text(), HasSubstr("last line is cut"));
+  EXPECT_THAT(WhyNot(part.error()), HasSubstr("the last row is cut"));
   EXPECT_FALSE(ReadBytes("a.txt", "", kLines));
 }
 

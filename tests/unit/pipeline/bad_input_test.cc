@@ -55,7 +55,7 @@ std::string Zstd(const std::string& text) {
 }
 
 auto Names(const std::string& path, const std::string& reason) {
-  return AllOf(Field(&model::Unread::path, HasSubstr(path)), Field(&model::Unread::reason, HasSubstr(reason)));
+  return AllOf(Field(&model::Unread::path, HasSubstr(path)), testing::ResultOf(report::WhyUnread, HasSubstr(reason)));
 }
 
 // What is said about the source of that name, whichever run it is part of.

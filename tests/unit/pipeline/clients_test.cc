@@ -180,7 +180,7 @@ TEST(WandbClient, AFailedRunsTracebackIsFoundInItsConsole) {
   ASSERT_NE(error, run.events.end());
   EXPECT_EQ(error->name, "RuntimeError");
   EXPECT_THAT(error->text, HasSubstr("illegal memory access"));
-  EXPECT_THAT(run.events, Contains(Field(&model::Event::text, "the run ended with exit code 1")));
+  EXPECT_THAT(run.events, Contains(testing::ResultOf(report::EventText, "the run ended with exit code 1")));
 }
 
 TEST(WandbClient, ADeclaredAxisCounts) {

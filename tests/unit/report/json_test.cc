@@ -75,7 +75,7 @@ TEST(RenderJson, HasTheKeysOfTheSchemaAndNoOthers) {
   EXPECT_THAT(Keys(json.At("/runs/0")),
               ElementsAre("name", "sources", "framework", "regime", "steps", "ranks", "signals", "findings", "headline",
                           "verdict", "diagnoses", "coverage"));
-  EXPECT_THAT(Keys(json.At("/runs/0/sources/0")), ElementsAre("path", "format", "state", "note"));
+  EXPECT_THAT(Keys(json.At("/runs/0/sources/0")), ElementsAre("path", "format", "state", "note", "note_says"));
   EXPECT_THAT(Keys(json.At("/runs/0/regime")), ElementsAre("name", "confidence"));
   EXPECT_THAT(Keys(json.At("/runs/0/steps")), ElementsAre("first", "last", "logged", "axis"));
   EXPECT_THAT(Keys(json.At("/runs/0/verdict")), ElementsAre("state", "cause", "confidence", "change", "restart"));

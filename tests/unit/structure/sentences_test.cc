@@ -68,8 +68,8 @@ bool Contains(std::string_view text, std::string_view part) { return text.find(p
 
 // The message of an Error, or of the exception that stands for a mistake in our own code.
 bool IsOfError(std::string_view before) {
-  constexpr std::array<std::string_view, 8> kErrors = {"Fail(",   "Error", "ReadFailure", "Break(",
-                                                       "Refuse(", "throw", "problem",     "static_assert("};
+  constexpr std::array<std::string_view, 9> kErrors = {"Fail(",     "Error", "ReadFailure", "Break(",        "Refuse(",
+                                                       "OnDamage(", "throw", "problem",     "static_assert("};
   return std::any_of(kErrors.begin(), kErrors.end(), [&](std::string_view sign) { return Contains(before, sign); });
 }
 

@@ -199,7 +199,7 @@ TEST(FailureTable, GivesRankAndExitCodeOfTheRootCause) {
   ASSERT_THAT(events, SizeIs(1));
   EXPECT_EQ(events[0].name, "-9");
   EXPECT_EQ(events[0].rank, 6);
-  EXPECT_EQ(events[0].text, "rank 6 on a75f ended with exit code -9 (SIGKILL)");
+  EXPECT_EQ(report::EventText(events[0]), "rank 6 on a75f ended with exit code -9 (SIGKILL)");
 }
 
 TEST(Notices, TellCheckpointsAndRestarts) {

@@ -97,7 +97,7 @@ TEST(Srun, TellsTheTaskThatASignalEnded) {
   EXPECT_EQ(events[0].name, "-9");
   EXPECT_EQ(events[0].rank, 13);
   EXPECT_EQ(events[0].place.line, 3U);
-  EXPECT_THAT(events[0].text, HasSubstr("node12"));
+  EXPECT_THAT(report::EventText(events[0]), HasSubstr("node12"));
 }
 
 TEST(Srun, ReadsAllEndings) {

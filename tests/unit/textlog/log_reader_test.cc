@@ -259,9 +259,11 @@ TEST(LogReader, SaysWhatItLookedForWhereItFoundNothing) {
   const std::string text = "worker 1 started\nqueue 3 took 0.25 of 1.50 units\nworker 2 started\n";
   const auto read = ingest::ReadBytes("odd.log", text, *formats::Recognise({"odd.log", text, text.size()}));
   ASSERT_FALSE(read.has_value());
-  EXPECT_THAT(read.error().Text(), HasSubstr("odd.log: log text without any value, event or setting in it; line 2"));
-  EXPECT_THAT(read.error().Text(), HasSubstr("\"queue 3 took 0.25 of 1.50 units\""));
-  EXPECT_THAT(read.error().Text(), HasSubstr("Looked for: a step or epoch"));
+  EXPECT_EQ(read.error().path, "odd.log");
+  const std::string why = report::WhyUnread({read.error().path, read.error().message, read.error().notes});
+  EXPECT_THAT(why, HasSubstr("log text without any value, event or setting in it: line 2"));
+  EXPECT_THAT(why, HasSubstr("\"queue 3 took 0.25 of 1.50 units\""));
+  EXPECT_THAT(why, HasSubstr("Looked for: a step or epoch"));
 }
 
 }  // namespace
