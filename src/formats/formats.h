@@ -17,7 +17,9 @@ const ingest::Format* Find(std::string_view id);
 
 // What ingest does, with this table.
 inline const ingest::Format* Recognise(const ingest::Probe& probe) { return ingest::Recognise(Formats(), probe); }
-inline Result<std::vector<model::Run>> ReadRuns(const std::string& path) { return ingest::ReadRuns(path, Formats()); }
-inline Result<model::Run> ReadFile(const std::string& path) { return ingest::ReadFile(path, Formats()); }
+inline ingest::Reading<std::vector<model::Run>> ReadRuns(const std::string& path) {
+  return ingest::ReadRuns(path, Formats());
+}
+inline ingest::Reading<model::Run> ReadFile(const std::string& path) { return ingest::ReadFile(path, Formats()); }
 
 }  // namespace vigil::formats
