@@ -1,6 +1,6 @@
 # The headers that nearly every source includes, compiled once for the modules and once for the tests (g++ takes a
 # precompiled header only under the options it was made with, and programs are compiled as -fPIE, modules as -fPIC).
-# They hold no header of ours: a change of a face does not make them anew. A source still includes what it uses; the
+# They hold no header of ours: a change of a face does not make them again. A source still includes what it uses; the
 # preset `lint` compiles without them, and finds one that does not.
 option(VIGIL_PRECOMPILED "precompile the headers of the standard library, fmt and GoogleTest" ON)
 if(CCACHE)

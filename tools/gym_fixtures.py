@@ -81,7 +81,7 @@ def train(program, name, words, resumed, kind, keeps):
 
 
 def train_both(program, name, words, keep_metrics, resumed):
-    """The run as its log tells it, and once more as its journals do."""
+    """The run as its log gives it, and once more as its journals do."""
 
     def is_log(file):
         return file in ("train.log", "config.json") or (keep_metrics and file.startswith("metrics"))
@@ -114,8 +114,8 @@ def main():
     for name, words, label, fault, onset in runs(program):
         findings = ",".join(fault["findings"]) if fault else "none"
         causes = ",".join(fault["causes"]) if fault else ""
-        for kind, told in (("runs", "log"), ("journals", "journal")):
-            rows.append([f"{kind}/{name}", told, label, "score", findings, causes, str(onset), ""])
+        for kind, source in (("runs", "log"), ("journals", "journal")):
+            rows.append([f"{kind}/{name}", source, label, "score", findings, causes, str(onset), ""])
         if not parts or any(part in name for part in parts):
             train_both(program, name, words, fault and fault["name"] in WITH_METRICS, "resumed" in name)
     for folder in [*OUT.glob("runs/*"), *OUT.glob("journals/*")]:

@@ -1,4 +1,4 @@
-// Must not compile: the failure of Save would go unseen.
+// Must not compile: the failure of Save would not be checked.
 #include "base/base.h"
 
 vigil::Status Save();

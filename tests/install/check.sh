@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs a build below a scratch folder and uses it as a stranger would: a C99 program through pkg-config, a C++ program
-# through CMake; both run, and the installed vigil reads what they recorded.
+# Installs a build below a scratch folder and uses it as another project would: a C99 program through pkg-config, a C++
+# program through CMake; both run, and the installed vigil reads what they recorded.
 # usage: tests/install/check.sh BUILD_FOLDER C_COMPILER CXX_COMPILER SCRATCH_FOLDER
 set -euo pipefail
 

@@ -1,4 +1,4 @@
-"""Compares what vigil reads from files of strangers and of real clients with slow readers of others (slow_readers.py).
+"""Compares what vigil reads from files of other people's runs and of real clients with slow_readers.py.
 
 usage: check_corpus_files.py DUMP TABLE CORPUS [FIXTURES]
 
@@ -122,10 +122,10 @@ def table_problem(row, found):
     points = [point for run in found.values() for name, point in run.items() if name == row["longest"]]
     if not points:
         return f"{row['longest']}: named in the table, not read"
-    told = (int(row["its_points"]), float(row["first_value"]), float(row["last_value"]))
+    expected = (int(row["its_points"]), float(row["first_value"]), float(row["last_value"]))
     seen = (len(points[0]), points[0][0][1], points[0][-1][1])
-    right = told[0] == seen[0] and same(told[1], seen[1]) and same(told[2], seen[2])
-    return None if right else f"{row['longest']}: {told} in the table, {seen} read"
+    right = expected[0] == seen[0] and same(expected[1], seen[1]) and same(expected[2], seen[2])
+    return None if right else f"{row['longest']}: {expected} in the table, {seen} read"
 
 
 class Check:

@@ -49,7 +49,7 @@ def values_of(path):
 
 
 def counted(series):
-    """A writer that was never told a step puts every point at 0: they are counted instead."""
+    """A writer that was never given a step puts every point at 0: they are counted instead."""
     return {
         tag: [(at, *point[1:]) for at, point in enumerate(points)] if len(points) > 1 else points
         for tag, points in series.items()

@@ -31,7 +31,7 @@ def put(series, name, step, value):
 
 
 def without_zeros(series):
-    """A writer that was never told a step puts every point at 0: then there are none."""
+    """A writer that was never given a step puts every point at 0: then there are none."""
     if any(step for points in series.values() for step, _ in points):
         return series
     return {name: [(None, value) for _, value in points] for name, points in series.items()}
@@ -66,9 +66,9 @@ def from_lines(path):
 
 def from_golden(path):
     series = {}
-    for name, told in json.loads(path.read_text()).items():
+    for name, metric in json.loads(path.read_text()).items():
         # "nan" at the beginning stands for the steps that a test of a restart left to the run before it.
-        for step, value in sorted(told["values"].items(), key=lambda pair: int(pair[0])):
+        for step, value in sorted(metric["values"].items(), key=lambda pair: int(pair[0])):
             if value != "nan" or name in series:
                 put(series, name, int(step), number(value))
     return {"": series}

@@ -383,7 +383,7 @@ TEST(JoinRest, LogsOfRanksAreOneRun) {
   ASSERT_THAT(runs, SizeIs(1));
   EXPECT_EQ(runs[0].ranks, 3);
   EXPECT_EQ(runs[0].events.at(0).rank, 2);
-  ASSERT_THAT(runs[0].series, SizeIs(2)) << "rank 1 tells what rank 0 does";
+  ASSERT_THAT(runs[0].series, SizeIs(2)) << "rank 1 logs what rank 0 does";
   EXPECT_EQ(model::FindLabel(runs[0].series[1].labels, "rank"), "2");
 }
 
@@ -478,7 +478,7 @@ TEST(SameButForRounding, AllowsForTheDigitsThatAreMissing) {
   EXPECT_FALSE(SameButForRounding(INFINITY, -INFINITY, exact, exact));
 }
 
-TEST(Places, TellHomesAndCheckpoints) {
+TEST(Places, GiveRunDirectoriesCheckpointsAndRanks) {
   EXPECT_EQ(RunDirectoryOf("a/b/checkpoint-500"), "a/b");
   EXPECT_EQ(RunDirectoryOf("a/wandb/run-20260101_1-x/files"), "a/wandb/run-20260101_1-x");
   EXPECT_EQ(RunDirectoryOf("a/b"), "a/b");
@@ -494,7 +494,7 @@ TEST(Places, TellHomesAndCheckpoints) {
   EXPECT_EQ(RankIn("ranking.txt").rank, -1);
 }
 
-// ---- what stands twice, and what only seems to
+// ---- duplicates, and what only looks like one
 
 TEST(JoinCopies, ALogThatRepeatsAnotherIsCountedOnce) {
   const std::vector<double> values = {8.5, 8.25, 8.125, 7.5, 7.25, 7.125, 6.5, 6.25, 6.125, 6};
@@ -523,7 +523,7 @@ TEST(JoinRanks, MachinesCountThroughTheirRanks) {
   EXPECT_THAT(local[0].series, SizeIs(4));
 }
 
-TEST(JoinRanks, WhatARanksFolderTellsIsOfThatRankAndToldOnce) {
+TEST(JoinRanks, WhatARanksFolderHoldsIsOfThatRankAndCountedOnce) {
   model::Run all = Log("tee/run.log").Loss(0, 200).Crash("IndexError");
   all.events[0].rank = 2;
   all.events[0].at = model::StepAt(200);
@@ -553,7 +553,7 @@ TEST(JoinWandb, WhatARunPrintedIsOfThatRunWhateverItsSteps) {
   EXPECT_THAT(runs[0].events, SizeIs(1));
 }
 
-// ---- losses that stand in parts
+// ---- losses that are logged in parts
 
 TEST(JoinLossParts, AreSummedWhereThereIsNoLoss) {
   Part part("results.csv", "csv");

@@ -114,7 +114,7 @@ TEST(JoinParts, AttachesSettingsToTheOneRunThatTheyCanBelongTo) {
   ASSERT_THAT(runs, SizeIs(400));
   for (std::size_t i = 0; i < runs.size(); ++i) {
     EXPECT_EQ(runs[i].FactNumber("lr"), static_cast<double>(i));
-    EXPECT_EQ(runs[i].FindFact("warmup_steps"), nullptr) << "whose it is cannot be told";
+    EXPECT_EQ(runs[i].FindFact("warmup_steps"), nullptr) << "whose it is cannot be known";
   }
 }
 

@@ -243,8 +243,8 @@ TEST_F(CApi, TheFaceForCxxNeverThrows) {
   EXPECT_EQ(run.Finish(), VIGIL_OK);
 }
 
-// What an initialiser does not name is zero: the usual is meant.
-TEST_F(CApi, ZeroIsTheUsual) {
+// What an initialiser does not name is zero, which means the default.
+TEST_F(CApi, ZeroMeansTheDefault) {
   vigil_run_options options = {};
   options.size = sizeof(options);
   options.folder = folder_.c_str();

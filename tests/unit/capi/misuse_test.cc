@@ -52,7 +52,7 @@ int ExitCodeOf(pid_t child) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-TEST_F(Misuse, EveryCallAfterForkIsToldApart) {
+TEST_F(Misuse, EveryCallAfterForkReturnsForked) {
   const vigil_run run = Open();
   const vigil_series series = Series(run);
   vigil_guard guard = {0};
@@ -60,12 +60,12 @@ TEST_F(Misuse, EveryCallAfterForkIsToldApart) {
   const pid_t child = ::fork();
   if (child == 0) {
     vigil_decision decision = {sizeof decision, 0, 0, 0, 0, {}};
-    const bool told = vigil_series_add(series, 1, 1) == VIGIL_FORKED && vigil_step_begin(run, 1) == VIGIL_FORKED &&
-                      vigil_batch_add(run, 1, 1) == VIGIL_FORKED && vigil_config_set(run, "a", "b") == VIGIL_FORKED &&
-                      vigil_run_flush(run, 10) == VIGIL_FORKED && vigil_run_close(run, 0) == VIGIL_FORKED &&
-                      vigil_guard_judge(guard, 1, 1, 1, &decision) == VIGIL_FORKED &&
-                      decision.action == VIGIL_ACTION_GO;
-    ::_exit(told ? 0 : 1);
+    const bool refused =
+        vigil_series_add(series, 1, 1) == VIGIL_FORKED && vigil_step_begin(run, 1) == VIGIL_FORKED &&
+        vigil_batch_add(run, 1, 1) == VIGIL_FORKED && vigil_config_set(run, "a", "b") == VIGIL_FORKED &&
+        vigil_run_flush(run, 10) == VIGIL_FORKED && vigil_run_close(run, 0) == VIGIL_FORKED &&
+        vigil_guard_judge(guard, 1, 1, 1, &decision) == VIGIL_FORKED && decision.action == VIGIL_ACTION_GO;
+    ::_exit(refused ? 0 : 1);
   }
   EXPECT_EQ(ExitCodeOf(child), 0);
   EXPECT_EQ(vigil_series_add(series, 1, 1), VIGIL_OK) << "the parent goes on";
@@ -88,7 +88,7 @@ TEST_F(Misuse, AHandleOfOneKindIsNotTakenForOneOfAnother) {
   EXPECT_EQ(Points(), 0U) << "nothing was written into the loss";
 }
 
-TEST_F(Misuse, AChildThatBecomesAnotherProgramTakesNothingAlong) {
+TEST_F(Misuse, AChildThatBecomesAnotherProgramInheritsNothing) {
   const vigil_run run = Open();
   const vigil_series series = Series(run);
   const pid_t child = ::fork();

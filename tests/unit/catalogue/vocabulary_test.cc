@@ -20,7 +20,7 @@ TEST(Vocabulary, KnowsWhatFrameworksCallTheLoss) {
   }
 }
 
-TEST(Vocabulary, TellsTrainingFromEvaluation) {
+TEST(Vocabulary, DistinguishesTrainingFromEvaluation) {
   EXPECT_EQ(SignalOf("eval_loss"), "eval_loss");
   EXPECT_EQ(SignalOf("val/loss"), "eval_loss");
 }

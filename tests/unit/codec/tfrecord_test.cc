@@ -37,7 +37,7 @@ TEST(TfRecord, IsCutAtEveryByteBeforeItsEnd) {
   }
 }
 
-TEST(TfRecord, TellsADamagedLengthFromDamagedData) {
+TEST(TfRecord, DistinguishesADamagedLengthFromDamagedData) {
   const std::string sound = Framed("hello");
   for (std::size_t at = 0; at < sound.size(); ++at) {
     std::string bytes = sound;

@@ -21,7 +21,7 @@ void Read(RunMaker& maker, int first, int last, int batch, std::int32_t rank = 0
   for (int step = first; step <= last; ++step) maker.Batch(step, HashOf(batch + step - first), rank);
 }
 
-TEST(DataRestart, IsSeenWhereTheDataBeginAnewAtARestart) {
+TEST(DataRestart, IsSeenWhereTheDataBeginAgainAtARestart) {
   RunMaker maker;
   maker.Resumed(60);
   Read(maker, 1, 60, 0);

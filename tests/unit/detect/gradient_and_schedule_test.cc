@@ -207,7 +207,7 @@ TEST(NoWarmup, IsAWarningOnlyWhereTheStartWentWrong) {
   EXPECT_EQ(Get(wild, "lr/no-warmup")->severity, model::Severity::kWarning);
 }
 
-TEST(ScheduleBreak, ASchedulerThatWasMadeAnewTwiceIsNoCycle) {
+TEST(ScheduleBreak, ASchedulerThatWasCreatedAgainTwiceIsNoCycle) {
   RunMaker maker(1);
   const auto cosine = [](double at) { return 1e-3 * 0.5 * (1 + std::cos(3.14159 * at)); };
   maker.Series(

@@ -46,7 +46,7 @@ constexpr std::string_view kOomTraceback =
     "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 512.00 MiB. GPU 0 has a total capacity of 79.18 "
     "GiB\n";
 
-TEST(LogFindings, TellAMemoryErrorUnderBothItsNames) {
+TEST(LogFindings, GiveAMemoryErrorUnderBothItsNames) {
   const auto findings = FindingsOf("step 8 loss 2\n" + std::string(kOomTraceback));
   ASSERT_THAT(IdsOf(findings), ElementsAre("log/cuda-oom", "memory/oom"));
   for (const Finding& finding : findings) {
@@ -79,7 +79,7 @@ TEST(LogFindings, AreNoMoreThanInfoForAnExceptionThatTheRunSurvived) {
   EXPECT_EQ(findings[0].severity, Severity::kInfo);
 }
 
-TEST(LogFindings, TellTheErrorThatEndsARunBehindManyThatWereCaught) {
+TEST(LogFindings, ReportTheErrorThatEndsARunBehindManyThatWereCaught) {
   std::string text;
   for (int step = 0; step < 503; ++step) {
     text += "step: " + std::to_string(step) + " loss: 2.5 grad_norm: 1.0\n";
@@ -203,7 +203,7 @@ TEST(LogFindings, JoinTheLogsOfSeveralRanks) {
   EXPECT_THAT(findings[0].evidence, SizeIs(2));
 }
 
-TEST(LogFindings, TellTheTimeoutThatMadeTheWatchdogAbort) {
+TEST(LogFindings, ReportTheTimeoutThatMadeTheWatchdogAbort) {
   const auto findings = FindingsOf(
       "step 100 loss 2.5\nstep 110 loss 2.4\n"
       "[rank3]:[E1128 21:02:49.101 ProcessGroupNCCL.cpp:629] [Rank 3] Watchdog caught collective operation timeout: "
@@ -233,7 +233,7 @@ std::string TimeoutOf(int rank, int number, const std::string& what) {
          ", NumelIn=1, NumelOut=1, Timeout(ms)=600000) ran for 600061 milliseconds before timing out.\n";
 }
 
-TEST(LogFindings, TellWhatARankFailedOfBeforeThatTheOthersWaitedForIt) {
+TEST(LogFindings, ReportWhyARankFailedBeforeThatTheOthersWaitedForIt) {
   const auto findings = FindingsOf(
       "step 8 loss 2\n[rank1]: torch.OutOfMemoryError: CUDA out of memory. Tried to "
       "allocate 2.90 GiB.\n" +
@@ -243,7 +243,7 @@ TEST(LogFindings, TellWhatARankFailedOfBeforeThatTheOthersWaitedForIt) {
   EXPECT_THAT(findings[0].ranks, ElementsAre(1));
 }
 
-TEST(LogFindings, TellTheWaitingBeforeWhatCameOfIt) {
+TEST(LogFindings, ReportTheWaitingBeforeItsConsequences) {
   const auto findings =
       FindingsOf("step 8 loss 2\n" + TimeoutOf(0, 12, "ALLREDUCE") + TimeoutOf(1, 12, "ALLREDUCE") +
                  "[rank0]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.90 GiB.\n");
@@ -259,7 +259,7 @@ TEST(LogFindings, NameTheRankThatWaitsInAnotherCollective) {
               HasSubstr("rank 2 was in collective 8840 _ALLGATHER_BASE, the others in 8841 ALLREDUCE"));
 }
 
-TEST(LogFindings, TellWhoSentASigkillWhereTheLogKnows) {
+TEST(LogFindings, NameWhoSentASigkillWhereTheLogKnows) {
   const auto findings = FindingsOf(
       "step 8 loss 2\n/var/spool/job: line 23: 18234 Killed                  python train.py\n"
       "slurmstepd: error: Detected 1 oom_kill event in StepId=12345.batch. Some of the step tasks have been OOM "
@@ -268,7 +268,7 @@ TEST(LogFindings, TellWhoSentASigkillWhereTheLogKnows) {
   EXPECT_EQ(findings[0].id, "log/host-oom-kill");
 }
 
-TEST(LogFindings, TellTheRootOfAChainWhileOtherRanksSpeak) {
+TEST(LogFindings, GiveTheRootOfAChainWhileOtherRanksPrint) {
   const auto findings = FindingsOf(
       "step 7 loss 2.5\n"
       "[rank2]: Traceback (most recent call last):\n[rank2]:   File \"data.py\", line 3, in load\n[rank2]:     f(x)\n"
@@ -337,7 +337,7 @@ TEST(LogFindings, QuoteTheLogWithItsPlace) {
 }
 
 // Logs of real runs, with what their labels expect of log messages.
-TEST(LogFindings, AgreeWithTheLabelsOfStrangersLogs) {
+TEST(LogFindings, AgreeWithTheLabelsOfOtherPeoplesLogs) {
   const char* given = std::getenv("VIGIL_CORPUS");
   const std::filesystem::path corpus = given != nullptr ? given : VIGIL_SOURCE_DIR "/../shared/corpus";
   std::ifstream manifest(corpus / "MANIFEST.tsv");

@@ -232,7 +232,7 @@ TEST(LossSpike, OneThatIsWideAndComesBackIsKept) {
   EXPECT_NEAR(finding->MeasureOr("width", 0), 100, 5);
 }
 
-TEST(LossSpike, OneThatTheLogEndsInIsTold) {
+TEST(LossSpike, OneThatTheLogEndsInIsReported) {
   RunMaker maker(2);
   maker.Series("loss", 300, [&](int step) { return 2.0 * std::exp(maker.Gauss(0.02)) * (step > 298 ? 6.0 : 1.0); });
   const auto findings = maker.Find();
@@ -444,7 +444,7 @@ TEST(NotDecreasing, IsNotSaidOfARunThatHasJustBegun) {
   EXPECT_EQ(Get(Detect(maker.run(), catalogue::Thresholds(), false), "loss/not-decreasing"), nullptr);
 }
 
-TEST(Collapse, OfAnAttemptThatWasBegunAnewIsOver) {
+TEST(Collapse, OfAnAttemptThatWasBegunAgainIsOver) {
   RunMaker maker(2);
   maker.Series("loss", 60, [](int step) { return step > 10 ? 0.0 : 2.0; });
   maker.Again(1, 300, maker.Falling(5, 1, 0.02));
@@ -526,7 +526,7 @@ TEST(Detectors, LookBehindAThousandStepsBack) {
   EXPECT_NE(Get(maker.Find(), "loss/non-finite"), nullptr);
 }
 
-TEST(Detectors, TakeHundredThousandRanksInTheirStride) {
+TEST(Detectors, HandleAHundredThousandRanks) {
   model::Run run;
   for (int rank = 0; rank < 100'000; ++rank) {
     model::Series series;

@@ -28,14 +28,14 @@ RunMaker LrTooHigh(std::uint32_t seed = 1) {
 
 TEST(BlowUp, AClimbingGradientNormAtAHighRateIsALearningRateTooHigh) {
   const model::Diagnosis diagnosis = LrTooHigh().First();
-  EXPECT_EQ(diagnosis.cause, "lr-too-high") << Tell(diagnosis);
+  EXPECT_EQ(diagnosis.cause, "lr-too-high") << Describe(diagnosis);
   EXPECT_GT(diagnosis.confidence, 0.7);
   EXPECT_LE(diagnosis.confidence, 0.95);
   EXPECT_THAT(Words(diagnosis.summary), HasSubstr("grad_norm climbed"));
   EXPECT_EQ(diagnosis.first.value(), 182);
 }
 
-TEST(BlowUp, OneIncidentIsToldOnceAtItsRoot) {
+TEST(BlowUp, OneIncidentIsReportedOnceAtItsRoot) {
   const RunMaker run = LrTooHigh();
   const auto diagnoses = run.Diagnoses();
   ASSERT_EQ(diagnoses.size(), 1U);
@@ -63,7 +63,7 @@ TEST(BlowUp, ANanOutOfFlatGradientsIsNoMatterOfTheLearningRate) {
   run.Found("loss/non-finite", 120, 300).Found("grad/non-finite", 120, 300);
   const model::Diagnosis diagnosis = run.First();
   EXPECT_THAT(diagnosis.cause, AnyOf("layer-numerics", "bad-sample"));
-  EXPECT_LT(diagnosis.confidence, 0.8) << "the log cannot tell a layer from a sample";
+  EXPECT_LT(diagnosis.confidence, 0.8) << "the log cannot distinguish a layer from a sample";
   EXPECT_THAT(Words(diagnosis.summary), HasSubstr("Cannot be distinguished"));
   EXPECT_THAT(Words(diagnosis.summary),
               AllOf(HasSubstr(diagnosis.cause == "bad-sample" ? "layer-numerics" : "bad-sample")));
@@ -77,7 +77,7 @@ TEST(BlowUp, ANanThatHealsIsABadBatch) {
   run.Series("grad_norm", 300, [&](int s) { return s == 120 ? kNan : run.HealthyNorm(); });
   run.Found("loss/non-finite", 120, 120);
   const model::Diagnosis diagnosis = run.First();
-  EXPECT_EQ(diagnosis.cause, "bad-sample") << Tell(diagnosis);
+  EXPECT_EQ(diagnosis.cause, "bad-sample") << Describe(diagnosis);
   EXPECT_GT(diagnosis.confidence, 0.6);
 }
 
@@ -87,7 +87,7 @@ TEST(BlowUp, BadStepsOnceAnEpochAreABadSampleForSure) {
   run.Series("grad_norm", 500, [&](int s) { return s % 100 == 37 ? kNan : run.HealthyNorm(); });
   run.Found("loss/non-finite", 37, 437);
   const model::Diagnosis diagnosis = run.First();
-  EXPECT_EQ(diagnosis.cause, "bad-sample") << Tell(diagnosis);
+  EXPECT_EQ(diagnosis.cause, "bad-sample") << Describe(diagnosis);
   EXPECT_GT(diagnosis.confidence, 0.85);
 }
 
@@ -97,7 +97,7 @@ TEST(BlowUp, AGradientThatBreaksBeforeTheLossPointsAtALayer) {
   run.Series("grad_norm", 300, [&](int s) { return s >= 120 ? kNan : run.HealthyNorm(); });
   run.Found("grad/non-finite", 120, 300).Found("loss/non-finite", 121, 300);
   const model::Diagnosis diagnosis = run.First();
-  EXPECT_EQ(diagnosis.cause, "layer-numerics") << Tell(diagnosis);
+  EXPECT_EQ(diagnosis.cause, "layer-numerics") << Describe(diagnosis);
   EXPECT_GT(diagnosis.confidence, 0.6);
 }
 
@@ -109,11 +109,11 @@ TEST(BlowUp, ASingleSpikeThatHealsIsABadBatch) {
   run.Series("lr", 300, [](int s) { return CosineLr(2e-5, s, 20, 300); });
   run.Found("loss/spike", 150, 150).Found("grad/spike", 150, 150);
   const model::Diagnosis diagnosis = run.First();
-  EXPECT_EQ(diagnosis.cause, "bad-sample") << Tell(diagnosis);
+  EXPECT_EQ(diagnosis.cause, "bad-sample") << Describe(diagnosis);
   EXPECT_EQ(run.Diagnoses().size(), 1U);
 }
 
-TEST(BlowUp, SpikesThatKeepComingAreToldOnceAndAreNoSingleBatch) {
+TEST(BlowUp, SpikesThatKeepComingAreReportedOnceAndAreNoSingleBatch) {
   RunMaker run;
   run.Planned(2000).Method("pretrain").Fact("lr", "6e-3");
   run.Series("loss", 1500,
@@ -137,7 +137,7 @@ TEST(BlowUp, ABlowUpInTheFirstStepsAtTheFullRateIsAMissingWarmup) {
   run.Series("grad_norm", 200, [&](int s) { return run.HealthyNorm() * (s < 5 ? 1 : 20); });
   run.Found("lr/no-warmup", 1, 1).Found("loss/divergence", 7, 200).Found("grad/explosion", 5, 200);
   const model::Diagnosis diagnosis = run.First();
-  EXPECT_EQ(diagnosis.cause, "no-warmup") << Tell(diagnosis);
+  EXPECT_EQ(diagnosis.cause, "no-warmup") << Describe(diagnosis);
   const model::Remedy* remedy = FindRemedyIn(diagnosis, "add-warmup");
   ASSERT_NE(remedy, nullptr);
   EXPECT_EQ(remedy->proposed, "60");
@@ -162,7 +162,7 @@ TEST(BlowUp, ALossThatComesBackAsTheRateFallsWasHeldUpByTheRate) {
   run.Series("loss", 200, [&](int s) { return 4.2 + 5 * CosineLr(1, s, 60, 200) + run.Noise(0.4); });
   run.Found("loss/divergence", 20, 200);
   const model::Diagnosis diagnosis = run.First();
-  EXPECT_EQ(diagnosis.cause, "lr-too-high") << Tell(diagnosis);
+  EXPECT_EQ(diagnosis.cause, "lr-too-high") << Describe(diagnosis);
   EXPECT_THAT(Words(diagnosis.summary), HasSubstr("as it fell"));
 }
 
@@ -175,7 +175,7 @@ TEST(BlowUp, RareHugeGradientsWithoutClippingAreMissingClipping) {
   run.Series("loss", 300, [&](int s) { return s >= 201 ? 9 + run.Noise(0.4) : run.HealthyLoss(s); });
   run.Found("grad/spike", 200, 200).Found("loss/divergence", 201, 300);
   const model::Diagnosis diagnosis = run.First();
-  EXPECT_EQ(diagnosis.cause, "no-clipping") << Tell(diagnosis);
+  EXPECT_EQ(diagnosis.cause, "no-clipping") << Describe(diagnosis);
   const model::Remedy* remedy = FindRemedyIn(diagnosis, "clip-gradients");
   ASSERT_NE(remedy, nullptr);
   EXPECT_EQ(remedy->proposed, "1.0");
@@ -192,7 +192,7 @@ TEST(BlowUp, ACollapsingLossScaleIsAnOverflowInFp16) {
       .Found("loss/non-finite", 40, 150)
       .Found("grad/non-finite", 40, 150);
   const model::Diagnosis diagnosis = run.First();
-  EXPECT_EQ(diagnosis.cause, "fp16-overflow") << Tell(diagnosis);
+  EXPECT_EQ(diagnosis.cause, "fp16-overflow") << Describe(diagnosis);
   EXPECT_GT(diagnosis.confidence, 0.8);
   ASSERT_NE(FindRemedyIn(diagnosis, "use-bf16"), nullptr);
 }
@@ -206,7 +206,7 @@ TEST(BlowUp, ARateThatStandsStillWhileGradientsAreNonFiniteIsALossScaler) {
   run.Series("loss", 60, [&](int) { return 10.1 + run.Noise(0.1); });
   run.Found("grad/non-finite", 1, 12).Found("lr/zero", 1, 11).Found("loss/not-decreasing", 1, 60);
   const model::Diagnosis diagnosis = run.First();
-  EXPECT_EQ(diagnosis.cause, "fp16-overflow") << Tell(diagnosis);
+  EXPECT_EQ(diagnosis.cause, "fp16-overflow") << Describe(diagnosis);
 }
 
 TEST(BlowUp, AFewStepsAreNoScheduleToJudgeAWarmupBy) {
@@ -214,7 +214,8 @@ TEST(BlowUp, AFewStepsAreNoScheduleToJudgeAWarmupBy) {
   run.Series("lr", 10, [](int) { return 0.01; });
   run.Series("loss", 10, [&](int s) { return 10.8 + 2.0 * s + run.Noise(0.1); });
   run.Found("loss/divergence", 2, 10);
-  for (const model::Diagnosis& diagnosis : run.Diagnoses()) EXPECT_NE(diagnosis.cause, "no-warmup") << Tell(diagnosis);
+  for (const model::Diagnosis& diagnosis : run.Diagnoses())
+    EXPECT_NE(diagnosis.cause, "no-warmup") << Describe(diagnosis);
 }
 
 TEST(BlowUp, ARunInBf16NeverOverflowsInFp16) {
@@ -233,16 +234,16 @@ TEST(BlowUp, ADivergenceAtAJumpOfTheRateIsABrokenSchedule) {
   run.Found("lr/schedule-break", 250, 250, "the learning rate jumped from 9.1e-05 to 0.0003")
       .Found("loss/divergence", 251, 400);
   const model::Diagnosis diagnosis = run.First();
-  EXPECT_EQ(diagnosis.cause, "bad-schedule") << Tell(diagnosis);
+  EXPECT_EQ(diagnosis.cause, "bad-schedule") << Describe(diagnosis);
   EXPECT_EQ(run.Diagnoses().size(), 1U);
 }
 
-TEST(BlowUp, WithoutGradientsOrRateADivergenceNamesNoCauseButWhatWouldTell) {
+TEST(BlowUp, WithoutGradientsOrRateADivergenceNamesNoCauseButWhatWouldDecide) {
   RunMaker run("torch");
   run.Series("loss", 300, [&](int s) { return run.HealthyLoss(s) + (s < 150 ? 0.0 : 0.02 * (s - 150)); });
   run.Found("loss/divergence", 150, 300);
   const model::Diagnosis diagnosis = run.First();
-  EXPECT_EQ(diagnosis.cause, kUnknownCause) << Tell(diagnosis);
+  EXPECT_EQ(diagnosis.cause, kUnknownCause) << Describe(diagnosis);
   EXPECT_EQ(diagnosis.confidence, 0);
   EXPECT_THAT(Words(diagnosis.summary), HasSubstr("cannot tell"));
   EXPECT_THAT(Words(diagnosis.next), HasSubstr("To tell "));
@@ -254,7 +255,7 @@ TEST(BlowUp, ADivergenceAboveTheStartIsStillNoVerdict) {
   RunMaker run("torch");
   run.Series("loss", 300, [&](int s) { return run.HealthyLoss(s) + (s < 150 ? 0.0 : 0.2 * (s - 150)); });
   run.Found("loss/divergence", 150, 300);
-  EXPECT_EQ(run.First().cause, kUnknownCause) << Tell(run.First());
+  EXPECT_EQ(run.First().cause, kUnknownCause) << Describe(run.First());
 }
 
 TEST(BlowUp, ACoarseLogIsNoProofOfFlatGradients) {
@@ -263,7 +264,7 @@ TEST(BlowUp, ACoarseLogIsNoProofOfFlatGradients) {
   run.Series("grad_norm", 3000, [&](int s) { return s >= 1500 ? kNan : run.HealthyNorm(); }, 50);
   run.Found("loss/non-finite", 1500, 3000).Found("grad/non-finite", 1500, 3000);
   const model::Diagnosis diagnosis = run.First();
-  EXPECT_LT(diagnosis.confidence, 0.5) << Tell(diagnosis);
+  EXPECT_LT(diagnosis.confidence, 0.5) << Describe(diagnosis);
   EXPECT_THAT(Words(diagnosis.missing), ::testing::Contains(HasSubstr("every step")));
 }
 

@@ -132,7 +132,7 @@ TEST(Coverage, AMissingGradientNormIsNamedWithTheSettingThatLogsIt) {
   EXPECT_THAT(Words(coverage.enable), HasSubstr("clip_grad_norm_"));
 }
 
-TEST(Coverage, WithoutAnythingEverythingIsBlind) {
+TEST(Coverage, WithoutAnyMetricNoFamilyIsChecked) {
   model::Run run;
   for (const model::Coverage& coverage : Cover(run)) {
     EXPECT_EQ(coverage.state, model::CoverageState::kBlind) << model::Name(coverage.family);

@@ -15,23 +15,23 @@ TEST(Cost, SlowerByItsWaitForDataIsTheInput) {
   RunMaker run;
   run.Found("throughput/regression", 70, 120);
   Measured(run, "data_share_of_growth", 0.97);
-  EXPECT_EQ(run.First().cause, "input-pipeline") << Tell(run.First());
+  EXPECT_EQ(run.First().cause, "input-pipeline") << Describe(run.First());
 }
 
 TEST(Cost, SlowerWithoutWaitingIsTheWork) {
   RunMaker run;
   run.Found("throughput/regression", 70, 120);
   Measured(run, "data_share_of_growth", 0.01);
-  EXPECT_EQ(run.First().cause, "recompute-or-kernel-change") << Tell(run.First());
+  EXPECT_EQ(run.First().cause, "recompute-or-kernel-change") << Describe(run.First());
 }
 
 TEST(Cost, WithoutThePartsOfAStepNothingIsNamed) {
   RunMaker run;
   run.Found("throughput/regression", 70, 120);
-  EXPECT_EQ(run.First().cause, kUnknownCause) << Tell(run.First());
+  EXPECT_EQ(run.First().cause, kUnknownCause) << Describe(run.First());
 }
 
-TEST(Cost, WaitsAndLostSpeedAreOneStory) {
+TEST(Cost, WaitsAndLostSpeedAreOneIncident) {
   RunMaker run;
   run.Found("throughput/regression", 70, 120);
   Measured(run, "data_share_of_growth", 0.97);
@@ -44,7 +44,7 @@ TEST(Cost, MemoryThatClimbsWithTheStepsIsKept) {
   RunMaker run;
   run.Found("memory/leak", 70, 120);
   Measured(run, "gib_per_step", 0.004);
-  EXPECT_EQ(run.First().cause, "memory-leak-host-ref") << Tell(run.First());
+  EXPECT_EQ(run.First().cause, "memory-leak-host-ref") << Describe(run.First());
 }
 
 TEST(Cost, WhoWaitedToTheLimitWaitedForALivingRank) {
@@ -52,7 +52,7 @@ TEST(Cost, WhoWaitedToTheLimitWaitedForALivingRank) {
   run.Event(model::EventKind::kSignature, 70, "all-reduce timed out after 10 s in step 70: rank 1 did not arrive",
             "log/collective-timeout");
   run.Found("log/collective-timeout", 70, 70);
-  EXPECT_EQ(run.First().cause, "code-path-divergence") << Tell(run.First());
+  EXPECT_EQ(run.First().cause, "code-path-divergence") << Describe(run.First());
 }
 
 TEST(Cost, ARankWhoseEndWasSeenIsNoDivergence) {
@@ -61,7 +61,7 @@ TEST(Cost, ARankWhoseEndWasSeenIsNoDivergence) {
   run.Event(model::EventKind::kSignature, 70, "all-reduce timed out after 10 s in step 70: rank 1 did not arrive",
             "log/collective-timeout");
   run.Found("log/collective-timeout", 70, 70);
-  EXPECT_NE(run.First().cause, "code-path-divergence") << Tell(run.First());
+  EXPECT_NE(run.First().cause, "code-path-divergence") << Describe(run.First());
 }
 
 }  // namespace

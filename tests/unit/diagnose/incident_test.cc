@@ -1,4 +1,4 @@
-// Which findings are one story, and where it is told.
+// Which findings are one incident, and which of them is its root.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -96,7 +96,7 @@ TEST(Incidents, EveryFindingOfADiagnosisIsNamedOnce) {
   for (std::uint32_t i = 0; i < run.findings.size(); ++i) EXPECT_EQ(seen.count(i), 1U) << run.findings[i].id;
 }
 
-TEST(Incidents, TheMostSevereIsToldFirst) {
+TEST(Incidents, TheMostSevereIsReportedFirst) {
   RunMaker run = LongRun();
   run.Found("loss/overfit", 300, 1000).Found("loss/non-finite", 900, 1000);
   const auto diagnoses = run.Diagnoses();

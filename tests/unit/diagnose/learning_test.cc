@@ -18,7 +18,7 @@ TEST(NoLearning, ALossOfExactlyZeroFromTheStartIsMaskedLabels) {
   run.Series("lr", 80, [](int s) { return CosineLr(2e-5, s, 5, 80); });
   run.Found("loss/collapse", 1, 80).Found("grad/zero", 1, 80);
   const model::Diagnosis diagnosis = run.First();
-  EXPECT_EQ(diagnosis.cause, "label-masking") << Tell(diagnosis);
+  EXPECT_EQ(diagnosis.cause, "label-masking") << Describe(diagnosis);
   EXPECT_GT(diagnosis.confidence, 0.8);
   EXPECT_EQ(run.Diagnoses().size(), 1U);
 }
@@ -29,7 +29,7 @@ TEST(NoLearning, ANanFromTheVeryFirstStepIsMaskedLabelsAndNoMatterOfTraining) {
   run.Series("grad_norm", 60, [](int) { return kNan; });
   run.Found("loss/non-finite", 1, 60).Found("grad/non-finite", 1, 60);
   const model::Diagnosis diagnosis = run.First();
-  EXPECT_EQ(diagnosis.cause, "label-masking") << Tell(diagnosis);
+  EXPECT_EQ(diagnosis.cause, "label-masking") << Describe(diagnosis);
   EXPECT_LT(diagnosis.confidence, 0.9);
 }
 
@@ -41,7 +41,7 @@ TEST(NoLearning, ASmallFirstGainAndThenAFlatLineIsWrongTargets) {
   run.Series("lr", 300, [](int s) { return CosineLr(3e-4, s, 20, 300); });
   run.Found("loss/plateau", 40, 300);
   const model::Diagnosis diagnosis = run.First();
-  EXPECT_EQ(diagnosis.cause, "wrong-targets") << Tell(diagnosis);
+  EXPECT_EQ(diagnosis.cause, "wrong-targets") << Describe(diagnosis);
   EXPECT_THAT(Words(diagnosis.next), HasSubstr("one batch"));
 }
 
@@ -54,14 +54,14 @@ TEST(NoLearning, ALanguageModelThatSettlesAtTheLossOfSingleWordsHasWrongTargets)
   run.Series("lr", 300, [](int s) { return CosineLr(2e-4, s, 20, 300); }, 5);
   run.Found("loss/plateau", 100, 300);
   const model::Diagnosis diagnosis = run.First();
-  EXPECT_EQ(diagnosis.cause, "wrong-targets") << Tell(diagnosis);
+  EXPECT_EQ(diagnosis.cause, "wrong-targets") << Describe(diagnosis);
 }
 
 TEST(NoLearning, NoiseThatHidesAnyMovementIsNoProofOfFrozenParameters) {
   RunMaker run("");
   run.Series("loss", 60, [&](int) { return 1.0 + run.Noise(0.4); });
   run.Found("loss/plateau", 3, 60);
-  EXPECT_NE(run.First().cause, "frozen-params") << Tell(run.First());
+  EXPECT_NE(run.First().cause, "frozen-params") << Describe(run.First());
 }
 
 TEST(NoLearning, AccuracyThatGrowsExcludesWrongTargets) {
@@ -71,7 +71,7 @@ TEST(NoLearning, AccuracyThatGrowsExcludesWrongTargets) {
   run.Series("accuracy", 300, [&](int s) { return 0.7 - 0.4 * std::exp(-s / 15.0) + run.Noise(0.01); });
   run.Found("loss/plateau", 40, 300);
   for (const model::Diagnosis& diagnosis : run.Diagnoses())
-    EXPECT_NE(diagnosis.cause, "wrong-targets") << Tell(diagnosis);
+    EXPECT_NE(diagnosis.cause, "wrong-targets") << Describe(diagnosis);
 }
 
 TEST(NoLearning, ALossThatDoesNotMoveUnderSoundGradientsIsFrozenParameters) {
@@ -82,7 +82,7 @@ TEST(NoLearning, ALossThatDoesNotMoveUnderSoundGradientsIsFrozenParameters) {
   run.Series("lr", 300, [](int s) { return CosineLr(1e-3, s, 20, 300); });
   run.Found("loss/not-decreasing", 1, 300);
   const model::Diagnosis diagnosis = run.First();
-  EXPECT_EQ(diagnosis.cause, "frozen-params") << Tell(diagnosis);
+  EXPECT_EQ(diagnosis.cause, "frozen-params") << Describe(diagnosis);
   EXPECT_LT(diagnosis.confidence, 0.9);
 }
 
@@ -94,7 +94,7 @@ TEST(NoLearning, AVanishinglySmallRateIsTheRate) {
   run.Series("lr", 300, [](int s) { return CosineLr(3e-8, s, 20, 300); });
   run.Found("loss/not-decreasing", 1, 300);
   const model::Diagnosis diagnosis = run.First();
-  EXPECT_EQ(diagnosis.cause, "lr-too-low") << Tell(diagnosis);
+  EXPECT_EQ(diagnosis.cause, "lr-too-low") << Describe(diagnosis);
   const model::Remedy* remedy = FindRemedyIn(diagnosis, "raise-lr");
   ASSERT_NE(remedy, nullptr);
   EXPECT_EQ(remedy->current, "3e-08");
@@ -109,7 +109,7 @@ TEST(NoLearning, AZeroRateIsCertain) {
   run.Series("lr", 80, [](int) { return 0.0; });
   run.Found("lr/zero", 1, 80, "learning rate is 0 on 80 of 80 points").Found("loss/not-decreasing", 1, 80);
   const model::Diagnosis diagnosis = run.First();
-  EXPECT_EQ(diagnosis.cause, "lr-zero") << Tell(diagnosis);
+  EXPECT_EQ(diagnosis.cause, "lr-zero") << Describe(diagnosis);
   EXPECT_GT(diagnosis.confidence, 0.95);
   EXPECT_LT(diagnosis.confidence, 1);
   EXPECT_EQ(run.findings[diagnosis.findings[0]].id, "lr/zero");
@@ -120,7 +120,7 @@ TEST(NoLearning, AFlatLossAloneNamesNoCause) {
   run.Series("loss", 100, [&](int) { return 2.4 + run.Noise(0.2); });
   run.Found("loss/not-decreasing", 1, 100);
   const model::Diagnosis diagnosis = run.First();
-  EXPECT_LT(diagnosis.confidence, 0.6) << Tell(diagnosis);
+  EXPECT_LT(diagnosis.confidence, 0.6) << Describe(diagnosis);
   EXPECT_FALSE(diagnosis.missing.empty());
 }
 
@@ -134,7 +134,7 @@ TEST(NoLearning, EvaluationThatTurnsOverSeveralEpochsIsOverfitting) {
   run.Series("eval_loss", 600, [](int s) { return 1.8 + 0.00001 * (s - 220) * (s - 220) / 2; }, 40);
   run.Found("loss/overfit", 240, 600);
   const model::Diagnosis diagnosis = run.First();
-  EXPECT_EQ(diagnosis.cause, "overfitting") << Tell(diagnosis);
+  EXPECT_EQ(diagnosis.cause, "overfitting") << Describe(diagnosis);
   EXPECT_GT(diagnosis.confidence, 0.8);
   const model::Remedy* remedy = FindRemedyIn(diagnosis, "fewer-epochs");
   ASSERT_NE(remedy, nullptr);
@@ -151,7 +151,7 @@ TEST(NoLearning, APlateauAfterRealLearningIsNoWrongTargets) {
   run.Series("grad_norm", 2000, [&](int) { return run.HealthyNorm(); }, 10);
   run.Found("loss/plateau", 400, 2000);
   for (const model::Diagnosis& diagnosis : run.Diagnoses())
-    EXPECT_NE(diagnosis.cause, "wrong-targets") << Tell(diagnosis);
+    EXPECT_NE(diagnosis.cause, "wrong-targets") << Describe(diagnosis);
 }
 
 }  // namespace

@@ -15,7 +15,7 @@ TEST(Messages, AMessageThatNamesItsCauseIsTakenAtItsCertainty) {
     RunMaker run;
     run.Found(row.id, model::kNoStep, model::kNoStep, std::string(row.title));
     const model::Diagnosis diagnosis = run.First();
-    EXPECT_EQ(diagnosis.cause, row.cause) << row.id << "\n" << Tell(diagnosis);
+    EXPECT_EQ(diagnosis.cause, row.cause) << row.id << "\n" << Describe(diagnosis);
     EXPECT_NEAR(diagnosis.confidence, row.certainty, 0.08) << row.id;
   }
 }
@@ -40,7 +40,7 @@ TEST(Messages, TheFixOfTheMessageComesFirst) {
   EXPECT_EQ(accumulation->proposed, "8");
 }
 
-TEST(Messages, AnExceptionThatNothingExplainsIsToldAsItIs) {
+TEST(Messages, AnExceptionThatNothingExplainsIsReportedAsItIs) {
   RunMaker run;
   run.Found("log/uncaught-exception", model::kNoStep, model::kNoStep, "ValueError: strange things");
   const model::Diagnosis diagnosis = run.First();

@@ -27,10 +27,10 @@ RunMaker ByEpochs() {
   return run;
 }
 
-// Every word that is said about the run.
+// The text of all diagnoses and config findings of the run.
 std::string AllWords(const RunMaker& run) {
   std::string words;
-  for (const model::Diagnosis& diagnosis : run.Diagnoses()) words += Tell(diagnosis);
+  for (const model::Diagnosis& diagnosis : run.Diagnoses()) words += Describe(diagnosis);
   for (const model::Finding& finding : CheckConfig(run.run, {})) words += Words(finding.says) + "\n";
   return words;
 }
@@ -40,7 +40,8 @@ TEST(Positions, AnEpochIsNoShareOfPlannedSteps) {
   const std::string words = AllWords(run);
   EXPECT_THAT(words, AllOf(Not(HasSubstr("of 100000")), Not(HasSubstr("very start")), Not(HasSubstr("00 epochs"))));
   EXPECT_THAT(words, HasSubstr("epoch 57"));
-  for (const model::Diagnosis& diagnosis : run.Diagnoses()) EXPECT_NE(diagnosis.cause, "no-warmup") << Tell(diagnosis);
+  for (const model::Diagnosis& diagnosis : run.Diagnoses())
+    EXPECT_NE(diagnosis.cause, "no-warmup") << Describe(diagnosis);
 }
 
 TEST(Positions, ASaveIntervalInStepsPromisesNoCheckpointBeforeAnEpoch) {
@@ -111,7 +112,7 @@ TEST(Positions, OnePointAnEpochIsNotEveryStep) {
   EXPECT_FALSE(IsLoggedEvery(loss.View(), 5));
 }
 
-// A step and an epoch of one moment belong to one story when the run says how they relate, and not by their numbers.
+// A step and an epoch of one moment belong to one incident when the run says how they relate, and not by their numbers.
 TEST(Positions, FindingsOnTwoAxesAreComparedByTheMap) {
   RunMaker run;
   run.Series("loss", 10000, [&](int s) { return run.HealthyLoss(s); });

@@ -23,7 +23,7 @@ RunMaker Exploding(std::string framework, std::string_view method, double peak) 
 
 model::Remedy LowerLr(const RunMaker& run) {
   const model::Diagnosis diagnosis = run.First();
-  EXPECT_EQ(diagnosis.cause, "lr-too-high") << Tell(diagnosis);
+  EXPECT_EQ(diagnosis.cause, "lr-too-high") << Describe(diagnosis);
   const model::Remedy* remedy = FindRemedyIn(diagnosis, "lower-lr");
   return remedy == nullptr ? model::Remedy() : *remedy;
 }
@@ -64,7 +64,7 @@ TEST(Remedies, WhatIsAlreadySetIsNotProposed) {
   EXPECT_EQ(FindRemedyIn(diagnosis, "log-every-step"), nullptr);
 }
 
-TEST(Remedies, NoRemedyStandsTwice) {
+TEST(Remedies, NoRemedyIsListedTwice) {
   for (const std::string_view framework : {"hf-trainer", "trl", "torch", "axolotl", "lightning"}) {
     const model::Diagnosis diagnosis = Exploding(std::string(framework), "sft", 2e-3).First();
     std::set<std::string> ids;

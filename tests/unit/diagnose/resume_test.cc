@@ -28,7 +28,7 @@ TEST(Resume, ALossJumpWithASmoothRateIsALostOptimizer) {
   AppendResumed(run, "lr", [](int s) { return CosineLr(3e-4, s % 1000, 10, 200); });
   run.Found("loss/resume-jump", 101, 108, "loss level went from 2.4 to 3.1 at the restart at step 101");
   const model::Diagnosis diagnosis = run.First();
-  EXPECT_EQ(diagnosis.cause, "optimizer-not-saved") << Tell(diagnosis);
+  EXPECT_EQ(diagnosis.cause, "optimizer-not-saved") << Describe(diagnosis);
   EXPECT_THAT(Words(diagnosis.summary), HasSubstr("restart"));
 }
 
@@ -36,10 +36,10 @@ TEST(Resume, AnotherRunInTheSameLogIsNoLostOptimizer) {
   RunMaker run("");
   AppendResumed(run, "loss", [&](int s) { return run.HealthyLoss(s < 1000 ? s : s - 1100); });
   run.Found("loss/resume-jump", 101, 108, "loss level went from 2.4 to 4.1 at the restart at step 101");
-  EXPECT_NE(run.First().cause, "optimizer-not-saved") << Tell(run.First());
+  EXPECT_NE(run.First().cause, "optimizer-not-saved") << Describe(run.First());
 }
 
-TEST(Resume, ARateThatBeginsAnewIsALostSchedule) {
+TEST(Resume, ARateThatBeginsAgainIsALostSchedule) {
   RunMaker run;
   run.Planned(200);
   AppendResumed(run, "loss", [&](int s) { return run.HealthyLoss(s % 1000); });
@@ -47,11 +47,11 @@ TEST(Resume, ARateThatBeginsAnewIsALostSchedule) {
                 [](int s) { return s < 1000 ? CosineLr(3e-4, s, 10, 200) : CosineLr(3e-4, s - 1100, 10, 200); });
   run.Found("lr/schedule-break", 101, 101, "learning rate jumped from 0.00016 to 3e-05 at step 101, at a restart");
   const model::Diagnosis diagnosis = run.First();
-  EXPECT_EQ(diagnosis.cause, "scheduler-not-saved") << Tell(diagnosis);
+  EXPECT_EQ(diagnosis.cause, "scheduler-not-saved") << Describe(diagnosis);
 }
 
 // Metrics of a run that was resumed without losing a step: nothing says so, but the first step of a process is slow.
-TEST(Resume, AScheduleThatBeginsAnewInANewProcessWasNotRestored) {
+TEST(Resume, AScheduleThatBeginsAgainInANewProcessWasNotRestored) {
   RunMaker run("torch");
   run.run.sources = {{"run/metrics.jsonl", "jsonl", model::SourceState::kRead, {}}};
   run.Series("loss", 160, [&](int s) { return run.HealthyLoss(s); });
@@ -59,7 +59,7 @@ TEST(Resume, AScheduleThatBeginsAnewInANewProcessWasNotRestored) {
   run.Series("ms", 160, [&](int s) { return (s == 1 || s == 101 ? 26 : 7) * run.Factor(0.05); });
   run.Found("lr/schedule-break", 101, 101, "learning rate jumped from 0.0011 to 0.0003 at step 101");
   const model::Diagnosis diagnosis = run.First();
-  EXPECT_EQ(diagnosis.cause, "scheduler-not-saved") << Tell(diagnosis);
+  EXPECT_EQ(diagnosis.cause, "scheduler-not-saved") << Describe(diagnosis);
 }
 
 TEST(Resume, ACheckpointRightBeforeTheBreakSpeaksForARestart) {
@@ -69,11 +69,11 @@ TEST(Resume, ACheckpointRightBeforeTheBreakSpeaksForARestart) {
   run.Series("lr", 200, [](int s) { return CosineLr(3e-3, s > 120 ? s - 120 : s, 30, 200); }, 5);
   run.Found("lr/schedule-break", 125, 125, "learning rate jumped from 0.0014 to 0.0004 at step 125");
   const model::Diagnosis diagnosis = run.First();
-  EXPECT_EQ(diagnosis.cause, "scheduler-not-saved") << Tell(diagnosis);
+  EXPECT_EQ(diagnosis.cause, "scheduler-not-saved") << Describe(diagnosis);
   EXPECT_THAT(Words(diagnosis.restart), HasSubstr("checkpoint-120"));
 }
 
-TEST(Resume, AScheduleMadeAnewInTheSameProcessIsABrokenSchedule) {
+TEST(Resume, AScheduleCreatedAgainInTheSameProcessIsABrokenSchedule) {
   RunMaker run("torch");
   run.run.sources = {{"run/metrics.jsonl", "jsonl", model::SourceState::kRead, {}}};
   run.Series("loss", 160, [&](int s) { return run.HealthyLoss(s); });
@@ -81,7 +81,7 @@ TEST(Resume, AScheduleMadeAnewInTheSameProcessIsABrokenSchedule) {
   run.Series("ms", 160, [&](int s) { return (s == 1 ? 26 : 7) * run.Factor(0.05); });
   run.Found("lr/schedule-break", 101, 101, "learning rate jumped from 0.0011 to 0.0003 at step 101");
   const model::Diagnosis diagnosis = run.First();
-  EXPECT_EQ(diagnosis.cause, "bad-schedule") << Tell(diagnosis);
+  EXPECT_EQ(diagnosis.cause, "bad-schedule") << Describe(diagnosis);
 }
 
 TEST(Resume, AScheduleBreakWithoutARestartIsNoMatterOfCheckpoints) {
@@ -91,7 +91,7 @@ TEST(Resume, AScheduleBreakWithoutARestartIsNoMatterOfCheckpoints) {
   run.Series("lr", 200, [](int s) { return s < 120 ? CosineLr(3e-4, s, 10, 200) : 3e-4; });
   run.Found("lr/schedule-break", 120, 120, "learning rate jumped from 0.00012 to 0.0003 at step 120");
   const model::Diagnosis diagnosis = run.First();
-  EXPECT_EQ(diagnosis.cause, "bad-schedule") << Tell(diagnosis);
+  EXPECT_EQ(diagnosis.cause, "bad-schedule") << Describe(diagnosis);
   EXPECT_GT(diagnosis.confidence, 0.7);
 }
 

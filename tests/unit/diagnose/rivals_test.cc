@@ -1,4 +1,4 @@
-// Causes that the evidence does not exclude, and what would tell them apart.
+// Causes that the evidence does not exclude, and what would decide between them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -25,7 +25,7 @@ RunMaker SuddenNan() {
 
 TEST(Rivals, AreNamedBestFirstWithTheirConfidence) {
   const model::Diagnosis diagnosis = SuddenNan().First();
-  ASSERT_FALSE(diagnosis.rivals.empty()) << Tell(diagnosis);
+  ASSERT_FALSE(diagnosis.rivals.empty()) << Describe(diagnosis);
   EXPECT_LE(diagnosis.rivals.size(), 3U);
   double before = diagnosis.confidence;
   for (const model::Rival& rival : diagnosis.rivals) {
@@ -37,7 +37,7 @@ TEST(Rivals, AreNamedBestFirstWithTheirConfidence) {
   }
 }
 
-TEST(Rivals, ASampleAndALayerAreToldApartByTheSentenceOfThePair) {
+TEST(Rivals, ASampleAndALayerAreDistinguishedByTheSentenceOfThePair) {
   const model::Diagnosis diagnosis = SuddenNan().First();
   ASSERT_FALSE(diagnosis.rivals.empty());
   EXPECT_THAT(Words(diagnosis.rivals[0].tell_apart), HasSubstr("another batch"));
@@ -50,7 +50,7 @@ TEST(Rivals, AClearCauseHasNone) {
   run.Series("loss", 80, [&](int) { return 4.4 + run.Noise(0.03); });
   run.Series("lr", 80, [](int) { return 0.0; });
   run.Found("lr/zero", 1, 80).Found("loss/not-decreasing", 1, 80);
-  EXPECT_TRUE(run.First().rivals.empty()) << Tell(run.First());
+  EXPECT_TRUE(run.First().rivals.empty()) << Describe(run.First());
 }
 
 TEST(Rivals, AnUndecidedDiagnosisNamesAllThatItIsUndecidedBetween) {
@@ -59,7 +59,7 @@ TEST(Rivals, AnUndecidedDiagnosisNamesAllThatItIsUndecidedBetween) {
   run.Series("grad_norm", 3000, [&](int s) { return s >= 1500 ? kNan : run.HealthyNorm(); }, 50);
   run.Found("loss/non-finite", 1500, 3000).Found("grad/non-finite", 1500, 3000);
   const model::Diagnosis diagnosis = run.First();
-  ASSERT_EQ(diagnosis.cause, kUnknownCause) << Tell(diagnosis);
+  ASSERT_EQ(diagnosis.cause, kUnknownCause) << Describe(diagnosis);
   ASSERT_GE(diagnosis.rivals.size(), 2U);
   EXPECT_FALSE(Words(diagnosis.rivals[0].tell_apart).empty());
 }
@@ -70,7 +70,7 @@ bool ShareAFinding(const CauseRow& a, const CauseRow& b) {
   });
 }
 
-// Messages name their causes themselves; what is left to tell apart are causes that evidence is weighed for.
+// Messages name their causes themselves; what is left to distinguish are causes that evidence is weighed for.
 TEST(Rivals, EveryLikelyPairHasItsSentence) {
   constexpr double kLikely = -3.0 - 1e-9;  // of both priors together
   const auto causes = catalogue::Causes();

@@ -35,9 +35,9 @@ RunMaker ConstantReward() {
 TEST(Rl, ARewardThatIsAlwaysZeroIsABrokenRewardOrATaskTooHard) {
   const RunMaker run = ConstantReward();
   const auto diagnoses = run.Diagnoses();
-  ASSERT_EQ(diagnoses.size(), 1U) << "one incident, told once";
+  ASSERT_EQ(diagnoses.size(), 1U) << "one incident, reported once";
   EXPECT_EQ(run.findings[diagnoses[0].findings[0]].id, "rl/reward-flat") << "the gradient is 0 because the reward is";
-  EXPECT_EQ(diagnoses[0].cause, "reward-broken") << Tell(diagnoses[0]);
+  EXPECT_EQ(diagnoses[0].cause, "reward-broken") << Describe(diagnoses[0]);
   EXPECT_LT(diagnoses[0].confidence, 0.85);
   EXPECT_THAT(Words(diagnoses[0].summary), HasSubstr("task-too-hard"));
   EXPECT_THAT(Words(diagnoses[0].next), HasSubstr("reward function alone"));
@@ -57,7 +57,7 @@ TEST(Rl, ARewardThatDependsOnThePromptAloneIsBroken) {
   run.Series("grad_norm", 60, [](int) { return 0.0; });
   run.Found("rl/no-signal", 1, 60).Found("grad/zero", 1, 60);
   const model::Diagnosis diagnosis = run.First();
-  EXPECT_EQ(diagnosis.cause, "reward-broken") << Tell(diagnosis);
+  EXPECT_EQ(diagnosis.cause, "reward-broken") << Describe(diagnosis);
   EXPECT_GT(diagnosis.confidence, 0.75);
   EXPECT_THAT(Words(diagnosis.summary), HasSubstr("never between completions"));
 }
@@ -70,7 +70,7 @@ TEST(Rl, EntropyThatFallsToNothingIsModeCollapse) {
   run.Series("zero_std_share", 60, [&](int s) { return std::min(1.0, s / 40.0); });
   run.Found("rl/entropy-collapse", 30, 60).Found("rl/no-signal", 35, 60);
   const model::Diagnosis diagnosis = run.First();
-  EXPECT_EQ(diagnosis.cause, "mode-collapse") << Tell(diagnosis);
+  EXPECT_EQ(diagnosis.cause, "mode-collapse") << Describe(diagnosis);
   EXPECT_GT(diagnosis.confidence, 0.7);
   const model::Remedy* temperature = FindRemedyIn(diagnosis, "raise-temperature");
   ASSERT_NE(temperature, nullptr);
@@ -89,7 +89,7 @@ TEST(Rl, CompletionsCutFromTheStartNeedMoreRoom) {
   run.Series("reward", 60, [&](int) { return 0.02 + std::abs(run.Noise(0.01)); });
   run.Found("rl/truncated", 1, 60);
   const model::Diagnosis diagnosis = run.First();
-  EXPECT_EQ(diagnosis.cause, "max-length-too-short") << Tell(diagnosis);
+  EXPECT_EQ(diagnosis.cause, "max-length-too-short") << Describe(diagnosis);
   EXPECT_GT(diagnosis.confidence, 0.7);
   const model::Remedy* remedy = FindRemedyIn(diagnosis, "lengthen-completions");
   ASSERT_NE(remedy, nullptr);
@@ -106,7 +106,7 @@ TEST(Rl, CompletionsThatGrowToTheLimitWithTheRewardAreGamed) {
   run.Series("reward", 200, [&](int s) { return 0.2 + 0.004 * s + run.Noise(0.02); });
   run.Found("rl/truncated", 130, 200);
   const model::Diagnosis diagnosis = run.First();
-  EXPECT_EQ(diagnosis.cause, "reward-hacking") << Tell(diagnosis);
+  EXPECT_EQ(diagnosis.cause, "reward-hacking") << Describe(diagnosis);
 }
 
 TEST(Rl, AGameHasNoCompletionsToCutOff) {
@@ -114,7 +114,7 @@ TEST(Rl, AGameHasNoCompletionsToCutOff) {
   run.Series("reward", 200, [&](int) { return 800 + run.Noise(300); });
   run.Found("rl/reward-flat", 1, 200);
   const model::Diagnosis diagnosis = run.First();
-  EXPECT_EQ(diagnosis.cause, kUnknownCause) << Tell(diagnosis);
+  EXPECT_EQ(diagnosis.cause, kUnknownCause) << Describe(diagnosis);
   EXPECT_THAT(Words(diagnosis.summary), Not(HasSubstr("max-length")));
 }
 
@@ -128,7 +128,7 @@ TEST(Rl, PairsRankedByChanceWhileThePolicyMovesAreSwapped) {
   run.Series("lr", 150, [](int s) { return CosineLr(3e-6, s, 10, 150); });
   run.Found("rl/preference-no-signal", 1, 150).Found("loss/not-decreasing", 1, 150);
   const model::Diagnosis diagnosis = run.First();
-  EXPECT_EQ(diagnosis.cause, "wrong-targets") << Tell(diagnosis);
+  EXPECT_EQ(diagnosis.cause, "wrong-targets") << Describe(diagnosis);
 }
 
 TEST(Rl, APolicyThatLeavesItsReferenceAtAHighRateIsTheRate) {
@@ -140,7 +140,7 @@ TEST(Rl, APolicyThatLeavesItsReferenceAtAHighRateIsTheRate) {
   run.Series("grad_norm", 60, [&](int s) { return 0.3 * run.Factor(0.2) * (1 + 0.2 * s); });
   run.Found("rl/kl-blowup", 30, 60);
   const model::Diagnosis diagnosis = run.First();
-  EXPECT_EQ(diagnosis.cause, "lr-too-high") << Tell(diagnosis);
+  EXPECT_EQ(diagnosis.cause, "lr-too-high") << Describe(diagnosis);
 }
 
 }  // namespace

@@ -90,7 +90,7 @@ TEST(Robustness, TheSameRunGivesTheSameWords) {
   run.Series("loss", 300, [&](int s) { return s >= 120 ? kNan : run.HealthyLoss(s); });
   run.Series("grad_norm", 300, [&](int s) { return s >= 120 ? kNan : run.HealthyNorm(); });
   run.Found("loss/non-finite", 120, 300).Found("grad/non-finite", 120, 300);
-  EXPECT_EQ(Tell(run.First()), Tell(run.First()));
+  EXPECT_EQ(Describe(run.First()), Describe(run.First()));
 }
 
 TEST(Robustness, TheOrderOfFindingsDoesNotChangeTheCause) {
@@ -115,7 +115,7 @@ TEST(Robustness, ASymptomWithoutAnySignalNeverNamesACause) {
       if (row.id == "lr/zero" || row.id == "lr/schedule-break" || row.id == "numerics/loss-scale-collapse" ||
           row.id == "loss/resume-jump")
         continue;
-      EXPECT_EQ(diagnosis.cause, kUnknownCause) << row.id << "\n" << Tell(diagnosis);
+      EXPECT_EQ(diagnosis.cause, kUnknownCause) << row.id << "\n" << Describe(diagnosis);
     }
   }
 }
@@ -130,8 +130,8 @@ TEST(Robustness, NoConfidenceAboveTheCapWithoutDecisiveEvidence) {
   EXPECT_LE(run.First().confidence, 0.95);
 }
 
-// Repeated with other seeds, rivals keep their order: no verdict hangs on one noise.
-TEST(Robustness, TheVerdictDoesNotHangOnTheNoise) {
+// Repeated with other seeds, rivals keep their order: no verdict depends on one noise.
+TEST(Robustness, TheVerdictDoesNotDependOnTheNoise) {
   for (std::uint32_t seed = 1; seed <= 30; ++seed) {
     RunMaker run("torch", seed);
     run.Planned(300);
@@ -139,7 +139,7 @@ TEST(Robustness, TheVerdictDoesNotHangOnTheNoise) {
     run.Series("loss", 300, [&](int s) { return s >= 120 ? kNan : run.HealthyLoss(s); });
     run.Series("grad_norm", 300, [&](int s) { return s >= 120 ? kNan : run.HealthyNorm(); });
     run.Found("loss/non-finite", 120, 300).Found("grad/non-finite", 120, 300);
-    EXPECT_THAT(run.First().cause, ::testing::AnyOf("layer-numerics", "bad-sample")) << seed << Tell(run.First());
+    EXPECT_THAT(run.First().cause, ::testing::AnyOf("layer-numerics", "bad-sample")) << seed << Describe(run.First());
   }
 }
 

@@ -140,7 +140,7 @@ inline std::string_view AdviceOf(const model::Remedy& remedy) {
 }
 
 // A diagnosis in lines, for the message of a failing test.
-inline std::string Tell(const model::Diagnosis& diagnosis) {
+inline std::string Describe(const model::Diagnosis& diagnosis) {
   std::string text = diagnosis.cause + " " + std::to_string(diagnosis.confidence) + "\n";
   text += Words(diagnosis.summary) + "\n";
   for (const auto& evidence : diagnosis.supporting) text += "  + " + Words(evidence.says) + "\n";

@@ -1,5 +1,5 @@
-// Files of strangers that are no log text, where they are at hand: what is read from each is what the table says.
-// VIGIL_REWRITE=1 writes the table; tests/python/check_corpus_files.py checks it with readers of others.
+// Files of other people's runs that are no log text, where they are at hand: what is read from each is what the table
+// says. VIGIL_REWRITE=1 writes the table; tests/python/check_corpus_files.py checks it with readers of others.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -64,7 +64,7 @@ TEST(CorpusFiles, AreReadAsTheTableSays) {
   if (std::getenv("VIGIL_REWRITE") != nullptr) std::ofstream(path) << table;
   std::ifstream file(path);
   const std::string kept((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  EXPECT_EQ(table, kept) << "VIGIL_REWRITE=1 writes it anew; the diff is the review";
+  EXPECT_EQ(table, kept) << "VIGIL_REWRITE=1 writes it again; the diff is the review";
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// Files that claim to be journals and are not, or not quite: each is told by name and place, and costs next to nothing.
+// Files that claim to be journals and are not, or not quite: each is reported with name and place, and costs next to
+// nothing.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -86,7 +87,7 @@ TEST_F(CraftedJournal, TheSameBlockTwiceIsNotReadAsNews) {
   EXPECT_EQ(imported.runs[0].Find("loss")->steps.back(), 19);
 }
 
-TEST_F(CraftedJournal, AHeaderAloneOrNothingHasNothingToTell) {
+TEST_F(CraftedJournal, AHeaderAloneOrAnEmptyFileGivesNoSeries) {
   for (const std::string& bytes : {std::string(), journal::FileHeader(), journal::FileHeader().substr(0, 9)}) {
     Write(bytes);
     for (const model::Run& run : pipeline::ImportPaths({Path()}).runs)
@@ -99,7 +100,7 @@ TEST_F(CraftedJournal, AFolderOfThatNameIsLookedInto) {
   EXPECT_THAT(pipeline::ImportPaths({folder_.string()}).runs, IsEmpty());
 }
 
-TEST_F(CraftedJournal, ADamagedBeginningIsToldAndTheBlocksAreRead) {
+TEST_F(CraftedJournal, ADamagedBeginningIsReportedAndTheBlocksAreRead) {
   for (const std::size_t at : {0U, 5U, 8U, 13U}) {
     std::string bytes = journal::FileHeader() + Block(0) + Block(1);
     bytes[at] = static_cast<char>(bytes[at] ^ 0x81);

@@ -138,7 +138,7 @@ TEST(Csv, CountsRowsWhereNothingElseCounts) {
   EXPECT_EQ(Named(fractions, "loss").axis, model::Axis::kRow);
 }
 
-TEST(Csv, CountsOnWhenStepsBeginAnewWithEachEpoch) {
+TEST(Csv, CountsOnWhenStepsBeginAgainWithEachEpoch) {
   const auto run = Read("epoch,step,loss\n0,0,5\n0,50,4\n1,0,3\n1,50,2\n2,0,1\n");
   EXPECT_THAT(Named(run, "loss").steps, ElementsAre(0, 50, 51, 101, 102));
   EXPECT_THAT(Named(run, "loss").segment_starts, ElementsAre(0));
@@ -170,7 +170,7 @@ TEST(Csv, GivesRowsWithoutAStepTheOneBeforeThem) {
   EXPECT_THAT(Named(run, "loss").values, ElementsAre(3, 2)) << "a second value at a step is no restart";
 }
 
-TEST(Csv, TakesAValueThatIsSaidTwiceOnce) {
+TEST(Csv, TakesARepeatedValueOnce) {
   const auto run = Read("epoch,step,train_loss,val_loss\n0,49,2.5,\n0,49,,2.75\n1,99,2.25,\n1,99,,2.5\n");
   EXPECT_THAT(Named(run, "epoch").steps, ElementsAre(49, 99));
   EXPECT_THAT(Named(run, "epoch").segment_starts, ElementsAre(0));

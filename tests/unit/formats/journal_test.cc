@@ -223,7 +223,7 @@ TEST(JournalReader, KnowsAFailureByItsMessageAndPutsTheEndBehindIt) {
   EXPECT_EQ(run.events[2].kind, model::EventKind::kExit);
 }
 
-TEST(JournalReader, TellsOfAJournalWithoutAnEnd) {
+TEST(JournalReader, ReportsAJournalWithoutAnEnd) {
   const model::Run run = Read(MakeRank(1));
   ASSERT_THAT(run.events, SizeIs(1));
   EXPECT_EQ(run.events[0].name, model::kNoEndEvent);

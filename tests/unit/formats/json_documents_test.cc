@@ -68,7 +68,7 @@ TEST(MetricJson, ReadsInPiecesAndUpToDamage) {
   EXPECT_GE(SeriesOf(cut, "loss").size(), 1U);
 }
 
-TEST(MetricJson, OfStrangersIsRead) {
+TEST(MetricJson, OfOtherPeoplesRunsIsRead) {
   const auto corpus = CorpusFolder("megatron_golden_curve");
   if (corpus.empty()) GTEST_SKIP() << "not run: corpus absent";
   for (const auto& entry : std::filesystem::directory_iterator(corpus)) {

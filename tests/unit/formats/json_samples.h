@@ -74,7 +74,7 @@ inline std::string Recognised(std::string_view text, std::string_view path = "fi
   return format == nullptr ? "none" : std::string(format->id);
 }
 
-// Files that strangers left, where they are at hand: $VIGIL_CORPUS, or beside the project. Empty when absent.
+// Files of other people's runs, where they are at hand: $VIGIL_CORPUS, or beside the project. Empty when absent.
 inline std::filesystem::path CorpusFolder(const std::string& name) {
   const char* const stated = std::getenv("VIGIL_CORPUS");
   const std::filesystem::path corpus = stated != nullptr ? stated : VIGIL_SOURCE_DIR "/../shared/corpus";

@@ -129,7 +129,7 @@ TEST(JsonLines, KeepTheSameNameInDifferentOrderAndShape) {
   EXPECT_THAT(SeriesOf(part, "lr").values, ElementsAre(0.1, 0.2, 0.3, 0.4));
 }
 
-TEST(JsonLines, TellTheTimeWhenItLooksLikeOne) {
+TEST(JsonLines, GiveTheTimeWhenItLooksLikeOne) {
   const model::Run part = Read("jsonl", "{\"step\": 1, \"loss\": 2, \"_timestamp\": 1794725849.5}\n");
   EXPECT_THAT(SeriesOf(part, "loss").times, ElementsAre(1794725849.5));
   const model::Run milliseconds = Read("jsonl", "{\"step\": 1, \"loss\": 2, \"timestamp\": 1794725849500}\n");
@@ -226,7 +226,7 @@ TEST(JsonLines, OfLlamaFactoryKeepTheEvaluationAfterTheTrainingApart) {
   EXPECT_EQ(SeriesOf(part, "loss").segment_starts.size(), 1U) << "no restart";
 }
 
-TEST(JsonLines, OfStrangersAreReadWithoutRestartsOrNan) {
+TEST(JsonLines, OfOtherPeoplesRunsAreReadWithoutRestartsOrNan) {
   const auto corpus = CorpusFolder("llamafactory_trainer_log");
   if (corpus.empty()) GTEST_SKIP() << "not run: corpus absent";
   for (const auto& entry : std::filesystem::directory_iterator(corpus)) {
@@ -301,7 +301,7 @@ TEST(JsonLines, RefuseEndlessNestingAndGoOn) {
   EXPECT_THAT(SeriesOf(part, "loss").values, ElementsAre(2));
 }
 
-TEST(JsonLines, AreRecognisedBehindAFirstLineBeyondAllUse) {
+TEST(JsonLines, AreRecognisedBehindAnUnusableFirstLine) {
   EXPECT_EQ(Recognised("{\"step\": 1, \"loss\": 2, \"x\": \"" + std::string(70'000, 'y')), "jsonl");
   std::string deep;
   for (int i = 0; i < 20'000; ++i) deep += "{\"a\":";

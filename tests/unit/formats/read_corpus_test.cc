@@ -1,4 +1,4 @@
-// Files that strangers left, where they are at hand.
+// Files of other people's runs, where they are at hand.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

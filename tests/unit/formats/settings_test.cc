@@ -373,7 +373,7 @@ TEST(Settings, OfTomlWithListsAndLongStringsAreRead) {
   EXPECT_FALSE(settings.empty());
 }
 
-TEST(Settings, TellAnAdapterFromTheRankThatItWouldHave) {
+TEST(Settings, DistinguishAnAdapterFromTheRankThatItWouldHave) {
   auto run = ReadAs("train.yaml",
                     "model_name_or_path: meta/x\nstage: sft\nlora_rank: 8\nfinetuning_type: full\n"
                     "per_device_train_batch_size: 1\nlearning_rate: 1.0e-5\nbf16: true\n");

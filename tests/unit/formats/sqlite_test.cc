@@ -162,7 +162,7 @@ TEST_F(SqliteFiles, ReadsTheFolderOfAnMlflowFileStore) {
   EXPECT_THAT(imported.unread, IsEmpty());
 }
 
-TEST(Sqlite, ADatabaseOfOthersIsNoRun) {
+TEST(Sqlite, ADatabaseOfAnotherProgramIsNoRun) {
   const auto runs = Read(Made({"CREATE TABLE users (name TEXT)", "INSERT INTO users VALUES ('a')"}));
   ASSERT_FALSE(runs);
   EXPECT_THAT(runs.error().Text(), HasSubstr("without any value"));

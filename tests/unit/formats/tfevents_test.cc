@@ -137,7 +137,7 @@ TEST(Tfevents, OpensASegmentWhenTheStepGoesBack) {
   EXPECT_EQ(run.events[0].at.value(), 2);
 }
 
-TEST(Tfevents, TakesAValueThatIsSaidTwiceOnce) {
+TEST(Tfevents, TakesARepeatedValueOnce) {
   const auto run = Read(Scalar("train/epoch", 5, 0.5F) + Scalar("train/loss", 5, 2) + Scalar("train/epoch", 5, 0.5F) +
                         Scalar("train/loss", 5, 1));
   EXPECT_THAT(Named(run, "train/epoch").steps, ElementsAre(5));

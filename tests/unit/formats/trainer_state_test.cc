@@ -159,7 +159,7 @@ TEST(TrainerState, InACheckpointFolderIsAPlaceToRestartFrom) {
   EXPECT_EQ(Read("trainer-state", kState, "out/trainer_state.json").events.size(), 1U);
 }
 
-TEST(TrainerState, WithASummaryTellsThatTheRunFinished) {
+TEST(TrainerState, WithASummaryShowsThatTheRunFinished) {
   const model::Run part = Read("trainer-state", kState);
   ASSERT_EQ(part.events.size(), 1U);
   EXPECT_EQ(part.events[0].kind, model::EventKind::kExit);
@@ -225,7 +225,7 @@ TEST(TrainerState, WithoutAnyEntryIsAnErrorThatSaysSo) {
   EXPECT_THAT(ErrorOf("trainer-state", "7"), HasSubstr("expected an object or a list"));
 }
 
-TEST(TrainerState, ReadsEveryFileThatStrangersLeft) {
+TEST(TrainerState, ReadsEveryFileOfOtherPeoplesRuns) {
   const std::filesystem::path corpus = CorpusFolder("hf_trainer_state");
   if (corpus.empty()) GTEST_SKIP() << "not run: corpus absent";
   int files = 0;

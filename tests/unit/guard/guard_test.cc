@@ -88,7 +88,7 @@ TEST(Guard, ObservesSpikesBelowTheRatio) {
   EXPECT_EQ(guard.Judge(step + 1, 80.0, 1.0).action, Action::kStop);
 }
 
-TEST(Guard, LeavesOutAsManyInARowAsItIsToldThenGivesUp) {
+TEST(Guard, LeavesOutAsManyInARowAsAllowedThenGivesUp) {
   Guard guard(Options{});
   for (std::int64_t step = 0; step < 10; ++step) EXPECT_EQ(guard.Judge(step, kNan, kNan).action, Action::kSkip);
   EXPECT_EQ(guard.counts().skipped, 10);
@@ -159,7 +159,7 @@ TEST(Guard, RollsBackWhenGivenUpIfAllowed) {
   EXPECT_EQ(guard.Judge(51, kNan, 1).action, Action::kSkip);
   EXPECT_EQ(guard.Judge(52, kNan, 1).action, Action::kSkip);
   EXPECT_EQ(guard.Judge(53, kNan, 1).rollback_to, 40);
-  // A training that was told to go back has made no step yet: the row begins anew.
+  // A training that was asked to go back has made no step since: the count of skipped steps begins again.
   EXPECT_EQ(guard.Judge(54, kNan, 1).action, Action::kSkip);
 }
 

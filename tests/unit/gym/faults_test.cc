@@ -85,7 +85,7 @@ TEST(Faults, LrTooHighBlowsUp) {
 }
 
 // The mechanism, whatever the seed: at one rate the warm-up alone decides between learning and how often letters occur.
-TEST(Faults, WithoutWarmupARateIsLostThatTheSameRunBearsAfterOne) {
+TEST(Faults, WithoutWarmupARateFailsThatTheSameRunToleratesAfterOne) {
   for (const std::int64_t seed : {1, 2, 3}) {
     Options options = SmallOptions();
     options.shape.context = 32;
@@ -179,7 +179,7 @@ TEST(Faults, AHungRankIsNamedByTheOneThatWaits) {
   EXPECT_THAT(ran.log, HasSubstr("all-reduce timed out after 0.3 s in step 20: rank 1 did not arrive"));
 }
 
-TEST(Faults, AFlippedExponentIsFeltAtOnceAndALowBitHardly) {
+TEST(Faults, AFlippedExponentShowsAtOnceAndALowBitHardly) {
   const Ran sound = TrainWith(WithFault(""));
   const Ran high = TrainWith(WithFault("bit-flip", 30));
   EXPECT_EQ(high.losses[18], sound.losses[18]);

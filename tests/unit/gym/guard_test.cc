@@ -1,4 +1,4 @@
-// The guard inside a training: steps are left out, weights come back from a checkpoint, all ranks obey.
+// The guard inside a training: steps are left out, weights come back from a checkpoint, all ranks follow.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -40,7 +40,7 @@ TEST(GymGuard, ANanThatKillsTheRunIsLeftOut) {
   EXPECT_THAT(ReadText(folder / "saved/train.log"), HasSubstr("guard: step 20: the loss is nan; left out"));
 }
 
-// What the step before did to the weights is not told of a step that was left out.
+// A step that was left out does not report the weight change of the step before it.
 TEST(GymGuard, AStepThatIsLeftOutMovesNoWeight) {
   const Folder folder;
   Options options = WithGuard("non-finite-input", "skip");
@@ -82,7 +82,7 @@ TEST(GymGuard, LeavesASoundRunAlone) {
             ReadText(folder / "guarded/checkpoint-40/optimizer.safetensors"));
 }
 
-TEST(GymGuard, AllRanksObeyTheFirst) {
+TEST(GymGuard, AllRanksFollowTheFirst) {
   const Folder folder;
   for (const std::string policy : {"skip", "rollback"}) {
     Options options = WithGuard("non-finite-input", policy);
@@ -93,7 +93,7 @@ TEST(GymGuard, AllRanksObeyTheFirst) {
   }
 }
 
-TEST(GymGuard, StopsWhereItIsTold) {
+TEST(GymGuard, StopsWhereThePolicyIsToRaise) {
   const Folder folder;
   const Summary stopped = TrainInto(folder / "run", WithGuard("non-finite-input", "raise"));
   EXPECT_EQ(stopped.ending, Ending::kDied);
@@ -107,7 +107,7 @@ TEST(GymGuard, GivesUpWhatComesAgainAfterEveryRollback) {
   EXPECT_THAT(stopped.message, HasSubstr("stopped after 3 rollbacks"));
 }
 
-TEST(GymGuard, ObeysItsControlFile) {
+TEST(GymGuard, FollowsItsControlFile) {
   const Folder folder;
   std::ofstream(folder / "guard.toml") << "non_finite = \"raise\"\n";
   Options options = WithGuard("non-finite-input", "skip");

@@ -60,7 +60,7 @@ TEST(Train, WritesALineAStepAndWhatARecorderTakes) {
 
 TEST(Train, WithoutMetricsThereIsTheLogAloneAndTheSameBits) {
   const Folder folder;
-  TrainInto(folder / "told", SmallOptions());
+  TrainInto(folder / "logged", SmallOptions());
   Options options = SmallOptions();
   options.metrics = false;
   options.journal = true;
@@ -68,7 +68,7 @@ TEST(Train, WithoutMetricsThereIsTheLogAloneAndTheSameBits) {
   EXPECT_EQ(CountLines(ReadText(folder / "silent/train.log"), "step "), 12U);
   EXPECT_FALSE(std::filesystem::exists(folder / "silent/metrics.jsonl"));
   EXPECT_FALSE(std::filesystem::exists(folder / "silent/rank-0.vigil"));
-  EXPECT_EQ(StateOf(folder / "silent", 12), StateOf(folder / "told", 12));
+  EXPECT_EQ(StateOf(folder / "silent", 12), StateOf(folder / "logged", 12));
 }
 
 // A recorder changes no bit of what it records; what it kept is read by another module's reader.
@@ -180,7 +180,7 @@ TEST(Train, RefusesAFolderThatHasARun) {
   EXPECT_THAT(again.error().Text(), HasSubstr("there is a run in it already"));
 }
 
-TEST(Train, RefusesWhatCannotBe) {
+TEST(Train, RefusesImpossibleOptions) {
   const Folder folder;
   const auto refuse = [&](const std::function<void(Options&)>& change, const std::string& reason) {
     Options options = SmallOptions();

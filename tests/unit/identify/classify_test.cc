@@ -101,14 +101,14 @@ TEST(Classify, DoesNotTakeAGameForALanguageModel) {
   EXPECT_EQ(MethodOf(Classified(RunWith({"rollout/ep_rew_mean", "train/value_loss", "train/loss"}))), "unknown");
 }
 
-TEST(Classify, TellsFineTuning) {
+TEST(Classify, RecognisesFineTuning) {
   EXPECT_EQ(MethodOf(Classified(RunWith({"loss", "mean_token_accuracy"}, "trainer-state"))), "sft");
   EXPECT_EQ(MethodOf(Classified(WithFact(RunWith({"loss"}), "adapter", "LORA"))), "lora");
   EXPECT_EQ(MethodOf(Classified(WithFact(RunWith({"loss"}), "adapter", "none"))), "unknown");
   EXPECT_EQ(MethodOf(Classified(WithFact(RunWith({"loss"}), "adapter", "full", "finetuning_type"))), "sft");
 }
 
-TEST(Classify, TellsPretrainingByTheFirstLossAndTheVocabulary) {
+TEST(Classify, RecognisesPretrainingByTheFirstLossAndTheVocabulary) {
   EXPECT_EQ(MethodOf(Classified(WithFact(RunWith({"loss"}, "csv", 10.9), "vocab_size", "50257"))), "pretrain");
   EXPECT_EQ(MethodOf(Classified(RunWith({"lm loss"}, "tfevents", 10.9))), "pretrain");
   const model::Run guess = Classified(RunWith({"loss"}, "csv", 10.9));
@@ -150,7 +150,7 @@ TEST(Classify, TakesPlannedStepsFromTheSettings) {
   EXPECT_FALSE(Classified(WithFact(RunWith({"loss"}), "max_steps", "many")).planned_steps.has_value());
 }
 
-TEST(Classify, TellsNormsBeforeAndAfterClippingApartByTheirNames) {
+TEST(Classify, DistinguishesNormsBeforeAndAfterClippingByTheirNames) {
   const model::Run run = Classified(RunWith({"loss", "grad_norm_before_clip", "grad_norm_after_clip",
                                              "clipped_grad_norm", "unclipped_grad_norm", "grad_norm"},
                                             "jsonl"));

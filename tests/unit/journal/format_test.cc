@@ -185,7 +185,7 @@ TEST(JournalFormat, AnUnfinishedWriteThatWasMadeGoodIsNoDamage) {
   const Sample sample = MakeSample(3, 5);
   const std::size_t second = sample.starts[1];
   for (std::size_t torn = 1; torn < sample.starts[2] - second; ++torn) {
-    // A process was killed while it wrote the second block; whoever came next wrote it again.
+    // A process was killed while it wrote the second block; the next process wrote it again.
     const std::string bytes = sample.bytes.substr(0, second + torn) + sample.bytes.substr(second);
     const Kept kept = Decode(bytes);
     ASSERT_EQ(kept.size(), 45U) << torn;
@@ -228,7 +228,7 @@ TEST(JournalFormat, AFlippedBitInTheFirstBytesCostsNothingElse) {
   EXPECT_THAT(Decode(std::string(100'000, 'x'), 1000).refused, HasSubstr("does not begin like a journal"));
 }
 
-TEST(JournalFormat, ABlockThatStandsThereAgainIsToldAndNotReadAgain) {
+TEST(JournalFormat, ARepeatedBlockIsReportedAndNotReadAgain) {
   const Sample sample = MakeSample(3, 5);
   const std::string twice = sample.bytes + sample.bytes.substr(sample.starts[1]);
   const Kept kept = Decode(twice);

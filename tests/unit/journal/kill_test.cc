@@ -127,7 +127,7 @@ TEST(JournalKilled, NothingIsLostThatARecordCallReturnedFrom) {
   EXPECT_GT(drained, 0U) << "no process was killed while its ring held something: the test tests nothing";
 }
 
-// Draining is interrupted too: whoever comes after it goes on.
+// Draining is interrupted too: the next process that drains goes on.
 TEST(JournalKilled, ADrainerThatIsKilledIsNoLossEither) {
   std::mt19937 random(std::random_device{}());
   Progress& progress = SharedProgress();

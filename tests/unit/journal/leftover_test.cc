@@ -1,4 +1,4 @@
-// What killed processes left is never lost by looking at it: a folder that is out of sight keeps its ring, a ring that
+// What killed processes left is never lost by looking at it: a folder that is not mounted keeps its ring, a ring that
 // is damaged harms nobody.
 #include <fcntl.h>
 #include <gmock/gmock.h>
@@ -72,7 +72,7 @@ class KilledRecorder {
   }
 
  private:
-  [[noreturn]] static void RecordAndDie(const std::string& folder, int told) {
+  [[noreturn]] static void RecordAndDie(const std::string& folder, int name_pipe) {
     RingOptions small;
     small.lane_bytes = 64U << 10U;
     Ring ring = Ring::Create(small).value();
@@ -88,7 +88,7 @@ class KilledRecorder {
     ring.AddDefinition(EncodeEntry(SampleDefinition(0)));
     LaneWriter writer = ring.Writer(1);
     for (std::int64_t step = 0; step < kRecords; ++step) writer.AddScalar(0, step, 1.5, 1'000'000);
-    static_cast<void>(::write(told, name.data(), name.size()));
+    static_cast<void>(::write(name_pipe, name.data(), name.size()));
     ::raise(SIGKILL);
     ::_exit(9);
   }
@@ -127,7 +127,7 @@ TEST(Leftovers, AreWrittenIntoTheirJournal) {
   EXPECT_FALSE(killed.is_there());
 }
 
-TEST(Leftovers, OfAFolderThatIsOutOfSightStayAndAreTold) {
+TEST(Leftovers, OfAFolderThatIsNotMountedStayAndAreReported) {
   const RunFolder run;
   const KilledRecorder killed(run.path);
   fs::rename(run.path, run.outer.path() + "/unmounted");
@@ -180,8 +180,8 @@ TEST(Leftovers, OfARunThatWasRemovedAreForgottenAfterDays) {
   EXPECT_FALSE(killed.is_there());
 }
 
-// With the folder above it gone too, a whole file system may be out of sight.
-TEST(Leftovers, AreKeptWhenMoreThanTheRunIsGone) {
+// With the folder above it missing too, a whole file system may not be mounted.
+TEST(Leftovers, AreKeptWhenMoreThanTheRunIsMissing) {
   const RunFolder run;
   const std::string deep = run.path + "/deep";
   fs::create_directory(deep);
@@ -196,7 +196,7 @@ TEST(Leftovers, AreKeptWhenMoreThanTheRunIsGone) {
 }
 
 // The file's own time stops when its pages are mapped.
-TEST(Leftovers, AreAsOldAsTheLastSignOfLife) {
+TEST(Leftovers, AreAsOldAsTheLastActivityOfTheirProcess) {
   const RunFolder run;
   const KilledRecorder killed(run.path);
   const timespec long_ago[2] = {{1, 0}, {1, 0}};
@@ -210,7 +210,7 @@ TEST(Leftovers, AreAsOldAsTheLastSignOfLife) {
 
 // ---- damage
 
-TEST(DamagedRings, ArePutAsideAndToldOnce) {
+TEST(DamagedRings, ArePutAsideAndReportedOnce) {
   for (const std::uint64_t head : {std::uint64_t{1} << 45U, ~std::uint64_t{0}, std::uint64_t{70'000}}) {
     const RunFolder run;
     const KilledRecorder killed(run.path);
@@ -224,7 +224,7 @@ TEST(DamagedRings, ArePutAsideAndToldOnce) {
   }
 }
 
-TEST(DamagedRings, ASeriesThatCannotBeIsNotMadeRoomFor) {
+TEST(DamagedRings, NoMemoryIsAllocatedForAnImpossibleSeries) {
   const RunFolder run;
   const KilledRecorder killed(run.path);
   const std::string bytes = ReadAll(ShownName(killed.name()));
@@ -238,7 +238,7 @@ TEST(DamagedRings, ASeriesThatCannotBeIsNotMadeRoomFor) {
   EXPECT_EQ(PointsIn(run.path), static_cast<std::size_t>(kRecords) - 3);
 }
 
-TEST(DamagedRings, WordsThatMakeNoSenseAreSaidInTheJournal) {
+TEST(DamagedRings, InvalidWordsAreReportedInTheJournal) {
   const RunFolder run;
   const KilledRecorder killed(run.path);
   const std::string bytes = ReadAll(ShownName(killed.name()));
@@ -252,7 +252,7 @@ TEST(DamagedRings, WordsThatMakeNoSenseAreSaidInTheJournal) {
   EXPECT_THAT(kept.events[0].text, HasSubstr("damaged"));
 }
 
-TEST(DamagedRings, AnyWordsAreBorne) {
+TEST(DamagedRings, AnyControlWordsAreSurvived) {
   std::mt19937_64 random(5);
   constexpr std::array<std::uint64_t, 6> kWords = {0, 1, ~std::uint64_t{0}, 1U << 31U, std::uint64_t{1} << 45U, 4096};
   for (int round = 0; round < 60; ++round) {

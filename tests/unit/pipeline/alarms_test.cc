@@ -41,7 +41,7 @@ TEST(AlarmBook, RaisesItAgainWhenItGetsWorse) {
   EXPECT_THAT(book.Update(With({Spike(model::Severity::kWarning)})), IsEmpty()) << "better is no news";
 }
 
-TEST(AlarmBook, TellsWhatNoLongerHolds) {
+TEST(AlarmBook, ReportsWhatNoLongerHolds) {
   AlarmBook book;
   book.Update(With({Spike(model::Severity::kWarning)}));
   const auto news = book.Update(With({}));

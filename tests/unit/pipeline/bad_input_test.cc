@@ -58,7 +58,7 @@ auto Names(const std::string& path, const std::string& reason) {
   return AllOf(Field(&model::Unread::path, HasSubstr(path)), testing::ResultOf(report::WhyUnread, HasSubstr(reason)));
 }
 
-// What is said about the source of that name, whichever run it is part of.
+// The note of the source of that name, whichever run it is part of.
 std::string NoteOf(const Imported& imported, const std::string& name) {
   for (const model::Run& run : imported.runs) {
     for (const model::Source& source : run.sources) {
@@ -75,7 +75,7 @@ bool IsNamed(const Imported& imported, const std::string& name) {
          std::any_of(imported.ignored.begin(), imported.ignored.end(), is_it) || !NoteOf(imported, name).empty();
 }
 
-// Root may read everything, so the test looks with the eyes of somebody else.
+// Root may read everything, so the test runs as another user.
 class AsNobody {
  public:
   AsNobody() : was_(::geteuid()) { EXPECT_TRUE(was_ != 0 || ::seteuid(65534) == 0); }

@@ -117,7 +117,7 @@ TEST(TorchWriter, NumbersHistogramsTextAndSettingsAreRead) {
   EXPECT_THAT(run.events, Contains(Field(&model::Event::text, HasSubstr("out of memory"))));
 }
 
-TEST(TorchWriter, CurvesOfOneChartAreToldApart) {
+TEST(TorchWriter, CurvesOfOneChartAreKeptApart) {
   const model::Run run = RunIn("clients/torch/run");
   ASSERT_NE(Raw(run, "both/train"), nullptr);
   EXPECT_THAT(Raw(run, "both/train")->values, ElementsAre(1));

@@ -58,7 +58,7 @@ TEST_F(ImportPathsTest, WalksAFolderAndJoinsWhatItFinds) {
   EXPECT_THAT(imported.unread, IsEmpty());
 }
 
-TEST_F(ImportPathsTest, IgnoresWhatIsNoneOfOurs) {
+TEST_F(ImportPathsTest, IgnoresUnrecognisedFiles) {
   Write("run/metrics.jsonl", kLines);
   Write("run/model.safetensors", "....");
   Write("run/train.py", "print('step 1 loss 2')");
@@ -110,7 +110,7 @@ TEST_F(ImportPathsTest, ReportsABrokenFileThatItMetAndAFolderWithoutFiles) {
   Write("run/checkpoint-5/trainer_state.json", "{\"log_history\": [");
   std::filesystem::create_directories(folder_ / "void");
   const Imported imported = ImportPaths({Folder() + "/run", Folder() + "/void"});
-  ASSERT_THAT(imported.unread, SizeIs(1)) << "a checkpoint is told of even where its history is lost";
+  ASSERT_THAT(imported.unread, SizeIs(1)) << "a checkpoint is reported even where its history is lost";
   EXPECT_EQ(imported.unread[0].reason, "holds no files");
   ASSERT_THAT(imported.runs, SizeIs(1));
   EXPECT_THAT(report::NoteText(imported.runs[0].sources[0]), HasSubstr("line 1 (byte 17)"));
@@ -132,7 +132,7 @@ TEST_F(ImportPathsTest, PassesOverPipesAndSockets) {
   EXPECT_THAT(ImportPaths({Folder() + "/run/pipe"}).unread, SizeIs(1));
 }
 
-TEST_F(ImportPathsTest, TellsItsProgress) {
+TEST_F(ImportPathsTest, ReportsItsProgress) {
   Write("a/metrics.jsonl", kLines);
   Write("b/metrics.jsonl", kOtherLines);
   std::vector<std::pair<std::size_t, std::size_t>> seen;

@@ -1,4 +1,4 @@
-// Folders as people have them, from real logs: what is one run is found to be one, what stands twice counts once, and
+// Folders as people have them, from real logs: what is one run is found to be one, duplicates count once, and
 // what are several runs stays apart.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -89,7 +89,7 @@ TEST_F(Folders, TeedRankLogsBelowTheLogOfAllAreOneRun) {
   EXPECT_THAT(run.sources, Contains(Field(&model::Source::state, model::SourceState::kDuplicate)).Times(2));
 }
 
-TEST_F(Folders, RanksThatTellDifferentThingsKeepTheirNumbers) {
+TEST_F(Folders, RanksThatLogDifferentThingsKeepTheirNumbers) {
   Write("run/rank_0.log", log_);
   Write("run/rank_1.log", Real("torch/healthy-kv-s2/train.log"));
   Write("run/rank_2.log", log_ + "RuntimeError: NCCL communicator was aborted on rank 2.\n");
@@ -139,7 +139,7 @@ TEST_F(Folders, StartsOfALauncherFollowOneAnother) {
   EXPECT_EQ(loss->segment_starts.size(), 2U) << "the second start overwrote the end of the first";
 }
 
-TEST_F(Folders, SeveralRunsStayApartAndAreNamedByWhatTellsThemApart) {
+TEST_F(Folders, SeveralRunsStayApartAndAreNamedByWhatDistinguishesThem) {
   for (const char* name : {"small", "large"}) {
     Write(fmt::format("{}/lightning_logs/version_0/metrics.csv", name),
           Real(fmt::format("lightning/{}/lightning_logs/version_0/metrics.csv",
@@ -167,7 +167,7 @@ TEST_F(Folders, TrialsOfASearchBelowOneWriterStayApart) {
   ASSERT_THAT(imported.runs, SizeIs(3));
   for (const model::Run& run : imported.runs) {
     const bool is_training = run.Find("loss") != nullptr && run.Find("loss")->size() > 1;
-    EXPECT_EQ(run.FindFact("weight_decay") == nullptr, is_training) << "whose setting it is cannot be told";
+    EXPECT_EQ(run.FindFact("weight_decay") == nullptr, is_training) << "whose setting it is cannot be known";
   }
 }
 

@@ -27,7 +27,7 @@ namespace {
 namespace fs = std::filesystem;
 using ::testing::HasSubstr;
 
-constexpr std::size_t kBig = std::size_t{64} << 10U;  // files above this are no longer recognised anew
+constexpr std::size_t kBig = std::size_t{64} << 10U;  // files above this are no longer recognised again
 
 class FollowChangeTest : public ScratchTest {
  protected:
@@ -80,7 +80,7 @@ std::set<std::int64_t> LossSteps(const std::vector<model::Run>& runs) {
 }
 
 // Every series with its points, and every event, of every run.
-std::vector<std::string> Told(const std::vector<model::Run>& runs) {
+std::vector<std::string> Contents(const std::vector<model::Run>& runs) {
   std::vector<std::string> lines;
   for (const model::Run& run : runs) {
     for (const model::Series& series : run.series) {
@@ -146,7 +146,7 @@ TEST_F(FollowChangeTest, ARenamedFileIsTheSameFile) {
     fs::rename(At(name), At(name + ".1"));
     Write(name, text(3011, 3499));
     follower.Poll();
-    EXPECT_EQ(Told(follower.Runs()), Told(ImportPaths({Folder()}).runs)) << name;
+    EXPECT_EQ(Contents(follower.Runs()), Contents(ImportPaths({Folder()}).runs)) << name;
     fs::rename(At(name + ".1"), At(name + ".2"));
     fs::rename(At(name), At(name + ".1"));
     Write(name, text(3500, 3600));
@@ -154,7 +154,7 @@ TEST_F(FollowChangeTest, ARenamedFileIsTheSameFile) {
     const std::vector<model::Run> live = follower.Runs();
     EXPECT_EQ(live.size(), 1U) << name;
     EXPECT_EQ(LossSteps(live).size(), 3601U) << name;
-    EXPECT_EQ(Told(live), Told(ImportPaths({Folder()}).runs)) << name;
+    EXPECT_EQ(Contents(live), Contents(ImportPaths({Folder()}).runs)) << name;
   }
 }
 
@@ -165,7 +165,7 @@ TEST_F(FollowChangeTest, ACopiedAndCutFileIsCountedOnce) {
   fs::copy_file(At("train.log"), At("train.log.1"));
   Write("train.log", LogLines(3000, 3200));
   follower.Poll();
-  EXPECT_EQ(Told(follower.Runs()), Told(ImportPaths({Folder()}).runs));
+  EXPECT_EQ(Contents(follower.Runs()), Contents(ImportPaths({Folder()}).runs));
 }
 
 TEST_F(FollowChangeTest, AFileThatLeavesTheFolderKeepsWhatItHeld) {
@@ -189,7 +189,7 @@ TEST_F(FollowChangeTest, AFileRewrittenAndLargerIsReadAgain) {
   EXPECT_TRUE(LossSteps(follower.Runs()).contains(4000));
 }
 
-// Lightning's CSV logger writes the whole table anew when a metric is new.
+// Lightning's CSV logger writes the whole table again when a metric is new.
 TEST_F(FollowChangeTest, ATableWithANewHeaderReplacesTheOneBefore) {
   Write("metrics.csv", TableRows(0, 8999, false));
   ASSERT_GT(fs::file_size(At("metrics.csv")), kBig);
@@ -197,11 +197,11 @@ TEST_F(FollowChangeTest, ATableWithANewHeaderReplacesTheOneBefore) {
   follower.Poll();
   Write("metrics.csv", TableRows(0, 9100, true));
   follower.Poll();
-  EXPECT_EQ(Told(follower.Runs()), Told(ImportPaths({Folder()}).runs));
+  EXPECT_EQ(Contents(follower.Runs()), Contents(ImportPaths({Folder()}).runs));
   EXPECT_TRUE(LossSteps(follower.Runs()).contains(9100));
   Append("metrics.csv", "0,1.5,9101,2.5\n");
   follower.Poll();
-  EXPECT_EQ(Told(follower.Runs()), Told(ImportPaths({Folder()}).runs));
+  EXPECT_EQ(Contents(follower.Runs()), Contents(ImportPaths({Folder()}).runs));
 }
 
 class Database {
@@ -247,10 +247,10 @@ TEST_F(FollowChangeTest, WhatADatabaseKeepsInItsLogIsSeen) {
   ASSERT_EQ(fs::file_size(At("project.db")), size) << "the log alone has grown";
   EXPECT_TRUE(follower.Poll());
   EXPECT_TRUE(AnyNan(follower.Runs()));
-  EXPECT_EQ(Told(follower.Runs()), Told(ImportPaths({Folder()}).runs));
+  EXPECT_EQ(Contents(follower.Runs()), Contents(ImportPaths({Folder()}).runs));
 }
 
-TEST_F(FollowChangeTest, AFileThatIsNothingOfOursIsNoNews) {
+TEST_F(FollowChangeTest, AnUnrecognisedFileIsNoChange) {
   Write("metrics.jsonl", JsonLines(0, 10));
   Write("project.db-shm", std::string(100, '\0'));
   Follower follower({Folder()});
@@ -279,7 +279,7 @@ TEST_F(FollowChangeTest, BigFilesGiveWhatTheFinishedOnesGive) {
       done += piece;
       follower.Poll();
     }
-    EXPECT_EQ(Told(follower.Runs()), Told(ImportPaths({Folder()}).runs)) << name;
+    EXPECT_EQ(Contents(follower.Runs()), Contents(ImportPaths({Folder()}).runs)) << name;
   }
 }
 
@@ -290,7 +290,7 @@ TEST_F(FollowChangeTest, ALastLineWithoutAnEndCountsWhenNothingMoreComes) {
   follower.Poll();
   EXPECT_FALSE(AnyNan(follower.Runs())) << "it may go on";
   follower.Conclude();
-  EXPECT_EQ(Told(follower.Runs()), Told(ImportPaths({Folder()}).runs));
+  EXPECT_EQ(Contents(follower.Runs()), Contents(ImportPaths({Folder()}).runs));
   EXPECT_TRUE(AnyNan(follower.Runs()));
 }
 

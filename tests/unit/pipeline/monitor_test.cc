@@ -36,7 +36,7 @@ std::string Content(const fs::path& path) {
   return out.str();
 }
 
-// All that is said of the runs, in the order of their names.
+// All that is reported about the runs, in the order of their names.
 std::string TextOf(const std::vector<model::RunReport>& runs) {
   std::vector<std::string> texts;
   for (const model::RunReport& run : runs) {
@@ -67,7 +67,7 @@ class MonitorTest : public testing::Test {
   }
   std::string Paths() const { return folder_.string(); }
 
-  // What the files say now to somebody who reads them from the beginning.
+  // What reading the files from the beginning gives now.
   std::string Afterwards() const {
     std::vector<model::RunReport> runs;
     for (model::Run& run : ImportPaths({Paths()}).runs) runs.push_back(DiagnoseRun(std::move(run), thresholds_, false));
@@ -245,7 +245,7 @@ TEST_F(MonitorTest, WhatTwoFilesLogAlikeIsAppendedOnce) {
   EXPECT_EQ(monitor.work().joins, 1U);
 }
 
-TEST_F(MonitorTest, TheFileThatGoesOnIsHeardWhenTheOtherStops) {
+TEST_F(MonitorTest, TheFileThatGoesOnIsUsedWhenTheOtherStops) {
   Append("metrics.csv", "step,loss,lr\n");
   for (int step = 1; step <= 5000; ++step) {
     Append("metrics.csv", TableRow(step, LossAt(step), 6));

@@ -1,5 +1,5 @@
-// One training, told three ways: watched while it goes, by its journal afterwards, and by its log. The findings are the
-// same.
+// One training, read in three ways: watched while it goes, by its journal afterwards, and by its log. The findings are
+// the same.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -20,12 +20,12 @@ namespace fs = std::filesystem;
 using testing_support::QuoteForShell;
 using testing_support::RunShell;
 
-// A fault of the gym, and what is to be found of it whoever tells.
+// A fault of the gym, and what is to be found of it in every source.
 struct Case {
   const char* fault;
   const char* arguments;
   const char* in_journals;  // an id that the journals of all ranks must give; empty: a busy machine may hide it
-  const char* in_log;       // one that the log must give; empty: also where a log of the first rank cannot tell
+  const char* in_log;       // one that the log must give; empty: also where a log of the first rank cannot show it
   bool same_in_log;         // both give the same ids at the same steps
 };
 

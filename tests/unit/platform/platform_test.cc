@@ -49,15 +49,15 @@ class PlatformTest : public testing::Test {
   std::vector<Error> unreadable_;
 };
 
-TEST_F(PlatformTest, TellsHowManyFilesItHasFoundSoFar) {
+TEST_F(PlatformTest, ReportsHowManyFilesItHasFoundSoFar) {
   constexpr std::size_t kFiles = 5000;
   for (std::size_t i = 0; i < kFiles; ++i) std::ofstream(Path(std::to_string(i)));
-  std::vector<std::size_t> told;
-  EXPECT_EQ(ListFiles(folder_, 2 * kFiles, unreadable_, [&](std::size_t found) { told.push_back(found); }).size(),
+  std::vector<std::size_t> reported;
+  EXPECT_EQ(ListFiles(folder_, 2 * kFiles, unreadable_, [&](std::size_t found) { reported.push_back(found); }).size(),
             kFiles);
-  ASSERT_FALSE(told.empty());
-  EXPECT_TRUE(std::is_sorted(told.begin(), told.end()));
-  EXPECT_LE(told.back(), kFiles);
+  ASSERT_FALSE(reported.empty());
+  EXPECT_TRUE(std::is_sorted(reported.begin(), reported.end()));
+  EXPECT_LE(reported.back(), kFiles);
 }
 
 TEST_F(PlatformTest, ReadsAFileToItsEnd) {
@@ -129,7 +129,7 @@ TEST_F(PlatformTest, AFailedWriteLeavesTheFolderAsItWas) {
   EXPECT_THAT(List(), IsEmpty());
 }
 
-TEST_F(PlatformTest, StatTellsFilesFromFolders) {
+TEST_F(PlatformTest, StatDistinguishesFilesFromFolders) {
   EXPECT_EQ(Stat(folder_)->kind, EntryKind::kFolder);
   const auto entry = Stat(Write("log", "abc"));
   EXPECT_EQ(entry->kind, EntryKind::kFile);
@@ -160,7 +160,7 @@ TEST_F(PlatformTest, FollowsLinksAndGivesWhatIsReachedTwiceOnce) {
   fs::create_symlink(Path("run/train.log"), Path("latest.log"));
   fs::create_directory_symlink(folder_, Path("run/loop"));
   fs::create_directory_symlink(Path("run"), Path("again"));
-  fs::create_symlink(Path("gone"), Path("broken"));
+  fs::create_symlink(Path("missing"), Path("broken"));
   EXPECT_THAT(List(), ElementsAre("run/train.log")) << "by its real path";
   ASSERT_EQ(unreadable_.size(), 1U);
   EXPECT_THAT(unreadable_[0].path, HasSubstr("broken"));
@@ -185,7 +185,7 @@ TEST_F(PlatformTest, StopsAtTheLimitAndSaysSo) {
                                          testing::Field(&Error::message, HasSubstr("more than 4 files")))));
 }
 
-// Root may enter every folder, so the test looks with the eyes of somebody else.
+// Root may enter every folder, so the test runs as another user.
 class AsNobody {
  public:
   AsNobody() : was_(::geteuid()) { EXPECT_TRUE(was_ != 0 || ::seteuid(65534) == 0); }

@@ -104,7 +104,7 @@ TEST(RecordCost, TheRecordersThreadAllocatesNextToNothingForScalars) {
 
 // Memory of the recorder's thread is out at its N-th allocation, and for some more: the process goes on, and every
 // record is in the journal once.
-TEST(RecordCost, MemoryThatIsOutLosesNothing) {
+TEST(RecordCost, RunningOutOfMemoryLosesNothing) {
   spared = true;
   std::int64_t failed = 0;
   for (std::int64_t from = 0; from < 60; ++from) {

@@ -145,7 +145,7 @@ TEST(RecorderEnds, ALimitOnTheSizeOfFilesHarmsNobody) {
     });
     EXPECT_EQ(status, 0) << before;
   }
-  // What could not be written is with whoever comes next.
+  // What could not be written is left to the next process that drains.
   DrainIn(folder.path());
   EXPECT_EQ(SeriesOf(ReadRun(folder.path() + "/after"), "loss").size(), 20'000U);
 }

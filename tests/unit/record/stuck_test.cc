@@ -1,4 +1,4 @@
-// A disk that does not answer: closing gives up in time, and what is stuck is nobody else's to write.
+// A disk that does not answer: closing gives up in time, and nobody else writes what is stuck.
 #include <gmock/gmock.h>
 #include <pthread.h>
 #include <sys/syscall.h>
@@ -18,7 +18,7 @@ std::atomic<bool> writes_hang = false;
 std::atomic<int> hanging = 0;
 }  // namespace
 
-// Stands before that of the C library: the next write of the recorder's thread hangs while it is told to.
+// Stands before that of the C library: the next write of the recorder's thread hangs while `writes_hang` is set.
 extern "C" ssize_t write(int file, const void* bytes, std::size_t size) {
   char name[32] = {};
   if (writes_hang && ::pthread_getname_np(::pthread_self(), name, sizeof(name)) == 0 &&

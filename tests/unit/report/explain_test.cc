@@ -48,7 +48,7 @@ TEST(Explain, FitsTheWidth) {
   ExpectToFit(ListText(options), 50);
 }
 
-TEST(Explain, TellsOfAFindingWhenItFiresWhyAndItsThresholds) {
+TEST(Explain, GivesForAFindingWhenItFiresWhyAndItsThresholds) {
   const catalogue::FindingRow* row = catalogue::FindFinding("loss/spike");
   const std::string page = Page("loss/spike");
   EXPECT_THAT(page, AllOf(HasSubstr("severity warning"), HasSubstr("Fires when"), HasSubstr("Why it matters"),
@@ -57,7 +57,7 @@ TEST(Explain, TellsOfAFindingWhenItFiresWhyAndItsThresholds) {
     EXPECT_THAT(page, HasSubstr(std::string(threshold.name) + " = " + FormatNumber(threshold.value)));
 }
 
-TEST(Explain, TellsOfACauseItsEvidenceInWordsAndItsRemedies) {
+TEST(Explain, GivesForACauseItsEvidenceInWordsAndItsRemedies) {
   const std::string page = Page("lr-too-high");
   EXPECT_THAT(page, AllOf(HasSubstr("if it holds: good evidence for"), HasSubstr("rules it out"), HasSubstr("Remedies"),
                           HasSubstr("loss/divergence")));

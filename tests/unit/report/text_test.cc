@@ -102,7 +102,7 @@ TEST(RenderText, RepeatsTheHeadlineRatherThanGivingNoReason) {
               HasSubstr("  because  the loss rose from 1.1 to 9.5 from step 405 on"));
 }
 
-TEST(RenderText, SpeaksOfTheLossWhereItGoesBadWithTheGradient) {
+TEST(RenderText, NamesTheLossWhereItGoesBadWithTheGradient) {
   model::RunReport run = samples::HiddenNanRun();
   std::swap(run.findings[0], run.findings[1]);
   EXPECT_THAT(RenderText(samples::One(run), {}), HasSubstr("nan-hidden  NaN loss at step 212"));

@@ -1,4 +1,4 @@
-// Documents cannot rot: what they name exists, and what they show is what vigil prints.
+// Documents stay correct: what they name exists, and what they show is what vigil prints.
 #include "documents.h"
 
 #include <fmt/format.h>
@@ -114,7 +114,7 @@ TEST(DocumentsCheck, SeesWhatDoesNot) {
       {"src/bse", "no src/bse in the tree"},
       {"src/bse/<file>", "no src/bse in the tree"},
       {"loss/spke", "no id loss/spke"},
-      {"GONE.md", "no GONE.md"},
+      {"MISSING.md", "no MISSING.md"},
       {"cmake --preset devel", "no preset devel"},
       {"--fast", "no command of vigil has the option"},
       {"cat src/bse", "no src/bse in the tree"},

@@ -27,6 +27,9 @@ std::map<std::string, int> Count() {
 TEST(Words, ThatAreOutAreNotUsed) {
   const std::map<std::string, int> counts = Count();
   EXPECT_GT(counts.size(), 5U) << "tools/words.py did not run";
+  for (const char* folder : {"src/report", "apps", "tools", "tests"}) {
+    EXPECT_TRUE(counts.contains(folder)) << folder << " is not checked";
+  }
   for (const auto& [module, count] : counts) {
     EXPECT_EQ(count, 0) << module << ": words that doc/glossary.md puts out of use; `tools/words.py " << module
                         << "` lists them";

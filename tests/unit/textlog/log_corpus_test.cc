@@ -28,7 +28,7 @@ std::string CorpusFolder() {
   return named != nullptr ? std::string(named) : std::string(VIGIL_SOURCE_DIR) + "/../shared/corpus";
 }
 
-// The series that tells how the training went.
+// The series that shows how the training went.
 const model::Series* MainSeries(const model::Run& run) {
   for (const std::string_view signal : {"loss", "reward", "policy_loss", "eval_loss"}) {
     const model::Series* const series = run.Find(signal);

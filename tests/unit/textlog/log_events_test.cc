@@ -22,7 +22,7 @@ std::vector<std::string> NamesOf(const std::vector<model::Event>& events) {
   return names;
 }
 
-TEST(Traceback, TellsTypeMessageFrameLineAndStep) {
+TEST(Traceback, GivesTypeMessageFrameLineAndStep) {
   const model::Run run = ReadLog(
       "step 7 loss 2.5\n"
       "Traceback (most recent call last):\n"
@@ -42,7 +42,7 @@ TEST(Traceback, TellsTypeMessageFrameLineAndStep) {
   EXPECT_EQ(events[0].at.value(), 7);
 }
 
-TEST(Traceback, TellsTheRootOfAChain) {
+TEST(Traceback, GivesTheRootOfAChain) {
   for (const std::string_view sentence : {"During handling of the above exception, another exception occurred:",
                                           "The above exception was the direct cause of the following exception:"}) {
     const model::Run run =
@@ -59,7 +59,7 @@ TEST(Traceback, TellsTheRootOfAChain) {
   }
 }
 
-TEST(Traceback, OfRanksThroughEachOtherAreToldApart) {
+TEST(Traceback, OfInterleavedRanksAreKeptApart) {
   const model::Run run = ReadLog(
       "[rank0]: Traceback (most recent call last):\n"
       "[rank1]: Traceback (most recent call last):\n"
@@ -109,7 +109,7 @@ TEST(Traceback, WithoutAnEndIsForgotten) {
   EXPECT_THAT(StepsOf(ReadLog(text), "loss"), ElementsAre(1));
 }
 
-TEST(ExceptionTypes, AreToldFromLevelsAndSentences) {
+TEST(ExceptionTypes, AreDistinguishedFromLevelsAndSentences) {
   EXPECT_EQ(ExceptionType("ValueError: bad"), "ValueError");
   EXPECT_EQ(ExceptionType("KeyboardInterrupt"), "KeyboardInterrupt");
   EXPECT_EQ(ExceptionType("torch._dynamo.exc.Unsupported: x"), "torch._dynamo.exc.Unsupported");
@@ -120,20 +120,20 @@ TEST(ExceptionTypes, AreToldFromLevelsAndSentences) {
   EXPECT_EQ(ExceptionType(""), "");
 }
 
-TEST(RunWentOn, IsToldOfErrorsBeforeLaterSteps) {
+TEST(RunWentOn, IsSetForErrorsBeforeLaterSteps) {
   const model::Run run = ReadLog("step 1 loss 3\nCUDA out of memory while autotuning\nstep 2 loss 2\n");
   const auto events = EventsOf(run, EventKind::kSignature);
   ASSERT_THAT(events, SizeIs(1));
   EXPECT_TRUE(events[0].run_went_on);
 }
 
-TEST(RunWentOn, IsNotToldWhenStepsBeginAgain) {
+TEST(RunWentOn, IsNotSetWhenStepsBeginAgain) {
   const model::Run run =
       ReadLog("step 1 loss 3\nstep 2 loss 2\nCUDA out of memory\nstep 1 loss 3\nstep 2 loss 2\nstep 3 loss 1\n");
   EXPECT_FALSE(EventsOf(run, EventKind::kSignature).at(0).run_went_on);
 }
 
-TEST(RunWentOn, IsToldWhenAnotherStartGotPastIt) {
+TEST(RunWentOn, IsSetWhenAnotherStartGotPastIt) {
   std::string text =
       "step 4 | loss 2.5\nTraceback (most recent call last):\n  File \"a.py\", line 3, in <module>\n    x()\n"
       "torch.OutOfMemoryError: CUDA out of memory.\n";
@@ -147,7 +147,7 @@ TEST(RunWentOn, IsToldWhenAnotherStartGotPastIt) {
   EXPECT_EQ(after[0].at.value(), 4);
 }
 
-TEST(MemoryError, TellsWhatTheTrainingWasDoing) {
+TEST(MemoryError, NamesWhatTheTrainingWasDoing) {
   const auto id_in = [](const std::string& function) {
     const auto run = ReadLog(
         "Traceback (most recent call last):\n  File \"a.py\", line 3, in <module>\n    x()\n  File "
@@ -164,7 +164,7 @@ TEST(MemoryError, TellsWhatTheTrainingWasDoing) {
   EXPECT_EQ(id_in("_init_group"), "log/cuda-oom-optimizer");
 }
 
-TEST(RunWentOn, IsNotToldOfAnUncaughtExceptionBeforeBufferedLines) {
+TEST(RunWentOn, IsNotSetForAnUncaughtExceptionBeforeBufferedLines) {
   // Standard output was buffered: its lines were written when the process ended, behind the traceback.
   const model::Run run = ReadLog(
       "Traceback (most recent call last):\n  File \"a.py\", line 1, in <module>\n    main()\n"
@@ -175,14 +175,14 @@ TEST(RunWentOn, IsNotToldOfAnUncaughtExceptionBeforeBufferedLines) {
   }
 }
 
-TEST(RunWentOn, IsToldOfAnUncaughtExceptionBeforeMuchMore) {
+TEST(RunWentOn, IsSetForAnUncaughtExceptionBeforeMuchMore) {
   std::string text =
       "Traceback (most recent call last):\n  File \"a.py\", line 1, in <module>\n    main()\nOSError: x\n";
   for (int step = 1; step < 1000; ++step) text += "step " + std::to_string(step) + " | loss 2.345 | lr 0.001\n";
   EXPECT_TRUE(EventsOf(ReadLog(text), EventKind::kException).at(0).run_went_on);
 }
 
-TEST(RunWentOn, IsNotToldByOneMoreBarBehindATraceback) {
+TEST(RunWentOn, IsNotSetByOneMoreBarBehindATraceback) {
   const model::Run run = ReadLog(
       "\r  0%| | 5/90 [00:01<00:02,  9.00it/s]\nTraceback (most recent call last):\n  File \"a.py\", line 1, in "
       "<module>\n"
@@ -202,7 +202,7 @@ TEST(FailureTable, GivesRankAndExitCodeOfTheRootCause) {
   EXPECT_EQ(report::EventText(events[0]), "rank 6 on a75f ended with exit code -9 (SIGKILL)");
 }
 
-TEST(Notices, TellCheckpointsAndRestarts) {
+TEST(Notices, GiveCheckpointsAndRestarts) {
   const model::Run run =
       ReadLog("step 5 loss 2\nSaving model checkpoint to out/checkpoint-5\nResuming training from out\n");
   ASSERT_THAT(EventsOf(run, EventKind::kCheckpoint), SizeIs(1));

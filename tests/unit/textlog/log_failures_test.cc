@@ -1,4 +1,4 @@
-// Groups of exceptions, and what Slurm tells of tasks that ended.
+// Groups of exceptions, and what Slurm reports of tasks that ended.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -32,7 +32,7 @@ constexpr std::string_view kGroup =
     "    | KeyError: 'k'\n"
     "    +------------------------------------\n";
 
-TEST(ExceptionGroup, TellsTheExceptionsInItAndThatTheProcessEnded) {
+TEST(ExceptionGroup, NamesTheExceptionsInItAndSaysThatTheProcessEnded) {
   for (const bool use_hints : {true, false}) {
     const auto events = EventsOf(ReadLog(kGroup, 0, use_hints), EventKind::kException);
     ASSERT_THAT(events, SizeIs(1));
@@ -85,7 +85,7 @@ TEST(ExceptionGroup, CutOffIsFollowedByWhatComes) {
   EXPECT_EQ(events[0].detail, "z.py:1 in <module>");
 }
 
-TEST(Srun, TellsTheTaskThatASignalEnded) {
+TEST(Srun, NamesTheTaskThatASignalEnded) {
   const model::Run run = ReadLog(
       "step 1 loss 2.0\nstep 2 loss 1.9\n"
       "srun: error: node12: task 13: Exited with exit code 137\n"
@@ -109,7 +109,7 @@ TEST(Srun, ReadsAllEndings) {
   EXPECT_EQ(code("Segmentation fault (core dumped)"), -11);
   EXPECT_EQ(code("Exited with exit code 139"), -11);
   EXPECT_EQ(code("Exited with exit code 134"), -6);
-  // Asked to end, or failed by itself: its own lines tell why.
+  // Asked to end, or failed by itself: its own lines say why.
   EXPECT_EQ(code("Exited with exit code 1"), 0);
   EXPECT_EQ(code("Exited with exit code 143"), 0);
   EXPECT_EQ(code("Terminated"), 0);

@@ -209,7 +209,7 @@ TEST(Signatures, AreNoneInAHealthyRunFullOfHarmlessLines) {
 }
 
 // A message that was only mentioned before counts where it happens.
-TEST(Signatures, AreToldWhereTheSameWordsAreMeant) {
+TEST(Signatures, AreFoundWhereTheSameWordsAreMeant) {
   constexpr std::string_view kMeant[] = {
       "RuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB. If reserved memory is large try setting "
       "max_split_size_mb to avoid fragmentation.",
@@ -229,7 +229,7 @@ struct Xid {
   std::string_view row;
 };
 
-TEST(Signatures, TellFaultyHardwareFromFaultyProgramsByTheXid) {
+TEST(Signatures, DistinguishFaultyHardwareFromFaultyProgramsByTheXid) {
   constexpr Xid kXids[] = {
       {48, "log/gpu-fault"},         {62, "log/gpu-fault"},          {64, "log/gpu-fault"},
       {74, "log/gpu-fault"},         {79, "log/gpu-fault"},          {94, "log/gpu-fault"},

@@ -15,7 +15,7 @@ using testing::IsEmpty;
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInf = std::numeric_limits<double>::infinity();
 
-// A line that tells its step, and what it must give.
+// A line that names its step, and what it must give.
 struct Shape {
   std::string_view name;
   std::string_view line;
@@ -201,7 +201,7 @@ TEST(LogLines, OpenASegmentWhereStepsGoBack) {
   EXPECT_THAT(loss->segment_starts, ElementsAre(0, 3));
 }
 
-TEST(LogLines, CountStepsThroughEpochsThatBeginAnew) {
+TEST(LogLines, CountStepsThroughEpochsThatBeginAgain) {
   const model::Run run = ReadLog(
       "Epoch 1, step 10, loss: 3.0\nEpoch 1, step 20, loss: 2.5\nEpoch 2, step 10, loss: 2.2\nEpoch 2, step 20, loss: "
       "2\n");
@@ -300,7 +300,7 @@ TEST(LogLines, TakeBarsWithNumbersBehindThemAtTheirCount) {
   EXPECT_THAT(PointsOf(run, "loss"), ElementsAre(std::pair(1, 2.5), std::pair(2, 2.25), std::pair(3, 2.0)));
 }
 
-TEST(LogLines, TellTheLossScaleOfSkippedSteps) {
+TEST(LogLines, GiveTheLossScaleOfSkippedSteps) {
   const model::Run run = ReadLog(
       "step 5 loss 2.0\n"
       "[deepspeed] OVERFLOW! Rank 0 Skipping step. Attempted loss scale: 65536, reducing to 32768\n"

@@ -97,8 +97,8 @@ const Style kStyles[] = {
     {"the cost before the step", "Cost after iteration {0}: {1}"},
     {"Keras' guide", "Training loss (for one batch) at step {0}: {1}"},
     {"TensorFlow's word2vec", "Average loss at step  {0} :  {1}"},
-    {"letters glued to their counts", "E0 B{0} loss {1}"},
-    {"short words glued to their counts", "[ep1 it{0}] loss={1} lr=0.1"},
+    {"letters joined to their counts", "E0 B{0} loss {1}"},
+    {"short words joined to their counts", "[ep1 it{0}] loss={1} lr=0.1"},
     {"CleanRL", "global_step={0}, episodic_return=[{1}]", "reward"},
 };
 

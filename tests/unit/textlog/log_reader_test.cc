@@ -161,12 +161,12 @@ TEST(LogReader, KeepsTheKindOfLineThatUsesANameMost) {
 
 int Sureness(std::string_view path, std::string_view head) { return RecogniseLogText({path, head, head.size()}); }
 
-TEST(RecogniseLog, IsSureByWhatTheTextTells) {
+TEST(RecogniseLog, IsSureByWhatTheTextHolds) {
   EXPECT_GT(Sureness("a.txt", "hello\nstep 1 loss 2.5\n"),
             Sureness("a.txt", "Traceback (most recent call last):\nValueError: x\n"));
   EXPECT_GT(Sureness("a.txt", "Traceback (most recent call last):\nValueError: x\n"), Sureness("a.log", "hello\n"));
   EXPECT_GT(Sureness("a.log", "hello\n"), 0);
-  EXPECT_EQ(Sureness("a.txt", "hello\n"), 0) << "a text that tells nothing is no log";
+  EXPECT_EQ(Sureness("a.txt", "hello\n"), 0) << "a text without metrics or errors is no log";
 }
 
 TEST(RecogniseLog, RefusesBinariesAndSources) {

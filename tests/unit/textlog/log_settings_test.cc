@@ -119,7 +119,7 @@ TEST(LogSettings, AreTakenFromNanoGptsOverrides) {
   EXPECT_EQ(PointsOf(run, "loss").size(), 2U);
 }
 
-TEST(LogSettings, TellAnAdapterFromTheRankThatItWouldHave) {
+TEST(LogSettings, DistinguishAnAdapterFromTheRankThatItWouldHave) {
   const model::Run run = FinishedLog(
       "ModelConfig(model_name_or_path='x', torch_dtype='bfloat16', use_peft=False, lora_r=16, lora_alpha=32)\n"
       "SFTConfig(per_device_train_batch_size=4, learning_rate=2e-05, max_length=4096, bf16=True)\n"

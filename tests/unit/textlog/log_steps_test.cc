@@ -172,7 +172,7 @@ TEST(DictSteps, BehindWhichAnotherTrainingBeganAreThoseOfTheFirst) {
   EXPECT_THAT(StepsOf(run, "loss"), ElementsAre(10, 20, 30, 10));
 }
 
-TEST(DictSteps, BeginAnewWithAnotherStart) {
+TEST(DictSteps, BeginAgainWithAnotherStart) {
   const model::Run run = ReadLog(Bar(0, 100) + Written(Row(3, 0.1), 10, 100) + Written(Row(2, 0.2), 20, 100) +
                                  "\nKeyboardInterrupt\n" + Bar(0, 100) + Written(Row(3, 0.1), 10, 100));
   const model::Series* loss = FindRaw(run, "loss");
@@ -208,7 +208,7 @@ TEST(DictLines, AreReadOutOfANotebookRunnersLog) {
   EXPECT_EQ(PointsOf(run, "loss"), (Points{{5, 0.5}}));
 }
 
-// Real runs of HF Trainer and TRL, current and older releases: the log must tell what the trainer's own state tells.
+// Real runs of HF Trainer and TRL, current and older releases: the log must give what the trainer's own state gives.
 TEST(DictSteps, AgreeWithTheTrainersOwnStateOnEveryFixture) {
   namespace fs = std::filesystem;
   const fs::path runs = fs::path(VIGIL_SOURCE_DIR) / "tests/fixtures/runs";

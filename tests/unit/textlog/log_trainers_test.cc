@@ -166,7 +166,7 @@ TEST(TrainerLogs, OfOlmoCoreSplitAtTheLastEqualsSign) {
   EXPECT_EQ(run.framework, "olmo");
 }
 
-TEST(TrainerLogs, OfTorchtitanTellTrainingFromValidationBehindTheLogger) {
+TEST(TrainerLogs, OfTorchtitanDistinguishTrainingFromValidationBehindTheLogger) {
   const model::Run run = ReadLog(
       "[rank0]:[titan] 2026-05-18 16:04:46,338 - root - INFO - step: 100  loss:  3.2  grad_norm:  0.8\n"
       "[rank0]:[titan] 2026-05-18 16:04:50,338 - root - INFO - validate step: 100  loss:  3.3  tps: 900\n");
@@ -190,7 +190,7 @@ TEST(TrainerLogs, OfLlmcPutALoneScoreAtTheLatestStep) {
   EXPECT_THAT(StepsOf(run, "loss"), ElementsAre(1, 2));
 }
 
-TEST(TrainerLogs, OfMegatronTellTimersAndMemoryOfTheLatestStep) {
+TEST(TrainerLogs, OfMegatronGiveTimersAndMemoryOfTheLatestStep) {
   const model::Run run = ReadLog(
       " iteration       10/     100 | lm loss: 6.800840E+00 | grad norm: 0.812 |\n"
       "[Rank 0] (after 10 iterations) memory (MB) | allocated: 1024.0 | max allocated: 2048.0 | reserved: 3072.0 | max "
@@ -237,7 +237,7 @@ TEST(Repetition, NeedsRisingStepsAndMeasurements) {
   EXPECT_THAT(ReadLog("step 1 of 3: file 12\nstep 2 of 3: file 13\nstep 3 of 3: file 14\n").series, IsEmpty());
 }
 
-TEST(Ranks, AreToldInBracketsAndByMpirun) {
+TEST(Ranks, AreReadFromBracketsAndFromMpirun) {
   const model::Run run = ReadLog(
       "[2025-05-19 17:03:46,240] [INFO] [axolotl.train:63] [PID:9] [RANK:1] step 1 loss 2.5\n"
       "[1,2]<stdout>: step 1 loss 2.6\n[rank 3] INFO [step 1] loss=2.7 | lr=3.00e-04\n");
