@@ -198,7 +198,7 @@ VISIBLE = {
 }
 
 
-def unseen(row, series):
+def not_visible(row, series):
     """Findings that the label allows and the numbers do not show."""
     named = row["expect"].split(",")
     return [f for f in named if f in VISIBLE and not VISIBLE[f](series)]
@@ -317,7 +317,7 @@ def zero_groups(s, _):
     ]
 
 
-def entropy_gone(s, _):
+def entropy_collapsed(s, _):
     return [
         ("entropy ends < 0.01", tail(s.values("entropy")) < 0.01),
         ("it began above 0.1", head(s.values("entropy")) > 0.1),
@@ -374,7 +374,7 @@ CHECKS = {
     "fp16-overflow": scale_collapse,
     "reward-constant": constant_reward,
     "zero-variance-groups": zero_groups,
-    "entropy-collapse": entropy_gone,
+    "entropy-collapse": entropy_collapsed,
     "completions-truncated": truncated,
     "kl-blowup": kl_high,
     "preference-shuffled": no_preference,
@@ -460,7 +460,7 @@ def main():
         series, row["text"] = load(os.path.join(FIXTURES, row["path"]))
         try:
             failed = [claim for claim, holds in claims_of(row, series) if not holds]
-            failed += [f"{finding} is not visible" for finding in unseen(row, series)]
+            failed += [f"{finding} is not visible" for finding in not_visible(row, series)]
         except (IndexError, ValueError, statistics.StatisticsError) as error:
             failed = [f"cannot be judged: {error!r}"]
         extra = "  ".join(

@@ -113,7 +113,7 @@ FAULTS = [
         "overfitting",
         "tiny train set, many epochs, a real eval set",
     ),
-    Fault("schedule-break", (HF, TORCH), "lr/schedule-break", "bad-schedule", "the scheduler is made anew in mid run"),
+    Fault("schedule-break", (HF, TORCH), "lr/schedule-break", "bad-schedule", "the scheduler is made again in mid run"),
     Fault(
         "resume-no-optimizer",
         (HF, TORCH),

@@ -89,12 +89,12 @@ def runner_of(run):
 
 def scrub(data):
     """Takes machine names and paths out of a text file."""
-    home = os.path.realpath(sys.base_prefix)
+    prefix = os.path.realpath(sys.base_prefix)
     for old, new in (
         *((os.path.join(GYM, ".clients", name), "/opt/venv") for name in APART),
         (os.path.join(GYM, ".venv4"), "/opt/venv"),
         (os.path.join(GYM, ".venv"), "/opt/venv"),
-        (home + "/lib/python3.11", "/usr/lib/python3.11"),
+        (prefix + "/lib/python3.11", "/usr/lib/python3.11"),
         (GYM, "/workspace/run"),
     ):
         data = data.replace(old.encode(), new.encode())
@@ -170,7 +170,7 @@ def write_labels():
         f.writelines(f"runs/{path}\n" for path in run_list.DEMO)
 
 
-def drop_strangers():
+def drop_unlisted_runs():
     """Removes runs that the list no longer names."""
     named = {run.path for run in run_list.RUNS}
     for folder in glob.glob(os.path.join(FIXTURES, "runs", "*", "*")):
@@ -207,7 +207,7 @@ def main():
     for run in mine:
         make(run)
     if args.line == 5:
-        drop_strangers()
+        drop_unlisted_runs()
         write_labels()
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-CHECKED = ["src", "apps", "include", "bench", "fuzz", "tools", "tests", "doc/guide", "doc/formats", "doc/decisions"]
+CHECKED = ["src", "apps", "include", "bench", "fuzz", "tools", "gym", "tests", "doc/guide", "doc/formats", "doc/decisions"]
 CHECKED += ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md"]
 # Files that other programs wrote, and what vigil prints about them.
 DATA = [ROOT / "tests/fixtures", ROOT / "tests/golden"]
@@ -70,12 +70,17 @@ def hits_in(text, glossary):
     return hits
 
 
+def is_hidden(path):
+    """Folders with a dot hold what was installed or made, not what was written."""
+    return any(part.startswith(".") for part in path.relative_to(ROOT).parts)
+
+
 def files_below(path):
     if path.is_file():
         return [path]
     # Pages made from rows repeat the words of the rows.
     left_out = [*DATA, ROOT / "doc/guide/reference"]
-    files = (p for p in path.rglob("*") if p.suffix in ENDINGS)
+    files = (p for p in path.rglob("*") if p.suffix in ENDINGS and not is_hidden(p))
     return sorted(p for p in files if not any(p.is_relative_to(folder) for folder in left_out))
 
 
