@@ -18,8 +18,9 @@ bool IsThousandsComma(const char* p, const char* end) {
          (end - p == 4 || !IsDigit(p[4]));
 }
 
-// The same for a number with commas between thousands, which are left out of a copy.
-const char* TakeGrouped(const char* at, const char* end, double& value) {
+// TakeDecimal for a number with commas between thousands, which are left out of a copy. Apart, so that the common
+// numbers do not pay for its registers.
+[[gnu::noinline]] const char* TakeGrouped(const char* at, const char* end, double& value) {
   std::array<char, 40> plain = {};
   std::size_t size = 0;
   std::ptrdiff_t commas = 0;
@@ -42,7 +43,7 @@ const char* TakeGrouped(const char* at, const char* end, double& value) {
 
 // A number that begins with a digit, after a sign perhaps, at the front of [at, end), moved past it. False for what
 // needs the care of ReadNumber.
-bool TakeNumber(const char*& at, const char* end, bool thousands, double& value) {
+[[gnu::always_inline]] inline bool TakeNumber(const char*& at, const char* end, bool thousands, double& value) {
   const char* const digits = at + (at < end && (*at == '-' || *at == '+') ? 1 : 0);
   if (digits == end || !IsDigit(*digits)) return false;
   const char* const after =
