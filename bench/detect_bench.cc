@@ -40,6 +40,19 @@ double SortedWindowSeconds(const Bench& bench, const model::Series& series) {
   return std::isfinite(sum) ? seconds / static_cast<double>(count) : 0;
 }
 
+// What the guard asks about each step: two values, judged before the next ones come.
+double JudgeSeconds(Bench& bench, const model::Series& loss, const model::Series& grad_norm) {
+  std::size_t spikes = 0;
+  const double seconds = BestSeconds(bench.Repeats(5), [&] {
+    detect::StepJudge judge(catalogue::Thresholds{});
+    spikes = 0;
+    for (std::size_t i = 0; i < loss.size(); ++i)
+      spikes += judge.Judge(loss.values[i], grad_norm.values[i]).loss_spike ? 1 : 0;
+  });
+  bench.Check(spikes == 1, "the judge of steps counts {} steps to spikes of the loss, and there is 1", spikes);
+  return seconds / static_cast<double>(loss.size());
+}
+
 void Main(Bench& bench) {
   const std::size_t steps = bench.Size<std::size_t>(200'000, 2'000);
   std::mt19937 random(1);
@@ -67,6 +80,8 @@ void Main(Bench& bench) {
   bench.Print("  {:<44} {:>9.1f} ns/sample\n", "reading the samples only", read * 1e9 / samples);
   bench.Print("  {:<44} {:>9.1f} ns/sample\n", "one baseline, its window sorted for each value",
               SortedWindowSeconds(bench, run.series[0]) * 1e9);
+  bench.Print("  {:<44} {:>9.1f} ns/step\n", "the guard's judge of a step: loss and grad_norm",
+              JudgeSeconds(bench, run.series[0], run.series[1]) * 1e9);
   bench.Print("  {:.2f} of the budget of 1 us a sample\n", all * 1e6 / samples);
 }
 

@@ -53,6 +53,18 @@ std::string MakeDenseLines(std::size_t rows) {
   return text;
 }
 
+// The same with epochs that go back at every second row, as where several processes write one file: steps go on, but no
+// row follows plainly from the one before.
+std::string MakeUnsteadyLines(std::size_t rows) {
+  Values values;
+  std::string text;
+  for (std::size_t i = 1; i <= rows; ++i) {
+    text += fmt::format("{{\"loss\": {}, \"grad_norm\": {}, \"learning_rate\": {}, \"epoch\": {}, \"step\": {}}}\n",
+                        values.Next(), values.Next(), values.Next(), values.Next(), i);
+  }
+  return text;
+}
+
 std::string MakeLlamaFactoryLines(std::size_t rows) {
   Values values;
   std::string text;
@@ -167,6 +179,7 @@ void Main(Bench& bench) {
   const std::size_t rows = bench.Size<std::size_t>(400'000, 400);
   Measure(bench, "trainer state", "trainer_state.json", MakeState(rows), rows * 4);
   Measure(bench, "JSON lines, dense", "dense.jsonl", MakeDenseLines(rows), rows * 4);
+  Measure(bench, "JSON lines, dense, epochs go back", "unsteady.jsonl", MakeUnsteadyLines(rows), rows * 4);
   Measure(bench, "JSON lines of LLaMA-Factory", "trainer_log.jsonl", MakeLlamaFactoryLines(rows / 2), rows / 2 * 5);
   Measure(bench, "JSON lines of verl", "verl.jsonl", MakeVerlLines(rows / 10), rows / 10 * 30);
 }

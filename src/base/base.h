@@ -94,9 +94,12 @@ std::optional<LineFault> FaultOfToml(std::string_view text);
 // The whole of `text` (trimmed) as a number. Accepts what trainers print: 1e-5, 1,234.5 (thousands), nan, NaN, inf,
 // -Infinity, +3. A number too large for a double is +-infinity; anything else is nullopt.
 std::optional<double> ParseNumber(std::string_view text);
-// The longest prefix of `text` that is a number in plain C notation or a non-finite word; `used` is its length.
+// The longest prefix of `text` that is a number in plain C notation or a non-finite word (also nan(ind), as Windows
+// writes it); `used` is its length. Too large or too small for a double is +-infinity or 0.
 std::optional<double> ParseNumberPrefix(std::string_view text, std::size_t& used);
 std::optional<std::int64_t> ParseInteger(std::string_view text);
+// The whole of `text` as hexadecimal digits, at most 16 that count.
+std::optional<std::uint64_t> ParseHex(std::string_view text);
 
 // Four significant digits, the way people read metrics: 2.557, 0.0009519, 5e-05, 1.2e+06, nan, inf, -inf.
 std::string FormatNumber(double value);

@@ -1,11 +1,13 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
 #include <limits>
 
 #include "base/base.h"
+#include "base/decimal.h"
 
 namespace vigil {
 namespace {
@@ -21,8 +23,10 @@ std::optional<double> ParseNonFinite(std::string_view text, std::size_t& used) {
     std::string_view text;
     double value;
   };
-  constexpr std::array<Word, 3> kWords = {
-      {{"infinity", kInfinity}, {"inf", kInfinity}, {"nan", std::numeric_limits<double>::quiet_NaN()}}};
+  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+  // The C library of Windows writes which NaN it is.
+  constexpr std::array<Word, 5> kWords = {
+      {{"infinity", kInfinity}, {"inf", kInfinity}, {"nan(ind)", kNan}, {"nan(snan)", kNan}, {"nan", kNan}}};
   for (const Word& word : kWords) {
     const bool whole =
         text.size() == word.text.size() || (text.size() > word.text.size() && !IsWordChar(text[word.text.size()]));
@@ -51,6 +55,32 @@ std::string WithoutThousands(std::string_view text) {
   return plain;
 }
 
+// Whether the number, which has a digit other than 0, is below 1.
+bool IsBelowOne(std::string_view digits) {
+  const std::size_t mark = std::min(digits.find_first_of("eE"), digits.size());
+  const std::size_t point = std::min(digits.substr(0, mark).find('.'), mark);
+  const std::size_t first = digits.find_first_not_of("0.");
+  // Digits from the first that counts to the point; less than 0 where it stands behind.
+  const std::ptrdiff_t whole = static_cast<std::ptrdiff_t>(point) - static_cast<std::ptrdiff_t>(first);
+  std::string_view exponent = digits.substr(std::min(mark + 1, digits.size()));
+  const bool small = exponent.starts_with('-');
+  if (small || exponent.starts_with('+')) exponent.remove_prefix(1);
+  // An exponent that does not fit is further from 0 than any number has digits.
+  const std::int64_t power =
+      exponent.empty() ? 0 : ParseInteger(exponent).value_or(std::numeric_limits<std::int32_t>::max());
+  return whole + (small ? -power : power) <= 0;
+}
+
+// What TakeDecimal leaves: many digits, exponents far from 0, more or less than a double holds.
+std::optional<double> ParseWithCare(std::string_view digits, std::size_t& used) {
+  double value = 0;
+  const auto [end, problem] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  if (problem == std::errc::invalid_argument) return std::nullopt;
+  used = static_cast<std::size_t>(end - digits.data());
+  if (problem == std::errc::result_out_of_range) return IsBelowOne(digits.substr(0, used)) ? 0.0 : kInfinity;
+  return value;
+}
+
 }  // namespace
 
 std::optional<double> ParseNumberPrefix(std::string_view text, std::size_t& used) {
@@ -58,24 +88,19 @@ std::optional<double> ParseNumberPrefix(std::string_view text, std::size_t& used
   const std::size_t sign = !text.empty() && (text[0] == '-' || text[0] == '+') ? 1 : 0;
   const std::string_view digits = text.substr(sign);
   if (digits.empty()) return std::nullopt;
-  double value = 0;
+  std::optional<double> value = 0;
   std::size_t length = 0;
-  if (IsDigit(digits[0]) || digits[0] == '.') {
-    const auto [end, problem] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-    if (problem == std::errc::invalid_argument) return std::nullopt;
-    length = static_cast<std::size_t>(end - digits.data());
-    if (problem == std::errc::result_out_of_range) {
-      const std::size_t exponent = digits.substr(0, length).find_first_of("eE");
-      const bool tiny = exponent != std::string_view::npos && exponent + 1 < length && digits[exponent + 1] == '-';
-      value = tiny ? 0.0 : kInfinity;
-    }
+  if (!IsDigit(digits[0]) && digits[0] != '.') {
+    value = ParseNonFinite(digits, length);
+  } else if (const char* const after =
+                 TakeDecimal<TextEnd::kAnywhere>(digits.data(), digits.data() + digits.size(), *value)) {
+    length = static_cast<std::size_t>(after - digits.data());
   } else {
-    const auto word = ParseNonFinite(digits, length);
-    if (!word) return std::nullopt;
-    value = *word;
+    value = ParseWithCare(digits, length);
   }
+  if (!value) return std::nullopt;
   used = sign + length;
-  return negative ? -value : value;
+  return negative ? -*value : *value;
 }
 
 std::optional<double> ParseNumber(std::string_view text) {
@@ -95,6 +120,13 @@ std::optional<std::int64_t> ParseInteger(std::string_view text) {
   std::int64_t value = 0;
   const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (problem != std::errc() || end != text.data() + text.size() || text.empty()) return std::nullopt;
+  return value;
+}
+
+std::optional<std::uint64_t> ParseHex(std::string_view text) {
+  std::uint64_t value = 0;
+  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value, 16);
+  if (problem != std::errc() || end != text.data() + text.size()) return std::nullopt;
   return value;
 }
 

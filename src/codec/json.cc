@@ -1,9 +1,9 @@
 #include <bit>
-#include <charconv>
 #include <cstring>
 #include <optional>
 
 #include "base/base.h"
+#include "base/decimal.h"
 #include "codec/codec.h"
 
 namespace vigil::codec {
@@ -63,10 +63,8 @@ const char* EndOfString(const char* at, const char* end) {
 // The four hexadecimal digits at `at`, or nothing.
 std::optional<std::uint32_t> CodeUnit(std::string_view text, std::size_t at) {
   if (text.size() < at + 4) return std::nullopt;
-  std::uint32_t unit = 0;
-  const auto [end, problem] = std::from_chars(text.data() + at, text.data() + at + 4, unit, 16);
-  if (problem != std::errc() || end != text.data() + at + 4) return std::nullopt;
-  return unit;
+  const auto unit = ParseHex(text.substr(at, 4));
+  return unit ? std::optional(static_cast<std::uint32_t>(*unit)) : std::nullopt;
 }
 
 void AppendUtf8(std::uint32_t code, std::string& out) {
@@ -149,11 +147,11 @@ bool JsonScanner::TakeNumber() {
   if (expect_ != Expect::kValue) return false;
   const char* at = at_;
   if (at != end_ && *at == ' ') ++at;
-  // Words for non-finite numbers are left to Next, and what is none (from_chars takes ".5") to its judgement.
+  // Words for non-finite numbers are left to Next, and what is none in JSON (".5", "+1") to its judgement.
   if (at == end_ || (*at != '-' && !IsDigit(*at))) return false;
-  const auto [number_end, problem] = std::from_chars(at, end_, number_);
+  const char* const number_end = TakeDecimal<TextEnd::kAnywhere>(at, end_, number_);
   // At the end of the text the number may go on.
-  if (problem != std::errc() || number_end == end_ || !EndsScalar(*number_end)) return false;
+  if (number_end == nullptr || number_end == end_ || !EndsScalar(*number_end)) return false;
   at_ = number_end;
   expect_ = depth_ == 0 ? Expect::kNothing : Expect::kCommaOrClose;
   return true;
@@ -264,9 +262,9 @@ JsonToken JsonScanner::Value(const char* at) {
 }
 
 JsonToken JsonScanner::Number(const char* at) {
-  // The common case without detours; overflow, underflow and -Infinity are left to base.
-  auto [number_end, problem] = std::from_chars(at, end_, number_);
-  if (problem != std::errc()) {
+  // The common case without detours.
+  const char* number_end = TakeDecimal<TextEnd::kAnywhere>(at, end_, number_);
+  if (number_end == nullptr) {
     std::size_t used = 0;
     number_ = ParseNumberPrefix({at, static_cast<std::size_t>(end_ - at)}, used).value_or(0);
     number_end = at + used;

@@ -42,6 +42,12 @@ struct Sample {
   std::uint32_t line = 0;
 };
 
+// What a detector made of the point of the judged series that it observed last, before anything after it is known.
+struct PointVerdict {
+  bool in_incident = false;  // it belongs to an incident that is open
+  double ratio = 1;          // over the level of the points before; 1 while there are too few to compare with
+};
+
 // One instance judges one series, together with the companion series that its row names. State is bounded; non-finite
 // values never enter a baseline.
 class Detector {
@@ -61,6 +67,8 @@ class Detector {
   // The findings so far. Const, so that a live view can ask at any time. Severity, family, id, signal, labels and axis
   // are filled in by the engine; a detector sets severity only where the outcome decides.
   virtual void Report(std::vector<model::Finding>& out) const = 0;
+  // For who has to decide on a point at once. Detectors that judge a course, and not points, have no verdict.
+  virtual PointVerdict LastPoint() const { return {}; }
 };
 
 using Factory = std::unique_ptr<Detector> (*)(const Context& context);
@@ -110,7 +118,7 @@ std::optional<model::Finding> FindStall(const model::Run& run, double silent_s,
 
 // ---- a step before it is applied
 
-// What stands out at one step, by the thresholds and baselines of loss/spike and grad/spike.
+// What stands out at one step.
 struct StepVerdict {
   bool non_finite_loss = false;
   bool non_finite_grad = false;
@@ -123,8 +131,10 @@ struct StepVerdict {
   bool IsSpike() const { return loss_spike || grad_spike; }
 };
 
-// Judges each step at once, where the detectors wait for what follows. Bad values stay out of the baseline, until they
-// have become the level. A median of a window per call, no allocation after the first steps.
+// Judges each step at once, by the detectors of loss/spike and grad/spike, fed as the engine feeds them: a step that
+// they count to an open spike is one here. What they cannot know at that step is what follows: a spike that does not
+// end becomes the level, and is then no finding. A finding that the thresholds turn off is not judged. Three windows
+// per call, no allocation after the first steps.
 class StepJudge {
  public:
   explicit StepJudge(const catalogue::Thresholds& thresholds);
@@ -136,7 +146,7 @@ class StepJudge {
 
   // A value that is not known is model::kNoValue.
   StepVerdict Judge(double loss, double grad_norm);
-  // Steps went back: the baseline starts from nothing.
+  // Steps went back: the baselines start from nothing, and an open spike is forgotten.
   void Restart();
 
  private:

@@ -19,6 +19,9 @@ struct Spike {
 // Collects spikes: from the first point that stands out to the first that is back near the baseline.
 class SpikeCollector {
  public:
+  // Room for all that is kept, at once: the guard's detectors run inside a training step and do not allocate there.
+  SpikeCollector() { biggest_.reserve(kKept + 1); }
+
   // `outstanding`: the point is a spike by itself. A point inside a spike is judged only by how far it is back.
   // Returns whether the point belongs to a spike (and must stay out of the baseline).
   bool Add(const Sample& sample, const Height& height, bool outstanding, bool with_grad) {
@@ -162,6 +165,7 @@ class LossSpike : public Cloned<LossSpike> {
         grad_(limits_) {}
 
   void Observe(const Sample& sample) override {
+    if (sample.role == 0) last_ = {};
     if (!enabled_ || !std::isfinite(sample.value)) return;
     if (sample.role == 2) return ObserveRate(sample);
     if (sample.value <= 0) {
@@ -176,15 +180,10 @@ class LossSpike : public Cloned<LossSpike> {
     ++points_;
     spikes_.Watch(sample);
     if (!loss_.Ready()) return loss_.Push(sample.value);
-    const bool with_grad = grad_spikes_at_ == sample.step;
-    const Height height = loss_.Measure(sample.value);
-    const bool outstanding = loss_.IsSpike(height, with_grad ? z_with_grad_ : limits_.z);
-    if (outstanding && !spikes_.open()) ++(points_ - rate_rose_at_ <= kSoonAfter ? by_rate_ : unasked_);
-    if (!spikes_.Add(sample, height, outstanding, with_grad)) return loss_.Push(sample.value);
-    if (!spikes_.HasBecomeTheLevel()) return;
-    spikes_.TakeAsLevel();
-    ForgetBaselines();
+    JudgeLoss(sample);
   }
+
+  PointVerdict LastPoint() const override { return last_; }
 
   void Restart(std::int64_t) override {
     spikes_.Abandon();
@@ -212,6 +211,18 @@ class LossSpike : public Cloned<LossSpike> {
   }
 
  private:
+  void JudgeLoss(const Sample& sample) {
+    const bool with_grad = grad_spikes_at_ == sample.step;
+    const Height height = loss_.Measure(sample.value);
+    const bool outstanding = loss_.IsSpike(height, with_grad ? z_with_grad_ : limits_.z);
+    if (outstanding && !spikes_.open()) ++(points_ - rate_rose_at_ <= kSoonAfter ? by_rate_ : unasked_);
+    last_ = {spikes_.Add(sample, height, outstanding, with_grad), height.ratio};
+    if (!last_.in_incident) return loss_.Push(sample.value);
+    if (!spikes_.HasBecomeTheLevel()) return;
+    spikes_.TakeAsLevel();
+    ForgetBaselines();
+  }
+
   void ObserveRate(const Sample& sample) {
     if (rate_ > 0 && sample.value > kRaised * rate_) rate_rose_at_ = points_;
     rate_ = sample.value;
@@ -241,6 +252,7 @@ class LossSpike : public Cloned<LossSpike> {
   LogBaseline loss_;
   LogBaseline grad_;
   SpikeCollector spikes_;
+  PointVerdict last_;
   std::int64_t grad_spikes_at_ = model::kNoStep;
   std::uint64_t points_ = 0;
 };
@@ -259,6 +271,7 @@ class GradSpike : public Cloned<GradSpike> {
 
   void Observe(const Sample& sample) override {
     if (sample.role == 1) return loss_.Add(sample.step, sample.value);
+    last_ = {};
     if (!std::isfinite(sample.value) || sample.value <= 0) return;
     ++points_;
     spikes_.Watch(sample);
@@ -267,11 +280,14 @@ class GradSpike : public Cloned<GradSpike> {
     // Near-zero norms are normal between the useful batches of RL: a jump from them to an ordinary norm is no spike.
     const bool tall = height.ratio >= ratio_ && height.z > limits_.z;
     const bool outstanding = (tall || grad_.IsSpike(height, limits_.z)) && (!rl_ || sample.value > 1);
-    if (!spikes_.Add(sample, height, outstanding, false)) return grad_.Push(sample.value);
+    last_ = {spikes_.Add(sample, height, outstanding, false), height.ratio};
+    if (!last_.in_incident) return grad_.Push(sample.value);
     if (!spikes_.HasBecomeTheLevel()) return;
     spikes_.TakeAsLevel();
     grad_.Clear();
   }
+
+  PointVerdict LastPoint() const override { return last_; }
 
   void Restart(std::int64_t) override {
     spikes_.Abandon();
@@ -301,6 +317,7 @@ class GradSpike : public Cloned<GradSpike> {
   SpikeLimits limits_;
   LogBaseline grad_;
   SpikeCollector spikes_;
+  PointVerdict last_;
   LossCourse loss_;
   std::uint64_t points_ = 0;
 };

@@ -1,66 +1,56 @@
+#include <array>
 #include <cmath>
-#include <limits>
+#include <utility>
 
-#include "detect/detect.h"
-#include "detect/log_baseline.h"
+#include "detect/detectors.h"
 
 namespace vigil::detect {
 namespace {
 
-SpikeLimits LimitsOf(const catalogue::Thresholds& thresholds, std::string_view id, double min_ratio) {
-  return {thresholds.Threshold(id, "z"), min_ratio, thresholds.Threshold(id, "beyond_max"),
-          Count(thresholds.Threshold(id, "window")), Count(thresholds.Threshold(id, "min_points"))};
-}
-
-constexpr std::uint32_t kBecomesTheLevel = 64;  // as in the detectors of spikes
-
-// One of the two signals: its baseline, and how long it has stood out.
-struct Watched {
-  explicit Watched(const SpikeLimits& given) : limits(given), baseline(given) {}
-
-  // Whether the value is a spike by `z`, or `ratio` times the level.
-  bool Judge(double value, double z, double tall, double& ratio) {
-    if (!(value > 0)) return false;  // without a logarithm: not judged
-    if (!baseline.Ready()) {
-      baseline.Push(value);
-      return false;
-    }
-    const Height height = baseline.Measure(value);
-    ratio = height.ratio;
-    const bool spike = baseline.IsSpike(height, z) || (height.ratio >= tall && height.z > z);
-    if (!spike) {
-      standing_out = 0;
-      baseline.Push(value);
-    } else if (++standing_out > kBecomesTheLevel) {
-      Clear();
-    }
-    return spike;
-  }
-  void Clear() {
-    baseline.Clear();
-    standing_out = 0;
-  }
-
-  SpikeLimits limits;
-  LogBaseline baseline;
-  std::uint32_t standing_out = 0;
-};
-
-constexpr double kSmallestGradRatio = 3;  // as in grad/spike
+// Roles are the places of the signals in the row (`signals` in findings.toml), which the engine feeds by too.
+constexpr std::uint32_t kJudged = 0;
+constexpr std::uint32_t kCompanion = 1;
 
 }  // namespace
 
 struct StepJudge::State {
-  explicit State(const catalogue::Thresholds& thresholds)
-      : loss(LimitsOf(thresholds, "loss/spike", thresholds.Threshold("loss/spike", "min_ratio"))),
-        grad(LimitsOf(thresholds, "grad/spike", kSmallestGradRatio)),
-        z_with_grad(thresholds.Threshold("loss/spike", "z_with_grad")),
-        grad_ratio(thresholds.Threshold("grad/spike", "ratio")) {}
+  // Detectors may keep the context they were made with: it points to members, so a State does not move.
+  explicit State(const catalogue::Thresholds& given)
+      : thresholds(given), loss_spike(Make("loss/spike")), grad_spike(Make("grad/spike")) {}
 
-  Watched loss;
-  Watched grad;
-  double z_with_grad;
-  double grad_ratio;
+  // Null when the user turned the finding off: the engine does not run it either. The row names the code, so that this
+  // is the detector that the engine makes.
+  std::unique_ptr<Detector> Make(std::string_view id) const {
+    if (!thresholds.Enabled(id)) return nullptr;
+    Context context;
+    context.run = &run;
+    context.thresholds = &thresholds;
+    context.row = catalogue::FindFinding(id);
+    context.ended = false;
+    return FindFactory(context.row->detector)(context);
+  }
+
+  // The companion first, as the engine does it: the judged value is judged with the companion known. A value that is
+  // not known is no point of its series.
+  PointVerdict Feed(Detector* detector, double judged, double companion) const {
+    if (detector == nullptr) return {};
+    if (!model::IsNoValue(companion)) detector->Observe({kCompanion, step, companion});
+    if (model::IsNoValue(judged)) return {};
+    detector->Observe({kJudged, step, judged});
+    return detector->LastPoint();
+  }
+
+  void Restart() const {
+    for (Detector* detector : {loss_spike.get(), grad_spike.get()}) {
+      if (detector != nullptr) detector->Restart(step);
+    }
+  }
+
+  catalogue::Thresholds thresholds;
+  model::Run run;  // nothing is known of the run: no settings, no method, no plan
+  std::unique_ptr<Detector> loss_spike;
+  std::unique_ptr<Detector> grad_spike;
+  std::int64_t step = 0;  // counted here: detectors only compare steps, to see which values belong together
 };
 
 StepJudge::StepJudge(const catalogue::Thresholds& thresholds) : state_(std::make_unique<State>(thresholds)) {}
@@ -69,21 +59,20 @@ StepJudge::StepJudge(StepJudge&&) noexcept = default;
 StepJudge& StepJudge::operator=(StepJudge&&) noexcept = default;
 
 StepVerdict StepJudge::Judge(double loss, double grad_norm) {
-  constexpr double kNever = std::numeric_limits<double>::infinity();
+  State& state = *state_;
+  ++state.step;
+  const PointVerdict of_loss = state.Feed(state.loss_spike.get(), loss, grad_norm);
+  const PointVerdict of_grad = state.Feed(state.grad_spike.get(), grad_norm, loss);
   StepVerdict verdict;
   verdict.non_finite_loss = !model::IsNoValue(loss) && !std::isfinite(loss);
   verdict.non_finite_grad = !model::IsNoValue(grad_norm) && !std::isfinite(grad_norm);
-  if (verdict.IsNonFinite()) return verdict;
-  State& state = *state_;
-  verdict.grad_spike = state.grad.Judge(grad_norm, state.grad.limits.z, state.grad_ratio, verdict.grad_ratio);
-  const double z = verdict.grad_spike ? state.z_with_grad : state.loss.limits.z;
-  verdict.loss_spike = state.loss.Judge(loss, z, kNever, verdict.loss_ratio);
+  verdict.loss_spike = of_loss.in_incident;
+  verdict.grad_spike = of_grad.in_incident;
+  verdict.loss_ratio = of_loss.ratio;
+  verdict.grad_ratio = of_grad.ratio;
   return verdict;
 }
 
-void StepJudge::Restart() {
-  state_->loss.Clear();
-  state_->grad.Clear();
-}
+void StepJudge::Restart() { state_->Restart(); }
 
 }  // namespace vigil::detect

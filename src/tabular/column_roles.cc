@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <string>
 #include <unordered_map>
 
@@ -204,10 +203,7 @@ std::optional<std::uint64_t> ParseFingerprint(std::string_view text) {
   if (text.starts_with("0x")) text.remove_prefix(2);
   if (text.size() < kFewestDigits || text.find_first_not_of("0123456789abcdefABCDEF") != std::string_view::npos)
     return std::nullopt;
-  text = text.substr(0, kDigitsKept);
-  std::uint64_t hash = 0;
-  std::from_chars(text.data(), text.data() + text.size(), hash, 16);
-  return hash;
+  return ParseHex(text.substr(0, kDigitsKept));
 }
 
 }  // namespace vigil::tabular

@@ -12,15 +12,6 @@ namespace {
 constexpr std::size_t kRowsToFindAStep = 64;
 constexpr double kMostRanks = 1e6;
 
-// Unix seconds, from seconds, milliseconds, microseconds or nanoseconds of this century; NaN for anything else.
-double UnixSeconds(double value) {
-  for (const double unit : {1.0, 1e3, 1e6, 1e9}) {
-    const double seconds = value / unit;
-    if (seconds > 9.4e8 && seconds < 4.2e9) return seconds;
-  }
-  return model::kNoValue;
-}
-
 // Rows of an evaluation measure what the others do, on other data; counts are the same in both.
 bool DiffersInEvaluation(const ColumnSpec& spec) {
   const ColumnRole role = spec.use.role;
@@ -118,7 +109,7 @@ void MetricTable::TakeRole(const Cell& cell, const Column& column, Roles& roles)
       if (IsWholeStep(cell.value) && cell.value > 0) roles.planned_steps = cell.value;
       break;
     case ColumnRole::kTime:
-      if (std::isnan(roles.time)) roles.time = UnixSeconds(time_origin_ + cell.value);
+      if (std::isnan(roles.time)) roles.time = TimeOf(cell);
       break;
     case ColumnRole::kRank:
       if (IsWholeStep(cell.value) && cell.value < kMostRanks) roles.rank = cell.value;
@@ -234,7 +225,7 @@ std::optional<RowStep> MetricTable::StepOf(const Roles& roles) {
 bool MetricTable::HoldsValues(const Cell& cell, const Column& column) const {
   const ColumnRole role = column.spec.use.role;
   if (column.is_closed || cell.column == axis_.column) return false;
-  if (role == ColumnRole::kTime) return !cell.is_null && std::isnan(UnixSeconds(time_origin_ + cell.value));
+  if (role == ColumnRole::kTime) return !cell.is_null && std::isnan(TimeOf(cell));
   return BecomesSeries(role);
 }
 
@@ -378,106 +369,7 @@ void MetricTable::StateFacts(std::span<const Cell> cells) {
   }
 }
 
-// ---- rows like the one before
-
-// Learns the shape of a row that was placed: the next ones of that shape go the short way.
-void MetricTable::LearnPlan(const Row& row, const Roles& roles) {
-  plan_.clear();
-  const bool plain =
-      !row.is_long && !row.is_evaluation && !row.last_may_be_cut && !row.fingerprint && std::isnan(roles.rank);
-  if (!plain) return;
-  ++plans_;
-  std::vector<SeriesId> series;
-  for (const Cell& cell : row.cells) {
-    if (PlanCell(cell, roles, series)) continue;
-    plan_.clear();
-    return;
-  }
-  if (series.empty()) plan_.clear();
-  batch_.Begin(std::move(series));
-}
-
-// False when rows with such a cell need care.
-bool MetricTable::PlanCell(const Cell& cell, const Roles& roles, std::vector<SeriesId>& series) {
-  using Kind = Planned::Kind;
-  Column& column = columns_[cell.column];
-  const ColumnRole role = column.spec.use.role;
-  Planned& planned = plan_.emplace_back(Planned{cell.column, Kind::kIgnored, cell.is_null, kNoSlot});
-  if (column.planned_in == plans_) return false;  // a duplicate key in one row
-  column.planned_in = plans_;
-  if (cell.is_null) return !column.is_open;
-  const bool is_value = HoldsValues(cell, column);
-  if (cell.column == axis_.column || cell.column == roles.step_column)
-    planned.kind = Kind::kStep;
-  else if (role == ColumnRole::kPlannedSteps)
-    planned.kind = Kind::kPlannedSteps;
-  else if (role == ColumnRole::kTime)
-    planned.kind = is_value ? Kind::kPlainTime : Kind::kTime;
-  else if (role == ColumnRole::kEpoch)
-    planned.kind = Kind::kEpoch;
-  else if (is_value)
-    planned.kind = Kind::kValue;
-  if (!is_value) return true;
-  if (!column.is_open) return false;
-  planned.slot = static_cast<std::uint32_t>(series.size());
-  series.push_back(column.series);
-  return true;
-}
-
-// A row of the shape of the one before, with a number in the same cells, behind it. False, and nothing taken, for any
-// other.
-bool MetricTable::TakeIntoBatch(const Row& row) {
-  using Kind = Planned::Kind;
-  if (row.cells.size() != plan_.size() || row.is_evaluation || row.fingerprint || row.last_may_be_cut || row.is_long)
-    return false;
-  if (batch_.full()) AppendBatch();
-  double stated = model::kNoValue;
-  double epoch = model::kNoValue;
-  double time = model::kNoValue;
-  for (std::size_t i = 0; i < plan_.size(); ++i) {
-    const Cell& cell = row.cells[i];
-    const Planned& planned = plan_[i];
-    if (cell.column != planned.column || cell.is_null != planned.is_null) return false;
-    if (planned.slot != kNoSlot) batch_.Set(planned.slot, cell.value, cell.line);
-    if (planned.kind == Kind::kValue || planned.kind == Kind::kIgnored) continue;
-    if (planned.kind == Kind::kStep) stated = cell.value;
-    if (planned.kind == Kind::kEpoch && std::isnan(epoch)) epoch = cell.value;
-    if (planned.kind == Kind::kPlannedSteps && cell.value != planned_steps_) return false;
-    if (planned.kind == Kind::kTime || planned.kind == Kind::kPlainTime) {
-      const double seconds = UnixSeconds(time_origin_ + cell.value);
-      if (std::isnan(seconds) != (planned.kind == Kind::kPlainTime)) return false;
-      if (std::isnan(time)) time = seconds;
-    }
-  }
-  const bool by_rows = axis_.axis == model::Axis::kRow;
-  if (!by_rows && !steps_.GoesOn(stated, epoch)) return false;
-  last_step_ = by_rows ? steps_.NextRow() : steps_.TakeNext(stated, epoch);
-  batch_.Close(last_step_, time);
-  ++plain_rows_;
-  return true;
-}
-
-// Whole blocks, as long as every point is kept.
-void MetricTable::AppendBatch() {
-  if (thinning_.stride() == 1) return batch_.Flush(builder_);
-  batch_.FlushPoints([&](SeriesId id, std::int64_t step, double value, double time, std::uint32_t line) {
-    thinning_.Add(id, step, value, time, line);
-  });
-}
-
-// Appends what waits, and counts its numbers.
-void MetricTable::FlushBatch() {
-  AppendBatch();
-  if (plain_rows_ == 0) return;
-  rows_ += plain_rows_;
-  for (const Planned& planned : plan_) {
-    if (planned.slot == kNoSlot) continue;
-    Fill& fill = columns_[planned.column].fill;
-    fill.numbers += plain_rows_;
-    fill.latest_row = rows_;
-  }
-  plain_rows_ = 0;
-}
+// ---- the end
 
 void MetricTable::Flush() {
   FlushBatch();

@@ -124,6 +124,7 @@ class MetricTable {
   std::optional<RowStep> StepOf(const Roles& roles);
   std::uint64_t CountNumbers(std::span<const Cell> cells);
   bool HoldsValues(const Cell& cell, const Column& column) const;
+  double TimeOf(const Cell& cell) const;  // unix seconds; NaN when it is no time of this century
   void Put(const Cell& cell, const Row& row, const Roles& roles, RowStep step);
   bool IsDoubtful(double value, SeriesId id) const;
   bool OpensSegment(SeriesId id, std::int64_t step);
@@ -134,6 +135,7 @@ class MetricTable {
   void LearnPlan(const Row& row, const Roles& roles);
   bool PlanCell(const Cell& cell, const Roles& roles, std::vector<SeriesId>& series);
   bool TakeIntoBatch(const Row& row);
+  bool GoBack(double stated, double epoch);
   void AppendBatch();
   void FlushBatch();
 
@@ -159,7 +161,9 @@ class MetricTable {
   std::vector<Cell> evaluation_cells_;
   std::vector<Planned> plan_;
   std::uint64_t plans_ = 0;
-  std::uint64_t plain_rows_ = 0;  // since the fills of their columns were counted
+  bool plan_counts_whole_run_ = false;  // its steps do not begin again with an epoch
+  std::uint64_t plain_rows_ = 0;        // since the fills of their columns were counted
+  bool fills_are_old_ = false;          // steps went back before those rows: the fills are to begin from nothing
   RowBatch batch_;
 };
 

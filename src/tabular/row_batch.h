@@ -1,5 +1,5 @@
-// Rows that follow one another plainly, gathered and appended to their columns together: the columns of a series grow
-// by one block instead of by single points.
+// Rows of one shape, gathered and appended to their columns together: the columns of a series grow by one block instead
+// of by single points.
 #pragma once
 
 #include <algorithm>
@@ -32,6 +32,7 @@ class RowBatch {
     lines_[series * rows_ + count_] = line;
   }
   void Close(std::int64_t step, double time) {
+    if (count_ != 0 && step <= steps_[count_ - 1]) breaks_.push_back(static_cast<std::uint32_t>(count_));
     steps_[count_] = step;
     times_[count_] = time;
     has_times_ = has_times_ || time == time;
@@ -56,6 +57,7 @@ class RowBatch {
   void Clear() {
     count_ = 0;
     has_times_ = false;
+    breaks_.clear();
   }
 
   template <class T>
@@ -68,6 +70,7 @@ class RowBatch {
     const std::size_t size = series.size();
     if (size == 0 || steps_[0] <= series.steps.back())
       series.segment_starts.push_back(static_cast<std::uint32_t>(size));
+    for (const std::uint32_t row : breaks_) series.segment_starts.push_back(static_cast<std::uint32_t>(size) + row);
     if (has_times_ || !series.times.empty()) {
       series.times.resize(size, model::kNoValue);
       Copy(series.times, times_, 0);
@@ -86,6 +89,7 @@ class RowBatch {
   std::vector<std::uint32_t> lines_;
   std::vector<std::int64_t> steps_;
   std::vector<double> times_;
+  std::vector<std::uint32_t> breaks_;  // rows whose step is not above that of the row before
   bool has_times_ = false;
   std::size_t count_ = 0;
 };

@@ -5,14 +5,12 @@
 #include <cmath>
 #include <cstring>
 
+#include "base/decimal.h"
 #include "textlog/line.h"
 
 namespace vigil::textlog {
 namespace {
 
-constexpr std::array<double, 23> kPowers = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
-                                            1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
-constexpr std::uint64_t kExactMantissa = std::uint64_t{1} << 53U;
 constexpr double kLargestCount = 9e15;
 
 bool IsThousandsComma(const char* p, const char* end) {
@@ -20,42 +18,39 @@ bool IsThousandsComma(const char* p, const char* end) {
          (end - p == 4 || !IsDigit(p[4]));
 }
 
-// A number of plain digits at the front of [at, end), moved past it. Only those whose value is exact with one
-// multiplication or division of doubles, which are nearly all that people print; false for the others.
-bool ReadExactNumber(const char*& at, const char* end, bool thousands, double& value) {
-  const char* p = at;
-  const bool negative = p < end && *p == '-';
-  if (p < end && (*p == '-' || *p == '+')) ++p;
-  std::uint64_t mantissa = 0;
-  int digits = 0;
-  int fraction = 0;
-  for (; p < end && (IsDigit(*p) || (thousands && digits > 0 && IsThousandsComma(p, end))); ++p) {
-    if (*p == ',') continue;
-    mantissa = mantissa * 10 + static_cast<std::uint64_t>(*p - '0');
-    ++digits;
+// TakeDecimal for a number with commas between thousands, which are left out of a copy. Apart, so that the common
+// numbers do not pay for its registers.
+[[gnu::noinline]] const char* TakeGrouped(const char* at, const char* end, double& value) {
+  std::array<char, 40> plain = {};
+  std::size_t size = 0;
+  std::ptrdiff_t commas = 0;
+  for (const char* p = at; p < end && (IsDigit(*p) || IsThousandsComma(p, end)); ++p) {
+    if (size == plain.size()) return nullptr;
+    if (*p == ',')
+      ++commas;
+    else
+      plain[size++] = *p;
   }
-  if (digits == 0) return false;
-  if (p < end && *p == '.') {
-    for (++p; p < end && IsDigit(*p); ++p, ++fraction) mantissa = mantissa * 10 + static_cast<std::uint64_t>(*p - '0');
-  }
-  if (digits + fraction > 18 || mantissa > kExactMantissa) return false;
-  int exponent = 0;
-  if (p < end && (*p == 'e' || *p == 'E')) {
-    const char* q = p + 1;
-    const bool down = q < end && *q == '-';
-    if (q < end && (*q == '-' || *q == '+')) ++q;
-    if (q == end || !IsDigit(*q)) return false;
-    for (; q < end && IsDigit(*q) && exponent < 1000; ++q) exponent = exponent * 10 + (*q - '0');
-    if (down) exponent = -exponent;
-    p = q;
-  }
-  const int power = exponent - fraction;
-  if (power < -22 || power > 22) return false;
-  const auto whole = static_cast<double>(mantissa);
-  value =
-      power < 0 ? whole / kPowers[static_cast<std::size_t>(-power)] : whole * kPowers[static_cast<std::size_t>(power)];
-  if (negative) value = -value;
-  at = p;
+  const char* const rest = at + size + commas;
+  const auto copied = std::min<std::ptrdiff_t>(end - rest, static_cast<std::ptrdiff_t>(plain.size() - size));
+  std::copy(rest, rest + copied, plain.begin() + static_cast<std::ptrdiff_t>(size));
+  const char* const plain_end = plain.data() + size + copied;
+  const char* const after = TakeDecimal<TextEnd::kAnywhere>(plain.data(), plain_end, value);
+  // A number that fills the copy may go on behind it.
+  if (after == nullptr || (after == plain_end && rest + copied != end)) return nullptr;
+  return at + (after - plain.data()) + commas;
+}
+
+// A number that begins with a digit, after a sign perhaps, at the front of [at, end), moved past it. False for what
+// needs the care of ReadNumber.
+[[gnu::always_inline]] inline bool TakeNumber(const char*& at, const char* end, bool thousands, double& value) {
+  const char* const digits = at + (at < end && (*at == '-' || *at == '+') ? 1 : 0);
+  if (digits == end || !IsDigit(*digits)) return false;
+  const char* const after =
+      thousands ? TakeGrouped(digits, end, value) : TakeDecimal<TextEnd::kAnywhere>(digits, end, value);
+  if (after == nullptr) return false;
+  if (*at == '-') value = -value;
+  at = after;
   return true;
 }
 
@@ -142,7 +137,7 @@ bool LineShape::Build(std::string_view text, const MetricLine& line, const std::
       while (p < end && IsDigit(*p)) ++p;
     } else {
       ++slot;
-      if (!ReadExactNumber(p, end, piece.thousands, value)) return false;
+      if (!TakeNumber(p, end, piece.thousands, value)) return false;
       // "46,87": with one digit more it would be a number with thousands.
       if (p + 1 < end && *p == ',' && IsDigit(p[1])) return false;
     }
@@ -175,7 +170,7 @@ std::size_t LineShape::ReadFront(std::string_view text, MetricLine& line, std::v
       continue;
     }
     double value = 0;
-    if (!ReadExactNumber(at, end, piece.thousands, value)) return 0;
+    if (!TakeNumber(at, end, piece.thousands, value)) return 0;
     switch (piece.kind) {
       case Kind::kValue:
         values.push_back({piece.series, value * piece.unit_scale * piece.name_scale});

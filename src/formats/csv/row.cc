@@ -9,7 +9,7 @@
 #include <string>
 
 #include "base/base.h"
-#include "tabular/number.h"
+#include "base/decimal.h"
 
 namespace vigil::formats::csv {
 namespace {
@@ -80,7 +80,7 @@ const char* RowParser::Parse(const char* at, const char* end) {
     Cell& cell = cells_[count_++];
     ++cell_count_;
     while (*at == ' ') ++at;
-    const char* after = tabular::ParseDecimal(at, end, cell.number);
+    const char* after = TakeDecimal<TextEnd::kGuarded>(at, end, cell.number);
     if (after != nullptr && (*after == delimiter_ || *after == '\n')) {
       cell.is_number = true;
       cell.text = {at, static_cast<std::size_t>(after - at)};

@@ -10,7 +10,6 @@
 #include "formats/formats.h"
 #include "ingest/ingest.h"
 #include "report/report.h"
-#include "tabular/number.h"
 
 namespace vigil::formats {
 namespace {
@@ -425,30 +424,6 @@ TEST(Csv, CutAtAnyByteGivesNoValueThatWasNotThere) {
       }
     }
   }
-}
-
-// ---- numbers
-
-TEST(CsvNumber, IsTheNearestDoubleAsTheSlowWaySays) {
-  std::mt19937_64 random(3);
-  int fast = 0;
-  for (int i = 0; i < 200'000; ++i) {
-    const std::uint64_t digits = random() >> (random() % 60);
-    std::string text = std::to_string(digits);
-    text.insert(random() % (text.size() + 1), ".");
-    if (i % 2 == 0) text.insert(0, i % 3 == 0 ? "-0.000" : "-");
-    if (i % 5 == 0) text += "e" + std::to_string(static_cast<int>(random() % 40) - 25);
-    const std::string line = text + ",\n";
-    double value = 0;
-    const char* after = tabular::ParseDecimal(line.data(), line.data() + line.size(), value);
-    if (after == nullptr || *after != ',') continue;
-    ++fast;
-    std::size_t used = 0;
-    const auto slow = ParseNumberPrefix(text, used);
-    ASSERT_TRUE(slow && used == text.size()) << text;
-    EXPECT_EQ(std::bit_cast<std::uint64_t>(value), std::bit_cast<std::uint64_t>(*slow)) << text;
-  }
-  EXPECT_GT(fast, 100'000);
 }
 
 // ---- rows gathered in batches, against one point after the other

@@ -1,12 +1,15 @@
-// tabular/number: decimal numbers at the speed of a table of them.
+// base/decimal: the one fast way from decimal digits to a double, for readers whose time is spent on numbers. It takes
+// what is written nearly always and gives the nearest double, to the last bit; the rest is for ParseNumberPrefix.
 #pragma once
 
 #include <array>
 #include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 
-namespace vigil::tabular {
+namespace vigil {
+namespace decimal {
 
 __extension__ using Wide = unsigned __int128;
 
@@ -56,8 +59,6 @@ inline bool DivideByPowerOfTen(std::uint64_t digits, unsigned places, double& va
   return true;
 }
 
-inline bool IsDigit(char c) { return static_cast<unsigned char>(c - '0') < 10; }
-
 inline constexpr std::array<std::uint64_t, 9> kTens = {1,       10,        100,        1'000,      10'000,
                                                        100'000, 1'000'000, 10'000'000, 100'000'000};
 
@@ -69,9 +70,28 @@ inline std::uint64_t EightDigits(std::uint64_t values) {
          32U;
 }
 
+inline bool IsDigit(char c) { return static_cast<unsigned char>(c - '0') < 10; }
+
+}  // namespace decimal
+
+// What is known of the end of the text that a number is read from.
+enum class TextEnd : std::uint8_t {
+  kAnywhere,  // the text may end within the number
+  kGuarded,   // its last byte is none that a number can have, and the number begins before it: nothing is compared with
+              // the end for each digit
+};
+
+namespace decimal {
+
+template <TextEnd kEnd>
+char Peek(const char* at, const char* end) {
+  return kEnd == TextEnd::kGuarded || at != end ? *at : '\0';
+}
+
 // Appends the digits at `at` to `digits` and returns what follows them. Eight at a time; of the last eight the digits
 // are shifted to the end, so that no branch depends on how many there are: that is what cannot be predicted in a table.
-inline const char* TakeDigits(const char* at, const char* end, std::uint64_t& digits) {
+template <TextEnd kEnd>
+const char* TakeDigits(const char* at, const char* end, std::uint64_t& digits) {
   while (end - at >= 8) {
     std::uint64_t values = 0;
     std::memcpy(&values, at, 8);
@@ -87,61 +107,75 @@ inline const char* TakeDigits(const char* at, const char* end, std::uint64_t& di
     digits = digits * 100'000'000 + EightDigits(values);
     at += 8;
   }
-  while (IsDigit(*at)) digits = digits * 10 + static_cast<std::uint64_t>(*at++ - '0');
+  while (IsDigit(Peek<kEnd>(at, end))) digits = digits * 10 + static_cast<std::uint64_t>(*at++ - '0');
   return at;
 }
 
 // Takes the exponent at `at` ("e-05"), if there is one; null when it is broken.
-inline const char* TakeExponent(const char* at, int& exponent) {
-  if (*at != 'e' && *at != 'E') return at;
+template <TextEnd kEnd>
+const char* TakeExponent(const char* at, const char* end, int& exponent) {
+  if ((Peek<kEnd>(at, end) | 0x20) != 'e') return at;
   ++at;
-  const bool small = *at == '-';
-  at += *at == '-' || *at == '+' ? 1 : 0;
-  if (!IsDigit(*at)) return nullptr;
+  const char sign = Peek<kEnd>(at, end);
+  at += sign == '-' || sign == '+' ? 1 : 0;
+  if (!IsDigit(Peek<kEnd>(at, end))) return nullptr;
   int power = 0;
-  for (; IsDigit(*at); ++at) power = power < 10'000 ? power * 10 + (*at - '0') : power;
-  exponent += small ? -power : power;
+  for (; IsDigit(Peek<kEnd>(at, end)); ++at) power = power < 10'000 ? power * 10 + (*at - '0') : power;
+  exponent += sign == '-' ? -power : power;
   return at;
 }
 
-// Reads the number [-]digits[.digits][e[+-]digits] at `at` and returns what follows it; null when there is none, or one
-// that needs more care than is taken here. `end[-1]` must be a line feed, and `at` before it.
-[[gnu::always_inline]] inline const char* ParseDecimal(const char* at, const char* end, double& value) {
-  const bool negative = *at == '-';
+// digits * 10^exponent, rounded to the nearest double; false where that takes more care.
+inline bool Scale(std::uint64_t digits, int exponent, double& value) {
+  if (digits <= std::uint64_t{1} << 53U && exponent >= -22 && exponent <= 22) {
+    const auto whole = static_cast<double>(digits);
+    value = exponent < 0 ? whole / kExactPowersOfTen[static_cast<std::size_t>(-exponent)]
+                         : whole * kExactPowersOfTen[static_cast<std::size_t>(exponent)];
+    return true;
+  }
+  return digits != 0 && exponent <= 0 && exponent >= -27 &&
+         DivideByPowerOfTen(digits, static_cast<unsigned>(-exponent), value);
+}
+
+}  // namespace decimal
+
+// Reads the number [-]digits[.digits][e[+-]digits] at `at`, before `end`, and returns what follows it. Zeros in front
+// are allowed, and so is a point without digits on one side of it: who does not allow them looks at the text. Null when
+// there is no such number, or one that takes more care than is taken here (more than 19 digits, exponents far from 0).
+template <TextEnd kEnd>
+[[gnu::always_inline]] inline const char* TakeDecimal(const char* at, const char* end, double& value) {
+  using decimal::IsDigit;
+  using decimal::Peek;
+  constexpr std::ptrdiff_t kMostDigits = 19;  // always fit 64 bits
+  constexpr std::ptrdiff_t kMostZeros = 40;
+  const bool negative = Peek<kEnd>(at, end) == '-';
   at += negative ? 1 : 0;
   const char* const first = at;
   std::uint64_t digits = 0;
   // Few digits before the point, many behind it: a branch for each is guessed right, and no later one waits for it.
-  while (IsDigit(*at)) digits = digits * 10 + static_cast<std::uint64_t>(*at++ - '0');
+  while (IsDigit(Peek<kEnd>(at, end))) digits = digits * 10 + static_cast<std::uint64_t>(*at++ - '0');
   auto written = at - first;
+  if (written > kMostDigits) return nullptr;
   auto significant = digits == 0 ? 0 : written;
   int exponent = 0;
-  if (*at == '.') {
+  if (Peek<kEnd>(at, end) == '.') {
     const char* const point = ++at;
     if (digits == 0) {
-      while (*at == '0') ++at;
+      while (Peek<kEnd>(at, end) == '0') ++at;
     }
     const char* const from = at;
-    at = TakeDigits(at, end, digits);
+    at = decimal::TakeDigits<kEnd>(at, end, digits);
     written += at - point;
     significant += at - from;
-    if (written > 40) return nullptr;
+    if (written > kMostZeros) return nullptr;
     exponent = static_cast<int>(point - at);
   }
-  if (written == 0 || significant > 19) return nullptr;  // nineteen digits always fit
-  at = TakeExponent(at, exponent);
-  if (at == nullptr) return nullptr;
+  if (written == 0 || significant > kMostDigits) return nullptr;
+  at = decimal::TakeExponent<kEnd>(at, end, exponent);
   double magnitude = 0;
-  if (digits <= std::uint64_t{1} << 53U && exponent >= -22 && exponent <= 22) {
-    const auto whole = static_cast<double>(digits);
-    magnitude = exponent < 0 ? whole / kExactPowersOfTen[static_cast<std::size_t>(-exponent)]
-                             : whole * kExactPowersOfTen[static_cast<std::size_t>(exponent)];
-  } else if (exponent > 0 || exponent < -27 || digits == 0 ||
-             !DivideByPowerOfTen(digits, static_cast<unsigned>(-exponent), magnitude)) {
-    return nullptr;
-  }
+  if (at == nullptr || !decimal::Scale(digits, exponent, magnitude)) return nullptr;
   value = negative ? -magnitude : magnitude;
   return at;
 }
 
-}  // namespace vigil::tabular
+}  // namespace vigil
