@@ -62,13 +62,11 @@ Curve CurveOf(const model::Series& series) {
   std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) { return series.steps[a] < series.steps[b]; });
   curve.steps.clear();
   curve.values.clear();
-  for (const std::size_t at : order) {
-    if (!curve.steps.empty() && curve.steps.back() == series.steps[at]) {
-      curve.values.back() = series.values[at];
-      continue;
-    }
-    curve.steps.push_back(series.steps[at]);
-    curve.values.push_back(series.values[at]);
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    // Of several points at one step the last one given stands.
+    if (i + 1 < order.size() && series.steps[order[i + 1]] == series.steps[order[i]]) continue;
+    curve.steps.push_back(series.steps[order[i]]);
+    curve.values.push_back(series.values[order[i]]);
   }
   return curve;
 }
@@ -211,7 +209,7 @@ double Rounding::Error(double value) const {
   return 0.51 * std::max(decimal_step, by_digits) + kFloatError * std::abs(value);
 }
 
-Rounding RoundingOf(const std::vector<double>& values) {
+Rounding RoundingOf(std::span<const double> values) {
   std::vector<double> sample;
   const std::size_t stride = std::max<std::size_t>(1, values.size() / kValuesForRounding);
   for (std::size_t i = 0; i < values.size(); i += stride) {

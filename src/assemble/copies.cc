@@ -4,6 +4,7 @@
 #include <bit>
 #include <map>
 #include <set>
+#include <span>
 #include <tuple>
 
 namespace vigil::assemble {
@@ -35,7 +36,7 @@ std::uint64_t HashOf(const model::Run& run) {
 }
 
 // Bit by bit, so that NaN equals NaN.
-bool SameValues(const std::vector<double>& a, const std::vector<double>& b) {
+bool SameValues(std::span<const double> a, std::span<const double> b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](double mine, double theirs) {
     return std::bit_cast<std::uint64_t>(mine) == std::bit_cast<std::uint64_t>(theirs);
   });

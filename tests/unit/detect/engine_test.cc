@@ -41,11 +41,7 @@ class Growth {
     now_ = whole;
     now_.events.clear();
     for (model::Series& series : now_.series) {
-      series.steps.clear();
-      series.values.clear();
-      series.times.clear();
-      series.lines.clear();
-      series.segment_starts.clear();
+      series.ClearPoints();
     }
   }
 
