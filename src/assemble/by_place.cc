@@ -61,7 +61,7 @@ void JoinFilesPerStart(std::vector<Unit*>& members) {
     members[0]->has_points |= members[i]->has_points;
     members[0]->order = std::min(members[0]->order, members[i]->order);
   }
-  members[0]->curves = DistinctiveCurves(members[0]->run);
+  members[0]->ForgetCurves();
 }
 
 void JoinNumberedParts(std::vector<Unit*>& members) {
@@ -86,7 +86,7 @@ void JoinFilesPerMetric(std::vector<Unit*>& members) {
     other.merged_away = true;
     first.has_points |= other.has_points;
   }
-  first.curves = DistinctiveCurves(first.run);
+  first.ForgetCurves();
 }
 
 void JoinRanks(std::vector<Unit*>& members) {
@@ -103,7 +103,7 @@ void JoinRanks(std::vector<Unit*>& members) {
     unit->run.ranks = std::max(unit->run.ranks, rank + 1);
     if (unit == members.front()) continue;
     // Ranks of one training have the losses in common, and times and memory of their own.
-    const bool same = Compare(members.front()->curves, unit->curves).likeness == Likeness::kSame;
+    const bool same = Compare(members.front()->Curves(), unit->Curves()).likeness == Likeness::kSame;
     if (!same || unit->run.series.size() <= kMostCompared) {
       for (model::Series& series : unit->run.series) {
         if (!model::FindLabel(series.labels, "rank").empty()) continue;
