@@ -4,19 +4,20 @@
 
 #include <bit>
 #include <cstdint>
-#include <numeric>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include "model/column.h"
+#include "base/column.h"
 #include "model/position.h"
 #include "model/statement.h"
 
 namespace vigil::model {
+
+template <class T>
+using Column = vigil::Column<T>;
 
 // "No value was given", distinguished from a value that is NaN by its payload, which copies keep.
 inline constexpr double kNoValue = std::bit_cast<double>(std::uint64_t{0x7ff8'0000'7669'6769});
@@ -80,20 +81,10 @@ struct Series : SeriesHeader {
   std::size_t size() const { return values.size(); }
   bool empty() const { return values.empty(); }
   // Only the first `count` points are kept.
-  void Truncate(std::size_t count) {
-    steps.Truncate(count);
-    values.Truncate(count);
-    times.Truncate(count);
-    lines.Truncate(count);
-    std::erase_if(segment_starts, [&](std::uint32_t start) { return start >= count; });
-  }
+  void Truncate(std::size_t count);
   void ClearPoints() { Truncate(0); }
   // Counts the points instead of the steps they have: 0, 1, 2, ...
-  void CountPoints() {
-    const std::span<std::int64_t> counts = steps.Mutable();
-    std::iota(counts.begin(), counts.end(), std::int64_t{0});
-    segment_starts = {0};
-  }
+  void CountPoints();
   // Where the point stands.
   Position PositionOf(std::size_t index) const { return {axis, steps[index]}; }
   // Typical steps between two points (median over the beginning and the end of the series), 0 with fewer than two.
@@ -174,15 +165,8 @@ struct BatchFingerprints {
     hashes.push_back(hash);
     ranks.push_back(rank);
   }
-  void Append(const BatchFingerprints& others) {
-    if (steps.empty()) {
-      *this = others;
-      return;
-    }
-    steps.Append(others.steps);
-    hashes.Append(others.hashes);
-    ranks.Append(others.ranks);
-  }
+  // All of the others, shared where there were none.
+  void Append(const BatchFingerprints& others);
 };
 
 enum class SourceState : std::uint8_t { kRead, kPartial, kDuplicate };

@@ -1,4 +1,4 @@
-// model/column: numbers that are only appended to, shared between those who hold them. A run that is watched and the
+// base/column: numbers that are only appended to, shared between those who hold them. A run that is watched and the
 // files that it grows from hold the same points, and they are in memory once.
 #pragma once
 
@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-namespace vigil::model {
+namespace vigil {
 
 // A column of numbers. A copy shares the memory and takes O(1), whatever the length; what one holder does later is
 // never seen by another one. Of the holders of one memory one may append in place (the one that made it, or who it was
@@ -24,14 +24,10 @@ namespace vigil::model {
 // with one thread; a column that is built by one thread and handed over to another is fine.
 template <class T>
 class Column {
-  static_assert(std::is_trivially_copyable_v<T>, "numbers are moved as bytes");
+  static_assert(std::is_trivially_copyable_v<T>);
 
  public:
   using value_type = T;
-  using size_type = std::size_t;
-  using difference_type = std::ptrdiff_t;
-  using const_reference = const T&;
-  using reference = const_reference;
   using const_iterator = const T*;
   using iterator = const_iterator;
 
@@ -58,7 +54,9 @@ class Column {
     std::swap(buffer_, other.buffer_);
     std::swap(size_, other.size_);
     std::swap(room_, other.room_);
-    lent_ = other.lent_.exchange(lent_);
+    const std::size_t lent = LentSize();
+    SetLent(other.LentSize());
+    other.SetLent(lent);
   }
 
   // ---- reading
@@ -147,19 +145,21 @@ class Column {
     return size_ == other.size() && std::equal(begin(), end(), other.begin());
   }
 
+  std::size_t LentSize() const { return lent_.load(std::memory_order_relaxed); }
+  void SetLent(std::size_t size) { lent_.store(size, std::memory_order_relaxed); }
   // A holder sees that much from now on. Several threads may copy one column; readers have nothing to remember, since
   // the one they are copies of remembers it.
   void Lend(std::size_t size) const {
     if (room_ == 0) return;
-    std::size_t lent = lent_.load(std::memory_order_relaxed);
+    std::size_t lent = LentSize();
     while (lent < size && !lent_.compare_exchange_weak(lent, size, std::memory_order_relaxed)) {
     }
   }
   // Whether no other holder sees what stands from there on.
   bool IsOwn(std::size_t first) {
     if (room_ == 0) return false;
-    if (buffer_.use_count() == 1) lent_ = 0;
-    return first >= lent_;
+    if (buffer_.use_count() == 1) SetLent(0);
+    return first >= LentSize();
   }
   void Grow(std::size_t more) { MoveTo(std::max({kLeastRoom, 2 * size_, size_ + more})); }
   // Other holders keep the memory that they have.
@@ -168,7 +168,7 @@ class Column {
     std::copy(begin(), end(), next.get());
     buffer_ = std::move(next);
     room_ = capacity;
-    lent_ = 0;
+    SetLent(0);
   }
 
   std::shared_ptr<T[]> buffer_;
@@ -177,4 +177,4 @@ class Column {
   mutable std::atomic<std::size_t> lent_ = {0};  // the most that other holders see, while there are any
 };
 
-}  // namespace vigil::model
+}  // namespace vigil
