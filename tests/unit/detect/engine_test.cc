@@ -215,6 +215,24 @@ TEST(Engine, FeedsNothingTwiceWhereRowsAreAppended) {
   EXPECT_EQ(engine.replays(), 0U);
 }
 
+TEST(Engine, FeedsNothingAgainWhenACompanionAppearsBehindWhatWasFed) {
+  RunMaker maker(3);
+  maker.Series("loss", 2000, maker.Falling(8, 2, 0.03));
+  model::Run run = maker.run();
+  const catalogue::Thresholds thresholds;
+  Engine engine(thresholds);
+  engine.Findings(run);
+  model::Series evaluation;
+  evaluation.signal = evaluation.raw = "eval_loss";
+  run.series.push_back(evaluation);
+  for (std::int64_t step = run.series[0].steps.back() + 1; step < 2100; ++step) {
+    run.series[1].Append(step, 2.5);
+    run.series[0].Append(step, step == 2090 ? std::nan("") : 2.25);
+    EXPECT_EQ(TextOf(engine.Findings(run)), TextOf(Detect(run, thresholds, false))) << step;
+  }
+  EXPECT_EQ(engine.replays(), 0U);
+}
+
 TEST(Engine, FeedsAgainWhenACompanionComesFarTooLate) {
   RunMaker maker(1);
   maker.Series("loss", 2000, maker.Falling(8, 2, 0.03));
