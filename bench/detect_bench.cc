@@ -63,7 +63,7 @@ void Main(Bench& bench) {
   run.series.push_back(MakeSeries("lr", 1e-4, 0, steps, random));
   const auto samples = static_cast<double>(run.series.size() * steps);
   // One value in the middle is fifty times its neighbours: a benchmark of detectors that find nothing measures nothing.
-  run.series[0].values[steps / 2] *= 50;
+  run.series[0].values.MutableFrom(steps / 2).front() *= 50;
   std::vector<model::Finding> found;
   const double all = BestSeconds(bench.Repeats(5), [&] { found = detect::Detect(run, catalogue::Thresholds()); });
   bench.Check(std::any_of(found.begin(), found.end(), [](const model::Finding& f) { return f.id == "loss/spike"; }),

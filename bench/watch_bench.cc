@@ -1,8 +1,11 @@
 // `vigil watch` on a log that grows: the time from a NaN in the file to its finding, for logs of 2,000 to 10,000,000
-// rows. What a look costs is to depend on what is new, and not on what was there before.
+// rows; alone, and behind something that the joining has to decide about (a new metric, a new file). What a look costs
+// is to depend on what is new, and not on what was there before.
 #include <sys/resource.h>
+#include <sys/wait.h>
 
 #include <cmath>
+#include <filesystem>
 #include <fstream>
 #include <random>
 #include <string>
@@ -10,6 +13,7 @@
 
 #include "pipeline/pipeline.h"
 #include "platform/clock.h"
+#include "platform/process.h"
 #include "support.h"
 
 namespace vigil::bench {
@@ -26,6 +30,17 @@ constexpr KindRow kKinds[] = {{Kind::kJsonLines, "jsonl", "watch.jsonl"},
                               {Kind::kCsv, "csv", "watch.csv"},
                               {Kind::kLogText, "log text", "watch.log"},
                               {Kind::kDictionaries, "dict log", "watch.out"}};
+
+// What comes together with the NaN.
+enum class News : std::uint8_t { kNothing, kMetric, kSettings, kLog };
+
+struct NewsRow {
+  News news;
+  const char* name;
+};
+constexpr NewsRow kNews[] = {{News::kMetric, "a new metric"},
+                             {News::kSettings, "a new file of settings"},
+                             {News::kLog, "a new log of another metric"}};
 
 // A log whose rows are written as a training would, from a small table of noise.
 class GrowingLog {
@@ -57,6 +72,8 @@ class GrowingLog {
     AppendRow(text, std::nan(""));
     Write({text.data(), text.size()});
   }
+  // A metric that the rows before do not have.
+  void AppendEvaluation() { Write(fmt::format(R"({{"step": {}, "eval_loss": 2.25}})", step_) + "\n"); }
   const std::string& path() const { return path_; }
 
  private:
@@ -114,31 +131,67 @@ struct Latency {
   double first_look_s = 0;
   double usual_look_s = 0;  // the longest of some looks at ten new rows each
   double alarm_s = 0;
+  double peak_gib = 0;
   bool found = false;
 };
 
-Latency Measure(std::size_t rows, const KindRow& kind) {
+// Beside the log, in its folder.
+void Write(const GrowingLog& log, const char* name, std::string_view text) {
+  const auto path = std::filesystem::path(log.path()).parent_path() / name;
+  std::ofstream(path, std::ios::binary).write(text.data(), static_cast<std::streamsize>(text.size()));
+}
+
+void Bring(News news, GrowingLog& log) {
+  if (news == News::kMetric) log.AppendEvaluation();
+  if (news == News::kSettings)
+    Write(log, "config.json", R"({"learning_rate": 0.0003, "per_device_train_batch_size": 8, "weight_decay": 0.1})");
+  if (news == News::kLog)
+    Write(log, "eval.jsonl", "{\"step\": 10, \"eval_loss\": 2.5}\n{\"step\": 20, \"eval_loss\": 2.4}\n");
+}
+
+Latency MeasureHere(std::size_t rows, const KindRow& kind, News news) {
   constexpr int kLooks = 20;
-  GrowingLog log(fmt::format("/tmp/vigil_bench_{}_{}", ::getpid(), kind.file), kind.kind);
-  log.Append(rows);
-  pipeline::Monitor monitor({log.path()}, catalogue::Thresholds());
+  const std::string folder = fmt::format("/tmp/vigil_bench_{}", ::getpid());
+  std::filesystem::create_directory(folder);
   Latency latency;
-  const auto look = [&] {
-    const double before = platform::SteadySeconds();
-    monitor.Poll();
-    return platform::SteadySeconds() - before;
-  };
-  latency.first_look_s = look();
-  for (int i = 0; i < kLooks; ++i) {
-    log.Append(10);
-    latency.usual_look_s = std::max(latency.usual_look_s, look());
+  {
+    GrowingLog log(folder + "/" + kind.file, kind.kind);
+    log.Append(rows);
+    pipeline::Monitor monitor({folder}, catalogue::Thresholds());
+    const auto look = [&] {
+      const double before = platform::SteadySeconds();
+      monitor.Poll();
+      return platform::SteadySeconds() - before;
+    };
+    latency.first_look_s = look();
+    for (int i = 0; i < kLooks; ++i) {
+      log.Append(10);
+      latency.usual_look_s = std::max(latency.usual_look_s, look());
+    }
+    const bool before = HasAlarm(monitor.report());
+    Bring(news, log);
+    log.AppendNan();
+    latency.alarm_s = look();
+    if (!HasAlarm(monitor.report())) latency.alarm_s += look();  // a row may wait a look for the bar behind it
+    latency.found = !before && HasAlarm(monitor.report());
+    latency.peak_gib = PeakGibibytes();
   }
-  const bool before = HasAlarm(monitor.report());
-  log.AppendNan();
-  latency.alarm_s = look();
-  if (!HasAlarm(monitor.report())) latency.alarm_s += look();  // a row may wait a look for the bar behind it
-  latency.found = !before && HasAlarm(monitor.report());
+  std::filesystem::remove_all(folder);
   return latency;
+}
+
+// In a process of its own, so that its memory is its own.
+Latency Measure(std::size_t rows, const KindRow& kind, News news = News::kNothing) {
+  const auto shared = platform::FamilyMemory::Create(sizeof(Latency));
+  if (!shared) return {};
+  auto* const latency = static_cast<Latency*>(shared->data());
+  std::fflush(stdout);
+  const auto child = platform::ForkChild([&] {
+    *latency = MeasureHere(rows, kind, news);
+    return 0;
+  });
+  if (!child || ::waitpid(*child, nullptr, 0) != *child) return {};
+  return *latency;
 }
 
 void MeasureFormat(Bench& bench, const KindRow& kind) {
@@ -153,7 +206,20 @@ void MeasureFormat(Bench& bench, const KindRow& kind) {
     bench.Check(latency.found, "no alarm for a NaN behind {} rows", rows);
     bench.Print("  {:<8} {:>12} {:>14.2f} {:>14.2f} {:>12.2f} {:>12.1f} {:>10.2f}\n", kind.name, rows,
                 latency.first_look_s, 1e3 * latency.usual_look_s, 1e3 * latency.alarm_s,
-                1e3 * (latency.alarm_s - at_first), PeakGibibytes());
+                1e3 * (latency.alarm_s - at_first), latency.peak_gib);
+  }
+}
+
+void MeasureNews(Bench& bench, const NewsRow& news) {
+  double at_first = 0;
+  std::vector<std::size_t> sizes = {2'000, 1'000'000, 10'000'000};
+  if (bench.is_short()) sizes = {500, 5'000};
+  for (const std::size_t rows : sizes) {
+    const Latency latency = Measure(rows, kKinds[0], news.news);
+    if (rows == sizes.front()) at_first = latency.alarm_s;
+    bench.Check(latency.found, "no alarm for a NaN behind {} rows and {}", rows, news.name);
+    bench.Print("  {:<28} {:>12} {:>12.2f} {:>12.1f} {:>10.2f}\n", news.name, rows, 1e3 * latency.alarm_s,
+                1e3 * (latency.alarm_s - at_first), latency.peak_gib);
   }
 }
 
@@ -162,6 +228,9 @@ void Main(Bench& bench) {
   bench.Print("  {:<8} {:>12} {:>14} {:>14} {:>12} {:>12} {:>10}\n", "format", "rows", "first look s", "a look ms",
               "alarm ms", "later by ms", "peak GiB");
   for (const KindRow& kind : kKinds) MeasureFormat(bench, kind);
+  bench.Print("JSON lines that grow, from a NaN behind something new in the folder to its finding\n");
+  bench.Print("  {:<28} {:>12} {:>12} {:>12} {:>10}\n", "new", "rows", "alarm ms", "later by ms", "peak GiB");
+  for (const NewsRow& news : kNews) MeasureNews(bench, news);
 }
 
 }  // namespace

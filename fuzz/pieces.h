@@ -21,7 +21,7 @@ inline void Require(bool holds, const char* what) {
   std::abort();
 }
 
-inline bool SameBits(const std::vector<double>& a, const std::vector<double>& b) {
+inline bool SameBits(std::span<const double> a, std::span<const double> b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](double x, double y) {
     return std::bit_cast<std::uint64_t>(x) == std::bit_cast<std::uint64_t>(y);
   });

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <span>
 #include <tuple>
 
 #include "assemble/merge.h"
@@ -20,6 +21,12 @@ void AddRestart(Unit& unit) {
   event.kind = model::EventKind::kResume;
   event.name = model::kNewFileEvent;
   unit.run.events.push_back(std::move(event));
+}
+
+void SetUnknownRanks(model::Column<std::int32_t>& ranks, std::int32_t rank) {
+  if (std::find(ranks.begin(), ranks.end(), -1) == ranks.end()) return;
+  const std::span<std::int32_t> all = ranks.Mutable();
+  std::replace(all.begin(), all.end(), -1, rank);
 }
 
 // Ranks that every machine counts from 0 are counted through: machine 1 of 4 ranks begins with rank 4.
@@ -54,7 +61,7 @@ void JoinFilesPerStart(std::vector<Unit*>& members) {
     members[0]->has_points |= members[i]->has_points;
     members[0]->order = std::min(members[0]->order, members[i]->order);
   }
-  members[0]->curves = DistinctiveCurves(members[0]->run);
+  members[0]->ForgetCurves();
 }
 
 void JoinNumberedParts(std::vector<Unit*>& members) {
@@ -79,7 +86,7 @@ void JoinFilesPerMetric(std::vector<Unit*>& members) {
     other.merged_away = true;
     first.has_points |= other.has_points;
   }
-  first.curves = DistinctiveCurves(first.run);
+  first.ForgetCurves();
 }
 
 void JoinRanks(std::vector<Unit*>& members) {
@@ -92,11 +99,11 @@ void JoinRanks(std::vector<Unit*>& members) {
     for (model::Event& event : unit->run.events) {
       if (event.rank < 0) event.rank = rank;
     }
-    std::replace(unit->run.batches.ranks.begin(), unit->run.batches.ranks.end(), -1, rank);
+    SetUnknownRanks(unit->run.batches.ranks, rank);
     unit->run.ranks = std::max(unit->run.ranks, rank + 1);
     if (unit == members.front()) continue;
     // Ranks of one training have the losses in common, and times and memory of their own.
-    const bool same = Compare(members.front()->curves, unit->curves).likeness == Likeness::kSame;
+    const bool same = Compare(members.front()->Curves(), unit->Curves()).likeness == Likeness::kSame;
     if (!same || unit->run.series.size() <= kMostCompared) {
       for (model::Series& series : unit->run.series) {
         if (!model::FindLabel(series.labels, "rank").empty()) continue;

@@ -22,13 +22,13 @@ constexpr std::size_t kFewRuns = 300;
 
 // Before all others where the unit counts no steps.
 std::int64_t LastStep(const Unit& unit) {
-  const auto range = RangeOf(unit.curves);
+  const auto range = RangeOf(unit.Curves());
   return range ? range->last.value : model::kNoStep;
 }
 
 // Whether `a` went on after `b` ended, on the axis on which they were compared.
 bool EndsLater(const Unit& a, const Unit& b, model::Axis axis) {
-  return std::is_gt(CompareOnAxis(LastOn(axis, a.curves), LastOn(axis, b.curves)));
+  return std::is_gt(CompareOnAxis(LastOn(axis, a.Curves()), LastOn(axis, b.Curves())));
 }
 
 // The states that resumed from one another, oldest first: each goes on from where it left the one before.
@@ -36,10 +36,10 @@ void ChainForks(std::vector<Unit*>& branches) {
   std::stable_sort(branches.begin(), branches.end(),
                    [](const Unit* a, const Unit* b) { return LastStep(*a) < LastStep(*b); });
   Unit& first = *branches.front();
-  std::vector<Curve> before = first.curves;
+  std::vector<Curve> before = first.Curves();
   for (std::size_t i = 1; i < branches.size(); ++i) {
-    const Comparison comparison = Compare(before, branches[i]->curves);
-    before = branches[i]->curves;
+    const Comparison comparison = Compare(before, branches[i]->Curves());
+    before = branches[i]->Curves();
     KeepComparison(*branches[i], comparison);
     AppendRun(first.run, std::move(branches[i]->run), comparison.last_common);
     Absorb(first, *branches[i]);
@@ -58,7 +58,7 @@ void JoinStates(std::vector<Unit*>& members) {
     if (!unit->has_points) continue;
     bool placed = false;
     for (auto& family : families) {
-      const Comparison comparison = Compare(family.front()->curves, unit->curves);
+      const Comparison comparison = Compare(family.front()->Curves(), unit->Curves());
       const Likeness likeness = comparison.likeness;
       const bool checkpoints =
           unit->folder != unit->run_directory || family.front()->folder != family.front()->run_directory;
@@ -82,7 +82,7 @@ namespace {
 // The widest distance of two points, in steps: curves of another axis say nothing about it.
 double StepInterval(const Unit& unit) {
   double interval = 1;
-  for (const Curve& curve : unit.curves) {
+  for (const Curve& curve : unit.Curves()) {
     if (curve.steps.size() < 2 || curve.axis != model::Axis::kStep) continue;
     const auto gaps = static_cast<double>(curve.steps.size() - 1);
     interval = std::max(interval, static_cast<double>(curve.steps.back() - curve.steps.front()) / gaps);
@@ -92,8 +92,8 @@ double StepInterval(const Unit& unit) {
 
 // Only a curve on one axis can go on: a loss per epoch does not continue a loss per step.
 bool ShareCurve(const Unit& a, const Unit& b) {
-  return std::any_of(a.curves.begin(), a.curves.end(), [&](const Curve& mine) {
-    return std::any_of(b.curves.begin(), b.curves.end(),
+  return std::any_of(a.Curves().begin(), a.Curves().end(), [&](const Curve& mine) {
+    return std::any_of(b.Curves().begin(), b.Curves().end(),
                        [&](const Curve& theirs) { return mine.key == theirs.key && mine.axis == theirs.axis; });
   });
 }
@@ -101,8 +101,8 @@ bool ShareCurve(const Unit& a, const Unit& b) {
 // Whether `b` goes on with the training of `a`: it begins where `a` ends, or its file is the next of a numbered series
 // and begins in the later half of `a`, after a resume.
 bool Continues(const Unit& a, const Unit& b) {
-  const auto before = RangeOf(a.curves);
-  const auto after = RangeOf(b.curves);
+  const auto before = RangeOf(a.Curves());
+  const auto after = RangeOf(b.Curves());
   if (!before || !after || !ShareCurve(a, b) || after->last <= before->last) return false;
   const bool numbered = WithoutDigits(a.file) == WithoutDigits(b.file);
   if (after->first > before->last) {
@@ -122,10 +122,11 @@ void JoinContinuations(std::vector<Unit*>& members) {
     return;
   std::vector<Unit*> parts;
   for (Unit* const unit : members) {
-    if (RangeOf(unit->curves)) parts.push_back(unit);
+    if (RangeOf(unit->Curves())) parts.push_back(unit);
   }
-  std::stable_sort(parts.begin(), parts.end(),
-                   [](const Unit* a, const Unit* b) { return RangeOf(a->curves)->first < RangeOf(b->curves)->first; });
+  std::stable_sort(parts.begin(), parts.end(), [](const Unit* a, const Unit* b) {
+    return RangeOf(a->Curves())->first < RangeOf(b->Curves())->first;
+  });
   // Two that begin together are two runs, and then no other is clearly the one that goes on.
   for (std::size_t i = 0; i + 1 < parts.size(); ++i) {
     if (!Continues(*parts[i], *parts[i + 1])) return;
@@ -137,14 +138,14 @@ void JoinContinuations(std::vector<Unit*>& members) {
     parts[i]->merged_away = true;
     parts[0]->order = std::min(parts[0]->order, parts[i]->order);
   }
-  parts[0]->curves = DistinctiveCurves(parts[0]->run);
+  parts[0]->ForgetCurves();
 }
 
 namespace {
 
 bool EndTogether(const Unit& a, const Unit& b) {
-  const auto mine = RangeOf(a.curves);
-  const auto theirs = RangeOf(b.curves);
+  const auto mine = RangeOf(a.Curves());
+  const auto theirs = RangeOf(b.Curves());
   if (!mine || !theirs) return false;
   const double slack = 2 * std::max(StepInterval(a), StepInterval(b));
   return std::abs(static_cast<double>(mine->last - theirs->last)) <= slack;
@@ -171,7 +172,7 @@ Comparison RowsAgree(const RowMatch& match) {
 
 // Joins `unit` to `run` when their numbers say that they are one training.
 bool JoinByValues(Unit& run, Unit& unit) {
-  const Comparison comparison = Compare(run.curves, unit.curves);
+  const Comparison comparison = Compare(run.Curves(), unit.Curves());
   const bool same_format = ShareFormat(run, unit);
   KeepComparison(unit, comparison);
   switch (comparison.likeness) {
@@ -198,10 +199,10 @@ bool JoinByValues(Unit& run, Unit& unit) {
     case Likeness::kUnknown:
       break;
   }
-  if (const auto match = MatchRows(unit.curves, run.curves)) {
+  if (const auto match = MatchRows(unit.Curves(), run.Curves())) {
     PlaceRows(unit.run, *match);
     KeepComparison(unit, RowsAgree(*match));
-  } else if (const auto reverse = MatchRows(run.curves, unit.curves)) {
+  } else if (const auto reverse = MatchRows(run.Curves(), unit.Curves())) {
     PlaceRows(run.run, *reverse);
     KeepComparison(unit, RowsAgree(*reverse));
   } else {
@@ -214,7 +215,7 @@ bool JoinByValues(Unit& run, Unit& unit) {
 // Whether two files of one run_directory may complete each other: they have nothing in common that could differ.
 bool MayComplete(const Unit& a, const Unit& b) {
   if (ShareFormat(a, b) && ShareSeries(a, b)) return false;
-  return Compare(a.curves, b.curves).likeness == Likeness::kUnknown;
+  return Compare(a.Curves(), b.Curves()).likeness == Likeness::kUnknown;
 }
 
 // Only two that have a signal in common can contradict each other.
@@ -243,13 +244,13 @@ class Alike {
     const auto id = static_cast<CandidateIndex::Id>(runs_.size());
     runs_.push_back(&unit);
     if (few_) return;
-    index_.Add(id, unit.curves);
+    index_.Add(id, unit.Curves());
     if (CountsRows(unit)) rows_.push_back(id);
   }
 
   std::vector<Unit*> Find(const Unit& unit) const {
     if (few_ || CountsRows(unit)) return runs_;
-    std::vector<CandidateIndex::Id> ids = index_.Find(unit.curves);
+    std::vector<CandidateIndex::Id> ids = index_.Find(unit.Curves());
     // Rows without steps have no place in the index.
     ids.insert(ids.end(), rows_.begin(), rows_.end());
     std::sort(ids.begin(), ids.end());
@@ -262,18 +263,18 @@ class Alike {
 
  private:
   static bool CountsRows(const Unit& unit) {
-    return std::any_of(unit.curves.begin(), unit.curves.end(),
+    return std::any_of(unit.Curves().begin(), unit.Curves().end(),
                        [](const Curve& curve) { return curve.axis == model::Axis::kRow; });
   }
   static std::uint64_t PointsOf(const std::vector<Unit*>& all, bool few) {
     std::uint64_t points = 0;
-    for (const Unit* unit : all) points += few ? 0 : CountPoints(unit->curves);
+    for (const Unit* unit : all) points += few ? 0 : CountPoints(unit->Curves());
     return points;
   }
 
   static double ErrorOf(const std::vector<Unit*>& all, bool few) {
     double error = 1e-6;
-    for (const Unit* unit : all) error = few ? error : std::max(error, RelativeError(unit->curves));
+    for (const Unit* unit : all) error = few ? error : std::max(error, RelativeError(unit->Curves()));
     return error;
   }
 
@@ -351,7 +352,7 @@ void JoinAcrossDirectories(std::vector<Unit>& units) {
       const bool nested =
           IsBelow(run->run_directory, unit->run_directory) || IsBelow(unit->run_directory, run->run_directory);
       if ((ShareFormat(*run, *unit) && !nested) || !EndTogether(*run, *unit)) continue;
-      const Comparison comparison = Compare(run->curves, unit->curves);
+      const Comparison comparison = Compare(run->Curves(), unit->Curves());
       if (comparison.likeness != Likeness::kSame || !comparison.certain) continue;
       if (IsBelow(run->run_directory, unit->run_directory)) {  // the outer one is what people call the run
         run->run_directory = unit->run_directory;

@@ -62,13 +62,11 @@ Curve CurveOf(const model::Series& series) {
   std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) { return series.steps[a] < series.steps[b]; });
   curve.steps.clear();
   curve.values.clear();
-  for (const std::size_t at : order) {
-    if (!curve.steps.empty() && curve.steps.back() == series.steps[at]) {
-      curve.values.back() = series.values[at];
-      continue;
-    }
-    curve.steps.push_back(series.steps[at]);
-    curve.values.push_back(series.values[at]);
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    // Of several points at one step the last one given stands.
+    if (i + 1 < order.size() && series.steps[order[i + 1]] == series.steps[order[i]]) continue;
+    curve.steps.push_back(series.steps[order[i]]);
+    curve.values.push_back(series.values[order[i]]);
   }
   return curve;
 }
@@ -114,22 +112,29 @@ class Tally {
   double latest_ = model::kNoValue;
 };
 
+// The first point that is not before `step`.
+std::size_t PointAt(const Curve& curve, std::int64_t step) {
+  return static_cast<std::size_t>(std::lower_bound(curve.steps.begin(), curve.steps.end(), step) - curve.steps.begin());
+}
+
 // A few points of `a`, spread over it, found in `b`.
 Tally Sample(const Curve& a, const Curve& b) {
   Tally tally(a.rounding, b.rounding);
   const std::size_t stride = std::max<std::size_t>(1, a.steps.size() / kSamples);
   for (std::size_t i = 0; i < a.steps.size(); i += stride) {
-    const auto at = std::lower_bound(b.steps.begin(), b.steps.end(), a.steps[i]);
-    if (at == b.steps.end() || *at != a.steps[i]) continue;
-    tally.See(a.steps[i], a.values[i], b.values[static_cast<std::size_t>(at - b.steps.begin())]);
+    const std::size_t at = PointAt(b, a.steps[i]);
+    if (at == b.steps.size() || b.steps[at] != a.steps[i]) continue;
+    tally.See(a.steps[i], a.values[i], b.values[at]);
   }
   return tally;
 }
 
 Tally LayOver(const Curve& a, const Curve& b) {
   Tally tally(a.rounding, b.rounding);
-  std::size_t j = 0;
-  for (std::size_t i = 0; i < a.steps.size(); ++i) {
+  if (a.steps.empty() || b.steps.empty()) return tally;
+  // A short curve may lie at the end of a long one.
+  std::size_t j = PointAt(b, a.steps.front());
+  for (std::size_t i = PointAt(a, b.steps.front()); i < a.steps.size(); ++i) {
     while (j < b.steps.size() && b.steps[j] < a.steps[i]) ++j;
     if (j == b.steps.size()) break;
     if (b.steps[j] == a.steps[i]) tally.See(a.steps[i], a.values[i], b.values[j]);
@@ -211,7 +216,7 @@ double Rounding::Error(double value) const {
   return 0.51 * std::max(decimal_step, by_digits) + kFloatError * std::abs(value);
 }
 
-Rounding RoundingOf(const std::vector<double>& values) {
+Rounding RoundingOf(std::span<const double> values) {
   std::vector<double> sample;
   const std::size_t stride = std::max<std::size_t>(1, values.size() / kValuesForRounding);
   for (std::size_t i = 0; i < values.size(); i += stride) {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -20,7 +21,7 @@ struct Rounding {
   // The most by which `value` can be off.
   double Error(double value) const;
 };
-Rounding RoundingOf(const std::vector<double>& values);
+Rounding RoundingOf(std::span<const double> values);
 
 // Two values that are one number, written with fewer digits somewhere.
 bool SameButForRounding(double a, double b, const Rounding& of_a, const Rounding& of_b);
@@ -29,8 +30,8 @@ bool SameButForRounding(double a, double b, const Rounding& of_a, const Rounding
 struct Curve {
   std::string key;  // signal and labels
   model::Axis axis = model::Axis::kStep;
-  std::vector<std::int64_t> steps;
-  std::vector<double> values;
+  model::Column<std::int64_t> steps;
+  model::Column<double> values;
   Rounding rounding;
 };
 

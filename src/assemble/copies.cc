@@ -4,6 +4,7 @@
 #include <bit>
 #include <map>
 #include <set>
+#include <span>
 #include <tuple>
 
 namespace vigil::assemble {
@@ -14,7 +15,7 @@ constexpr std::size_t kFewestDistinct = 8;
 
 bool HasEnoughValues(const Unit& unit) {
   std::set<double> distinct;
-  for (const Curve& curve : unit.curves) {
+  for (const Curve& curve : unit.Curves()) {
     for (const double value : curve.values) {
       if (value == value) distinct.insert(value);
       if (distinct.size() >= kFewestDistinct) return true;
@@ -25,17 +26,22 @@ bool HasEnoughValues(const Unit& unit) {
 
 void Mix(std::uint64_t& hash, std::uint64_t bits) { hash = (hash ^ bits) * 0x9E3779B97F4A7C15U + (hash >> 29U); }
 
-std::uint64_t HashOf(const model::Run& run) {
+std::uint64_t SizesOf(const model::Run& run) {
   std::uint64_t hash = run.series.size();
+  for (const model::Series& series : run.series) Mix(hash, series.size());
+  return hash;
+}
+
+std::uint64_t HashOf(const model::Run& run) {
+  std::uint64_t hash = SizesOf(run);
   for (const model::Series& series : run.series) {
-    Mix(hash, series.size());
     for (const double value : series.values) Mix(hash, std::bit_cast<std::uint64_t>(value));
   }
   return hash;
 }
 
 // Bit by bit, so that NaN equals NaN.
-bool SameValues(const std::vector<double>& a, const std::vector<double>& b) {
+bool SameValues(std::span<const double> a, std::span<const double> b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](double mine, double theirs) {
     return std::bit_cast<std::uint64_t>(mine) == std::bit_cast<std::uint64_t>(theirs);
   });
@@ -47,7 +53,7 @@ bool SameSeries(const model::Series& a, const model::Series& b) {
 }
 
 bool SameEvents(const model::Event& a, const model::Event& b) {
-  return a.kind == b.kind && a.text == b.text && a.place.line == b.place.line;
+  return model::SameWords(a, b) && a.place.line == b.place.line;
 }
 
 bool IsCopy(const model::Run& a, const model::Run& b) {
@@ -73,12 +79,19 @@ bool IsHigher(const Unit* a, const Unit* b) {
 }  // namespace
 
 void JoinCopies(std::vector<Unit>& units) {
-  std::map<std::tuple<std::string, std::uint64_t>, std::vector<Unit*>> groups;
+  // Points are only looked at where another file has as many: a long one alone costs nothing.
+  std::map<std::tuple<std::string, std::uint64_t>, std::vector<Unit*>> of_one_size;
   for (Unit& unit : units) {
     if (unit.merged_away || !unit.has_points) continue;
     // Runs of one database are what the tracker says they are.
     const bool apart = !unit.run.sources.front().run.empty() || unit.run.sources.size() > 1;
-    if (!apart) groups[{unit.format, HashOf(unit.run)}].push_back(&unit);
+    if (!apart) of_one_size[{unit.format, SizesOf(unit.run)}].push_back(&unit);
+  }
+  std::map<std::tuple<std::string, std::uint64_t>, std::vector<Unit*>> groups;
+  for (const auto& [key, members] : of_one_size) {
+    for (Unit* const unit : members) {
+      if (members.size() > 1) groups[{unit->format, HashOf(unit->run)}].push_back(unit);
+    }
   }
   for (auto& [key, members] : groups) {
     if (members.size() < 2 || !HasEnoughValues(*members.front())) continue;

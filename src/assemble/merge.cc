@@ -69,7 +69,7 @@ std::vector<std::size_t> StandingPoints(const model::Series& series) {
 bool Refine(model::Series& series, const model::Series& other, bool other_is_finer) {
   bool changed = false;
   const bool wants_times = series.times.empty() && !other.times.empty();
-  if (wants_times) series.times.assign(series.size(), model::kNoValue);
+  if (wants_times) series.times.FillTo(series.size(), model::kNoValue);
   const Rounding of_mine = RoundingOf(series.values);
   const Rounding of_theirs = RoundingOf(other.values);
   const auto theirs = StandingPoints(other);
@@ -82,11 +82,11 @@ bool Refine(model::Series& series, const model::Series& other, bool other_is_fin
                       SameButForRounding(series.values[i], other.values[at], of_mine, of_theirs);
     if (!same) continue;
     if (other_is_finer && series.values[i] != other.values[at]) {
-      series.values[i] = other.values[at];
+      series.values.MutableFrom(i).front() = other.values[at];
       changed = true;
     }
     if (wants_times) {
-      series.times[i] = other.times[at];
+      series.times.MutableFrom(i).front() = other.times[at];
       changed = true;
     }
   }
@@ -299,9 +299,7 @@ std::uint32_t Joiner::MoveRest(model::Run& from) {
     into_.facts.push_back(std::move(fact));
   }
   for (model::Artifact& artifact : from.artifacts) into_.artifacts.push_back(std::move(artifact));
-  into_.batches.steps.insert(into_.batches.steps.end(), from.batches.steps.begin(), from.batches.steps.end());
-  into_.batches.hashes.insert(into_.batches.hashes.end(), from.batches.hashes.begin(), from.batches.hashes.end());
-  into_.batches.ranks.insert(into_.batches.ranks.end(), from.batches.ranks.begin(), from.batches.ranks.end());
+  into_.batches.Append(from.batches);
   if (into_.framework.empty()) into_.framework = from.framework;
   into_.ranks = std::max(into_.ranks, from.ranks);
   into_.planned_steps = std::max(into_.planned_steps, from.planned_steps);
@@ -391,11 +389,7 @@ void PlaceRows(model::Run& part, const RowMatch& match) {
     if (series.axis != model::Axis::kRow) continue;
     model::Series placed = series;
     placed.axis = match.axis;
-    placed.steps.clear();
-    placed.values.clear();
-    placed.times.clear();
-    placed.lines.clear();
-    placed.segment_starts.clear();
+    placed.ClearPoints();
     for (std::size_t i = 0; i < series.size(); ++i) {
       const auto next = std::upper_bound(match.rows.begin(), match.rows.end(), series.steps[i]);
       const std::size_t row = next == match.rows.begin() ? 0 : static_cast<std::size_t>(next - match.rows.begin()) - 1;

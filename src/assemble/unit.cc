@@ -8,6 +8,11 @@
 
 namespace vigil::assemble {
 
+const std::vector<Curve>& Unit::Curves() const {
+  if (!curves_) curves_ = DistinctiveCurves(run);
+  return *curves_;
+}
+
 Unit MakeUnit(model::Run part, const std::string& writer_folder, std::size_t order, ingest::FormatTable formats) {
   Unit unit;
   const model::Source& source = part.sources.front();
@@ -29,7 +34,6 @@ Unit MakeUnit(model::Run part, const std::string& writer_folder, std::size_t ord
   unit.formats = {source.format};
   unit.order = order;
   DropEchoes(part);
-  unit.curves = DistinctiveCurves(part);
   unit.has_points =
       std::any_of(part.series.begin(), part.series.end(), [](const model::Series& series) { return !series.empty(); });
   unit.run = std::move(part);
@@ -47,9 +51,9 @@ void Absorb(Unit& into, Unit& from) {
   into.formats.merge(from.formats);
   into.order = std::min(into.order, from.order);
   into.has_points |= from.has_points;
-  into.curves = DistinctiveCurves(into.run);
+  into.ForgetCurves();
   from.merged_away = true;
-  from.curves.clear();
+  from.ForgetCurves();
 }
 
 void AbsorbByMerging(Unit& into, Unit& from) {
@@ -70,9 +74,9 @@ void AbsorbAll(Unit& into, std::span<Unit* const> others) {
     into.order = std::min(into.order, other->order);
     into.has_points |= other->has_points;
     other->merged_away = true;
-    other->curves.clear();
+    other->ForgetCurves();
   }
-  if (added) into.curves = DistinctiveCurves(into.run);
+  if (added) into.ForgetCurves();
 }
 
 std::string FactOf(const Unit& unit, std::string_view key) {

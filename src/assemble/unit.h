@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -25,12 +26,20 @@ struct Unit {
   std::set<std::string> formats;  // of all
   ingest::FormatTraits traits;    // of `format`
   std::size_t order = 0;          // of the first part, as given
-  std::vector<Curve> curves;
   bool has_points = false;
   bool of_other_folder = false;  // an event file that another folder's writer opened
   bool merged_away = false;      // its parts are in another unit now
   std::int32_t attempt = -1;     // of a launcher that starts the training again
   RankedName rank;               // of the file's name, or of the folder that a launcher gives each rank
+
+  // The curves of the run by which it is compared with others: made when they are asked for, since most files of most
+  // folders are placed by their paths.
+  const std::vector<Curve>& Curves() const;
+  // The points of the run are others now.
+  void ForgetCurves() { curves_.reset(); }
+
+ private:
+  mutable std::optional<std::vector<Curve>> curves_;
 };
 
 // The unit of a part. `writer_folder` is where the writer of an event file stands, empty where that is the file's own.

@@ -11,6 +11,7 @@
 #include "detect/instance.h"
 #include "detect/mapped_series.h"
 #include "detect/series_index.h"
+#include "detect/settings.h"
 #include "detect/whole_run.h"
 
 namespace vigil::detect {
@@ -112,6 +113,7 @@ std::uint64_t PrintOf(const model::Run& run, const RunTraits& traits) {
   add(run.method.confidence >= model::kMethodKnown ? "known" : "");
   add(std::to_string(run.planned_steps.value_or(model::StepAt()).value));
   for (const model::Fact& fact : run.facts) {
+    if (!IsReadByDetectors(fact.key)) continue;
     add(fact.key);
     add(fact.value);
   }

@@ -77,7 +77,7 @@ bool Feeder::StillHolds(const Watched& watched, const Resumes& resumes) const {
 
 bool Feeder::HoldsFor(const Watched& watched, std::size_t role) const {
   const Place& place = places_[role];
-  if (PairingOf(watched, role) != place.pairing) return false;
+  if (PairingOf(watched, role) != place.pairing) return place.pairing == Pairing::kAbsent && ComesBehind(watched, role);
   if (place.pairing == Pairing::kAbsent) return true;
   const model::Series& series = *watched[role];
   // A column that was thinned or written again does not hold at the same place what it held there.
@@ -98,6 +98,13 @@ bool Feeder::HoldsFor(const Watched& watched, std::size_t role) const {
   if (!untouched && (now.begin != place.stretch.begin || now.end < place.next)) return false;
   const std::size_t next = untouched ? now.begin : place.next;
   return next >= now.end || !IsLate(watched, role, next);
+}
+
+// A companion that is new changes nothing of what was fed when it begins behind it. Where something restarted, which
+// points belong together has to be found out again.
+bool Feeder::ComesBehind(const Watched& watched, std::size_t role) const {
+  const bool no_restarts = watched[role]->segment_starts.size() == 1 && watched[lead_]->segment_starts.size() == 1;
+  return open_ && segment_ == 0 && no_restarts && !IsLate(watched, role, 0);
 }
 
 // Whether the point should have come before the one that was fed last.

@@ -68,6 +68,7 @@ class Feeder {
 
   bool HoldsFor(const Watched& watched, std::size_t role) const;
   bool ResumesHold(const Resumes& resumes) const;
+  bool ComesBehind(const Watched& watched, std::size_t role) const;
   bool IsLate(const Watched& watched, std::size_t role, std::size_t next) const;
 
   void Feed(Detector& detector, const Watched& watched, std::size_t most_waiting);

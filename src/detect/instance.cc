@@ -43,6 +43,14 @@ std::vector<model::Finding> ReportOf(Detector& detector, const Context& context)
   return found;
 }
 
+// The same but for companions that were not there before: detectors are made without looking at companions, and the
+// feeder knows whether they come in time.
+bool AddsCompanions(const Purpose& before, const Purpose& now) {
+  return before.run == now.run &&
+         std::equal(before.series.begin(), before.series.end(), now.series.begin(), now.series.end(),
+                    [](std::uint64_t was, std::uint64_t is) { return was == is || was == 0; });
+}
+
 // What findings depend on while the instance stays: when none of it changed, nor do they.
 std::pair<std::size_t, std::int64_t> JudgedOf(const Context& context, const Watched& watched) {
   std::size_t points = 0;
@@ -62,7 +70,7 @@ std::vector<model::Finding> Instance::JudgeOnce(const Context& context, const Wa
 
 const std::vector<model::Finding>& Instance::Judge(const Context& context, Purpose purpose, const Watched& watched,
                                                    std::size_t lead, const Resumes& resumes, std::uint64_t& replays) {
-  const bool same = detector_ != nullptr && purpose == purpose_;
+  const bool same = detector_ != nullptr && (purpose == purpose_ || AddsCompanions(purpose_, purpose));
   if (!same || !feeder_.StillHolds(watched, resumes)) {
     if (detector_ != nullptr) ++replays;
     // The companion was behind for longer than its points were waited for: wait longer from now on.
@@ -70,6 +78,8 @@ const std::vector<model::Finding>& Instance::Judge(const Context& context, Purpo
     Begin(context, std::move(purpose), lead);
   } else if (feeder_.SameResumes(resumes) && JudgedOf(context, watched) == judged_) {
     return found_;
+  } else {
+    purpose_ = std::move(purpose);
   }
   judged_ = JudgedOf(context, watched);
   feeder_.FeedSettled(*detector_, watched, resumes, most_waiting_);

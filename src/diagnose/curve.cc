@@ -200,7 +200,7 @@ double Quantile(std::vector<double> values, double share) {
 
 double Median(std::vector<double> values) { return Quantile(std::move(values), 0.5); }
 
-std::vector<double> Logs(const std::vector<double>& values) {
+std::vector<double> Logs(std::span<const double> values) {
   std::vector<double> logs;
   logs.reserve(values.size());
   for (const double value : values) {

@@ -91,7 +91,7 @@ double Smallest(const Stretch& stretch);
 double Quantile(std::vector<double> values, double share);
 double Median(std::vector<double> values);
 // The logarithms of the positive values.
-std::vector<double> Logs(const std::vector<double>& values);
+std::vector<double> Logs(std::span<const double> values);
 
 // Whether the run left that metric at all.
 bool Logged(const RunView& run, std::string_view signal);

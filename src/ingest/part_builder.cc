@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <numeric>
 
 #include "catalogue/catalogue.h"
 #include "catalogue/says.h"
@@ -21,9 +20,10 @@ std::string KeyOf(std::string_view raw_name, const model::Labels& extra) {
 }
 
 template <class Number>
-void Reserve(std::vector<Number>& column, std::size_t count) {
+void Reserve(model::Column<Number>& column, std::size_t count) {
+  if (column.empty() || column.capacity() >= count) return;
   column.reserve(count);
-  platform::PreferLargePages(column.data(), column.capacity() * sizeof(Number));
+  platform::PreferLargePages(column.Mutable().data(), column.capacity() * sizeof(Number));
 }
 
 }  // namespace
@@ -95,8 +95,7 @@ void PartBuilder::CountRowsIfNeverStepped() {
   for (model::Series& series : part_.series) {
     if (series.size() < 2 || series.axis == model::Axis::kTime) continue;
     series.axis = model::Axis::kRow;
-    std::iota(series.steps.begin(), series.steps.end(), std::int64_t{0});
-    series.segment_starts = {0};
+    series.CountPoints();
   }
 }
 
@@ -113,8 +112,8 @@ void PartBuilder::MakeRoom(std::uint64_t done, std::uint64_t total) {
     const auto expected = static_cast<std::size_t>(static_cast<double>(series.size()) * factor);
     Reserve(series.steps, expected);
     Reserve(series.values, expected);
-    if (!series.times.empty()) Reserve(series.times, expected);
-    if (!series.lines.empty()) Reserve(series.lines, expected);
+    Reserve(series.times, expected);
+    Reserve(series.lines, expected);
   }
 }
 
@@ -124,7 +123,7 @@ void PartBuilder::LeaveOut(SeriesId id, bool left_out) {
 }
 
 std::size_t PartBuilder::PlacedPoints(SeriesId id) const {
-  const std::vector<std::int64_t>& steps = part_.series[id].steps;
+  const model::Column<std::int64_t>& steps = part_.series[id].steps;
   std::size_t count = steps.size();
   while (count > 0 && !IsPlaced(steps[count - 1])) --count;
   return count;
@@ -135,12 +134,7 @@ void PartBuilder::DropUnplaced() {
   for (SeriesId id = 0; id < part_.series.size(); ++id) {
     model::Series& series = part_.series[id];
     const std::size_t kept = IsLeftOut(id) ? 0 : PlacedPoints(id);
-    if (kept == series.size()) continue;
-    series.steps.resize(kept);
-    series.values.resize(kept);
-    if (!series.times.empty()) series.times.resize(kept);
-    if (!series.lines.empty()) series.lines.resize(kept);
-    std::erase_if(series.segment_starts, [&](std::uint32_t start) { return start >= kept; });
+    if (kept < series.size()) series.Truncate(kept);
   }
   for (model::Event& event : part_.events) event.at = Placed(event.at);
 }
@@ -148,7 +142,7 @@ void PartBuilder::DropUnplaced() {
 model::Run PartBuilder::Finish() {
   DropUnplaced();
   for (const auto& [id, scale] : scales_) {
-    for (double& value : part_.series[id].values) {
+    for (double& value : part_.series[id].values.Mutable()) {
       if (value == value) value *= scale;  // NaN keeps its payload
     }
   }

@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <numeric>
+#include <span>
 
 #include "base/base.h"
 #include "model/finding.h"
@@ -35,6 +37,30 @@ std::string_view FindLabel(const Labels& labels, std::string_view key) {
     if (name == key) return value;
   }
   return {};
+}
+
+void Series::Truncate(std::size_t count) {
+  steps.Truncate(count);
+  values.Truncate(count);
+  times.Truncate(count);
+  lines.Truncate(count);
+  std::erase_if(segment_starts, [&](std::uint32_t start) { return start >= count; });
+}
+
+void Series::CountPoints() {
+  const std::span<std::int64_t> counts = steps.Mutable();
+  std::iota(counts.begin(), counts.end(), std::int64_t{0});
+  segment_starts = {0};
+}
+
+void BatchFingerprints::Append(const BatchFingerprints& others) {
+  if (steps.empty()) {
+    *this = others;
+    return;
+  }
+  steps.Append(others.steps);
+  hashes.Append(others.hashes);
+  ranks.Append(others.ranks);
 }
 
 double Series::LoggingInterval() const {

@@ -10,10 +10,14 @@
 #include <utility>
 #include <vector>
 
+#include "base/column.h"
 #include "model/position.h"
 #include "model/statement.h"
 
 namespace vigil::model {
+
+template <class T>
+using Column = vigil::Column<T>;
 
 // "No value was given", distinguished from a value that is NaN by its payload, which copies keep.
 inline constexpr double kNoValue = std::bit_cast<double>(std::uint64_t{0x7ff8'0000'7669'6769});
@@ -54,14 +58,14 @@ struct SeriesHeader {
   void TakeHeaderOf(const SeriesHeader& other) { *this = other; }
 };
 
-// One labelled stream of numbers. `steps` and `values` have equal length; `times` (unix seconds) and `lines` have that
-// length or are empty. Steps rise within a segment; a step that goes back opens the next segment: a restart is kept
-// beside what it overwrote.
+// One labelled stream of numbers. A copy shares the points. `steps` and `values` have equal length; `times` (unix
+// seconds) and `lines` have that length or are empty. Steps rise within a segment; a step that goes back opens the next
+// segment: a restart is kept beside what it overwrote.
 struct Series : SeriesHeader {
-  std::vector<std::int64_t> steps;
-  std::vector<double> values;
-  std::vector<double> times;
-  std::vector<std::uint32_t> lines;
+  Column<std::int64_t> steps;
+  Column<double> values;
+  Column<double> times;
+  Column<std::uint32_t> lines;
   std::vector<std::uint32_t> segment_starts;  // index of each segment's first point; front is 0 when there are points
 
   // Appends a point; opens a segment when `step` is not above the last one. `time` NaN and `line` 0 mean unknown.
@@ -76,6 +80,11 @@ struct Series : SeriesHeader {
   }
   std::size_t size() const { return values.size(); }
   bool empty() const { return values.empty(); }
+  // Only the first `count` points are kept.
+  void Truncate(std::size_t count);
+  void ClearPoints() { Truncate(0); }
+  // Counts the points instead of the steps they have: 0, 1, 2, ...
+  void CountPoints();
   // Where the point stands.
   Position PositionOf(std::size_t index) const { return {axis, steps[index]}; }
   // Typical steps between two points (median over the beginning and the end of the series), 0 with fewer than two.
@@ -83,11 +92,11 @@ struct Series : SeriesHeader {
 
  private:
   void AppendTime(double time) {
-    if (times.size() != steps.size()) times.resize(steps.size(), kNoValue);
+    times.FillTo(steps.size(), kNoValue);
     times.push_back(time);
   }
   void AppendLine(std::uint32_t line) {
-    if (lines.size() != steps.size()) lines.resize(steps.size(), 0);
+    lines.FillTo(steps.size(), 0);
     lines.push_back(line);
   }
 };
@@ -153,15 +162,17 @@ struct Artifact {
 // Hash of the data of an optimizer step, so that a spike can be tied to it and data that come again are seen. Columns
 // of equal length; the rank is -1 where it is not known.
 struct BatchFingerprints {
-  std::vector<StepAt> steps;
-  std::vector<std::uint64_t> hashes;
-  std::vector<std::int32_t> ranks;
+  Column<StepAt> steps;
+  Column<std::uint64_t> hashes;
+  Column<std::int32_t> ranks;
 
   void Append(StepAt step, std::uint64_t hash, std::int32_t rank) {
     steps.push_back(step);
     hashes.push_back(hash);
     ranks.push_back(rank);
   }
+  // All of the others, shared where there were none.
+  void Append(const BatchFingerprints& others);
 };
 
 enum class SourceState : std::uint8_t { kRead, kPartial, kDuplicate };

@@ -1,6 +1,7 @@
 // Runs that are watched: read, joined and judged as they grow.
 #include <algorithm>
 #include <map>
+#include <span>
 #include <utility>
 
 #include "detect/detect.h"
@@ -23,8 +24,8 @@ constexpr std::size_t kShownSeries = 4096;
 constexpr std::size_t kShownEvents = 512;
 
 template <class Number>
-std::vector<Number> LastOf(const std::vector<Number>& column, std::size_t count) {
-  return {column.end() - static_cast<std::ptrdiff_t>(std::min(count, column.size())), column.end()};
+model::Column<Number> LastOf(const model::Column<Number>& column, std::size_t count) {
+  return model::Column<Number>(std::span(column).last(std::min(count, column.size())));
 }
 
 model::Series Recent(const model::Series& series) {

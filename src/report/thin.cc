@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <span>
 
 namespace vigil::report {
 namespace {
@@ -10,8 +11,7 @@ namespace {
 constexpr std::size_t kKeptPerStretch = 4;
 
 // The points of [from, to) worth keeping, appended in order.
-void KeepOfStretch(const std::vector<double>& values, std::size_t from, std::size_t to,
-                   std::vector<std::size_t>& kept) {
+void KeepOfStretch(std::span<const double> values, std::size_t from, std::size_t to, std::vector<std::size_t>& kept) {
   constexpr std::size_t kNone = static_cast<std::size_t>(-1);
   std::size_t smallest = kNone;
   std::size_t largest = kNone;

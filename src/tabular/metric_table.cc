@@ -295,7 +295,7 @@ void MetricTable::Put(const Cell& cell, const Row& row, const Roles& roles, RowS
 // say is wrong by orders of magnitude.
 bool MetricTable::IsDoubtful(double value, SeriesId id) const {
   if (value == 0) return true;
-  const std::vector<double>& values = builder_.series(id).values;
+  const model::Column<double>& values = builder_.series(id).values;
   const std::size_t from = values.size() > 64 ? values.size() - 64 : 0;
   return std::any_of(values.begin() + static_cast<std::ptrdiff_t>(from), values.end(),
                      [](double before) { return before != 0 && std::abs(before) < 1e-3; });

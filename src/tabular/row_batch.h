@@ -61,9 +61,8 @@ class RowBatch {
   }
 
   template <class T>
-  void Copy(std::vector<T>& to, const std::vector<T>& from, std::size_t begin) const {
-    const auto first = from.begin() + static_cast<std::ptrdiff_t>(begin);
-    to.insert(to.end(), first, first + static_cast<std::ptrdiff_t>(count_));
+  void Copy(model::Column<T>& to, const std::vector<T>& from, std::size_t begin) const {
+    to.Append({from.data() + begin, count_});
   }
 
   void AppendTo(model::Series& series, std::size_t column) const {
@@ -72,11 +71,11 @@ class RowBatch {
       series.segment_starts.push_back(static_cast<std::uint32_t>(size));
     for (const std::uint32_t row : breaks_) series.segment_starts.push_back(static_cast<std::uint32_t>(size) + row);
     if (has_times_ || !series.times.empty()) {
-      series.times.resize(size, model::kNoValue);
+      series.times.FillTo(size, model::kNoValue);
       Copy(series.times, times_, 0);
     }
     if (lines_[column * rows_] != 0 || !series.lines.empty()) {
-      series.lines.resize(size, 0);
+      series.lines.FillTo(size, 0);
       Copy(series.lines, lines_, column * rows_);
     }
     Copy(series.steps, steps_, 0);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <span>
 #include <utility>
 
 #include "catalogue/says.h"
@@ -10,15 +11,30 @@
 namespace vigil::tabular {
 namespace {
 
-template <typename T>
-void Move(std::vector<T>& column, std::size_t from, std::size_t to) {
-  if (!column.empty()) column[to] = column[from];
-}
+// The columns of a series while its points are moved to the front.
+class Points {
+ public:
+  explicit Points(model::Series& series)
+      : steps_(series.steps.Mutable()),
+        values_(series.values.Mutable()),
+        times_(series.times.Mutable()),
+        lines_(series.lines.Mutable()) {}
 
-template <typename T>
-void Cut(std::vector<T>& column, std::size_t size) {
-  if (!column.empty()) column.resize(size);
-}
+  std::int64_t step(std::size_t at) const { return steps_[at]; }
+  double value(std::size_t at) const { return values_[at]; }
+  void Move(std::size_t from, std::size_t to) const {
+    steps_[to] = steps_[from];
+    values_[to] = values_[from];
+    if (!times_.empty()) times_[to] = times_[from];
+    if (!lines_.empty()) lines_[to] = lines_[from];
+  }
+
+ private:
+  std::span<std::int64_t> steps_;
+  std::span<double> values_;
+  std::span<double> times_;
+  std::span<std::uint32_t> lines_;
+};
 
 // Points that are kept whatever happens to their neighbours.
 struct Pinned {
@@ -28,7 +44,7 @@ struct Pinned {
 };
 
 Pinned PinnedPoints(const model::Series& series) {
-  const std::vector<double>& values = series.values;
+  const model::Column<double>& values = series.values;
   Pinned pinned{{values.size() - 1, 0, 0, 0}, {}, 0};
   bool was_finite = true;
   for (std::size_t i = 0; i < values.size(); ++i) {
@@ -67,6 +83,7 @@ Extremes KeepEverySecond(model::Series& series, bool spikes, std::vector<std::ui
   std::size_t next = 0;
   std::size_t next_pinned = 0;
   std::size_t kept = 0;
+  const Points all(series);
   for (std::size_t i = 0; i < series.size(); ++i) {
     const bool starts_segment = next < starts.size() && starts[next] == i;
     next += starts_segment ? 1 : 0;
@@ -76,22 +93,15 @@ Extremes KeepEverySecond(model::Series& series, bool spikes, std::vector<std::ui
     next_extra += is_extra ? 1 : 0;
     const bool is_due = !is_extra && turn++ % 2 == 0;
     const bool is_kept = is_due || is_pinned || kept == 0 ||
-                         (spikes && (starts_segment || LeavesLevel(series.values[i], series.values[kept - 1]))) ||
-                         (keeps_turns && std::isfinite(series.values[i]) != std::isfinite(series.values[kept - 1]));
+                         (spikes && (starts_segment || LeavesLevel(all.value(i), all.value(kept - 1)))) ||
+                         (keeps_turns && std::isfinite(all.value(i)) != std::isfinite(all.value(kept - 1)));
     if (!is_kept) continue;
     if (!is_due) extra.push_back(static_cast<std::uint32_t>(kept));
-    if (starts_segment || kept == 0 || series.steps[i] <= series.steps[kept - 1])
+    if (starts_segment || kept == 0 || all.step(i) <= all.step(kept - 1))
       series.segment_starts.push_back(static_cast<std::uint32_t>(kept));
-    series.steps[kept] = series.steps[i];
-    series.values[kept] = series.values[i];
-    Move(series.times, i, kept);
-    Move(series.lines, i, kept);
-    ++kept;
+    all.Move(i, kept++);
   }
-  series.steps.resize(kept);
-  series.values.resize(kept);
-  Cut(series.times, kept);
-  Cut(series.lines, kept);
+  series.Truncate(kept);
   return points.extremes;
 }
 

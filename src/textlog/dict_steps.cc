@@ -78,8 +78,11 @@ void DictSteps::Place(model::Series& series) const {
   std::size_t first = series.size();
   while (first > 0 && series.steps[first - 1] >= kUnresolved) --first;
   if (first == series.size()) return;
-  for (std::size_t i = first; i < series.size() && StepOf(series.steps[i]) != model::kNoStep; ++i)
-    series.steps[i] = StepOf(series.steps[i]);
+  for (std::int64_t& step : series.steps.MutableFrom(first)) {
+    const std::int64_t given = StepOf(step);
+    if (given == model::kNoStep) break;
+    step = given;
+  }
   RebuildSegments(series, first);
   if (counted_as_rows()) series.axis = model::Axis::kRow;
 }

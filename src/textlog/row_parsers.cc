@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <span>
 
 #include "base/base.h"
 #include "catalogue/says.h"
@@ -140,7 +141,7 @@ class PlainRowParser final : public LineParser {
       "column 2", "column 3", "column 4", "column 5", "column 6", "column 7", "column 8", "column 9"};
 
   // A loss that ends in NaN need not have fallen before.
-  static bool GoesLikeLoss(const std::vector<double>& values) {
+  static bool GoesLikeLoss(std::span<const double> values) {
     const bool is_positive = std::none_of(values.begin(), values.end(), [](double value) { return value < 0; });
     return tabular::FallsLikeLoss(values) || (is_positive && !std::isfinite(values.back()));
   }

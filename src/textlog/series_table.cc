@@ -79,8 +79,8 @@ std::uint32_t SeriesTable::FindSlowly(std::string_view name, std::int32_t rank, 
 void SeriesTable::FillGap(const Entry& entry, double value, std::uint32_t line) {
   model::Series& series = builder_.series(entry.series);
   if (series.empty() || series.steps.back() != entry.last_step || !model::IsNoValue(series.values.back())) return;
-  series.values.back() = value;
-  if (!series.lines.empty()) series.lines.back() = line;
+  series.values.ReplaceLast(value);
+  if (!series.lines.empty()) series.lines.ReplaceLast(line);
 }
 
 void SeriesTable::Add(std::uint32_t index, std::int64_t step, double value, std::uint32_t line, model::Axis axis) {

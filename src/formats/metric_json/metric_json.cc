@@ -86,7 +86,7 @@ class MetricJsonReader : public DocumentReader {
       if (priority == 0 || series.axis != model::Axis::kRow || !Rises(series)) continue;
       if (steps == nullptr || priority > tabular::StepPriority(steps->raw)) steps = &series;
     }
-    if (steps != nullptr) CountBy(std::vector<double>(steps->values));
+    if (steps != nullptr) CountBy(model::Column<double>(steps->values));
     for (model::Series& series : builder().part().series) tabular::KeepLikelyGaps(series);
     if (thinning_.stride() > 1) builder().AddNote(tabular::ThinnedNote(thinning_.stride()));
   }
@@ -98,21 +98,14 @@ class MetricJsonReader : public DocumentReader {
     });
   }
 
-  void CountBy(const std::vector<double>& steps) {
+  void CountBy(const model::Column<double>& steps) {
     for (model::Series& series : builder().part().series) {
       if (series.axis != model::Axis::kRow || series.size() != steps.size()) continue;
       series.axis = model::Axis::kStep;
-      std::transform(steps.begin(), steps.end(), series.steps.begin(),
+      std::transform(steps.begin(), steps.end(), series.steps.Mutable().begin(),
                      [](double s) { return static_cast<std::int64_t>(s); });
-      if (tabular::StepPriority(series.raw) != 0) ClearPoints(series);
+      if (tabular::StepPriority(series.raw) != 0) series.ClearPoints();
     }
-  }
-
-  static void ClearPoints(model::Series& series) {
-    series.steps.clear();
-    series.values.clear();
-    series.lines.clear();
-    series.segment_starts.clear();
   }
 
   void Take(const std::string& name, std::int64_t step, double value, std::uint32_t line) {

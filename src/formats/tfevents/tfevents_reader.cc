@@ -63,13 +63,6 @@ TagKind KindOf(const Value& value, const Plugin& plugin) {
   return number ? TagKind::kScalar : TagKind::kIgnored;
 }
 
-void ClearPoints(model::Series& series) {
-  series.steps.clear();
-  series.values.clear();
-  series.times.clear();
-  series.segment_starts.clear();
-}
-
 class TfeventsReader : public ingest::Reader {
  public:
   explicit TfeventsReader(ingest::PartBuilder& builder) : builder_(builder) {}
@@ -232,7 +225,7 @@ class TfeventsReader : public ingest::Reader {
   }
 
   void Forget(Tag& tag) {
-    if (tag.kind == TagKind::kScalar) ClearPoints(builder_.series(tag.series));
+    if (tag.kind == TagKind::kScalar) builder_.series(tag.series).ClearPoints();
     tag.kind = TagKind::kIgnored;
   }
 
@@ -284,8 +277,7 @@ class TfeventsReader : public ingest::Reader {
       if (series.size() < 2) continue;
       tag.counts_rows = true;
       series.axis = model::Axis::kRow;
-      std::iota(series.steps.begin(), series.steps.end(), std::int64_t{0});
-      series.segment_starts = {0};
+      series.CountPoints();
     }
   }
 

@@ -94,7 +94,7 @@ class TitanEventsReader : public ingest::Reader {
     const auto id = builder_.OpenSeries(name);
     model::Series& series = builder_.series(id);
     if (!series.empty() && series.steps.back() == step) {
-      series.values.back() += name.starts_with("phase/") ? value : value - series.values.back();
+      series.values.ReplaceLast(name.starts_with("phase/") ? series.values.back() + value : value);
       return;
     }
     builder_.Add(id, step, value, time, line_);

@@ -457,11 +457,11 @@ TEST(JoinParts, HandlesAThousandParts) {
 // ---- the pieces
 
 TEST(Rounding, IsSeenInTheValues) {
-  EXPECT_EQ(RoundingOf({1.25, 10.5, 0.75}).decimal_step, 0.01);
-  EXPECT_EQ(RoundingOf({2.346, 0.7091, 0.0009519}).significant_digits, 4);
-  EXPECT_EQ(RoundingOf({10580, 18267}).decimal_step, 1);
-  EXPECT_EQ(RoundingOf({4.67864716053009, 4.674909710884094}), Rounding{});
-  EXPECT_EQ(RoundingOf({NAN, INFINITY, 0}), Rounding{});
+  EXPECT_EQ(RoundingOf(std::vector<double>{1.25, 10.5, 0.75}).decimal_step, 0.01);
+  EXPECT_EQ(RoundingOf(std::vector<double>{2.346, 0.7091, 0.0009519}).significant_digits, 4);
+  EXPECT_EQ(RoundingOf(std::vector<double>{10580, 18267}).decimal_step, 1);
+  EXPECT_EQ(RoundingOf(std::vector<double>{4.67864716053009, 4.674909710884094}), Rounding{});
+  EXPECT_EQ(RoundingOf(std::vector<double>{NAN, INFINITY, 0}), Rounding{});
 }
 
 TEST(SameButForRounding, AllowsForTheDigitsThatAreMissing) {

@@ -40,7 +40,7 @@ TEST(ParseNumber, OverflowIsInfinityAndUnderflowIsZero) {
 }
 
 // Without an exponent, or with one that says the opposite, it is the digits that decide.
-TEST(ParseNumber, OverflowAndUnderflowAreToldApartByTheValue) {
+TEST(ParseNumber, OverflowAndUnderflowAreDistinguishedByTheValue) {
   const std::string zeros(400, '0');
   EXPECT_EQ(ParseNumber("0." + zeros + "1"), 0.0);
   EXPECT_EQ(ParseNumber("0." + zeros + "1e20"), 0.0);

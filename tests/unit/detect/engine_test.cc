@@ -41,11 +41,7 @@ class Growth {
     now_ = whole;
     now_.events.clear();
     for (model::Series& series : now_.series) {
-      series.steps.clear();
-      series.values.clear();
-      series.times.clear();
-      series.lines.clear();
-      series.segment_starts.clear();
+      series.ClearPoints();
     }
   }
 
@@ -215,6 +211,24 @@ TEST(Engine, FeedsNothingTwiceWhereRowsAreAppended) {
   while (!growth.done()) {
     growth.Grow(100);
     engine.Findings(growth.now());
+  }
+  EXPECT_EQ(engine.replays(), 0U);
+}
+
+TEST(Engine, FeedsNothingAgainWhenACompanionAppearsBehindWhatWasFed) {
+  RunMaker maker(3);
+  maker.Series("loss", 2000, maker.Falling(8, 2, 0.03));
+  model::Run run = maker.run();
+  const catalogue::Thresholds thresholds;
+  Engine engine(thresholds);
+  engine.Findings(run);
+  model::Series evaluation;
+  evaluation.signal = evaluation.raw = "eval_loss";
+  run.series.push_back(evaluation);
+  for (std::int64_t step = run.series[0].steps.back() + 1; step < 2100; ++step) {
+    run.series[1].Append(step, 2.5);
+    run.series[0].Append(step, step == 2090 ? std::nan("") : 2.25);
+    EXPECT_EQ(TextOf(engine.Findings(run)), TextOf(Detect(run, thresholds, false))) << step;
   }
   EXPECT_EQ(engine.replays(), 0U);
 }

@@ -414,7 +414,8 @@ TEST(Detectors, OneEvaluationSetDoesNotHideAnother) {
   run.series.back().labels = {{"dataset", "b"}};
   model::Series broken = run.series.back();
   broken.labels = {{"dataset", "a"}};
-  for (std::size_t i = 0; i < broken.size(); ++i) broken.values[i] = broken.steps[i] < 600 ? 1.0 : 3.0;
+  const std::span<double> values = broken.values.Mutable();
+  for (std::size_t i = 0; i < broken.size(); ++i) values[i] = broken.steps[i] < 600 ? 1.0 : 3.0;
   run.series.push_back(broken);
   const auto findings = Detect(run, catalogue::Thresholds());
   EXPECT_NE(Get(findings, "loss/eval-break"), nullptr) << Describe(findings);

@@ -151,7 +151,8 @@ TEST(JsonLines, TakeNumbersInQuotes) {
   const model::Run part =
       Read("jsonl", "{\"step\": 1, \"loss\": \"2.5\", \"grad_norm\": \"NaN\", \"name\": \"run 3\"}\n");
   EXPECT_THAT(SeriesOf(part, "loss").values, ElementsAre(2.5));
-  EXPECT_TRUE(std::isnan(SeriesOf(part, "grad_norm").values.at(0)));
+  ASSERT_FALSE(SeriesOf(part, "grad_norm").empty());
+  EXPECT_TRUE(std::isnan(SeriesOf(part, "grad_norm").values[0]));
   EXPECT_EQ(part.series.size(), 2U);
 }
 

@@ -37,6 +37,38 @@ TEST(MainAxis, IsThatOfStepsWhereSeveralPointsAreCountedInThem) {
   EXPECT_EQ(MainAxis(run), Axis::kStep);
 }
 
+TEST(Series, ACopySharesThePointsAndGoesOnAlone) {
+  Series series;
+  for (std::int64_t step = 1; step <= 10; ++step) series.Append(step, 0.5, 100.0, 3);
+  Series copy = series;
+  EXPECT_EQ(copy.values.data(), series.values.data());
+  copy.Append(11, 0.25);
+  series.Append(5, 0.75);
+  EXPECT_EQ(copy.size(), 11U);
+  EXPECT_EQ(copy.segment_starts.size(), 1U);
+  EXPECT_EQ(series.steps.back(), 5);
+  EXPECT_EQ(series.segment_starts.size(), 2U);
+}
+
+TEST(Series, TruncatedKeepsTheSegmentsThatAreLeft) {
+  Series series;
+  for (const std::int64_t step : {1, 2, 1, 2, 1}) series.Append(step, 1.0);
+  series.Truncate(4);
+  EXPECT_THAT(series.steps, ElementsAre(1, 2, 1, 2));
+  EXPECT_THAT(series.segment_starts, ElementsAre(0U, 2U));
+}
+
+TEST(BatchFingerprints, OfOneFileAreShared) {
+  BatchFingerprints file;
+  file.Append(StepAt(1), 11, -1);
+  BatchFingerprints run;
+  run.Append(file);
+  EXPECT_EQ(run.hashes.data(), file.hashes.data());
+  run.Append(file);
+  EXPECT_EQ(run.hashes, (std::vector<std::uint64_t>{11, 11}));
+  EXPECT_EQ(file.hashes, (std::vector<std::uint64_t>{11}));
+}
+
 TEST(Series, OpensASegmentWhenAStepGoesBack) {
   const Series series = WithSteps({1, 2, 3, 2, 3, 4});
   EXPECT_THAT(series.segment_starts, ElementsAre(0, 3));

@@ -46,7 +46,8 @@ class FollowTest : public testing::Test {
 std::vector<double> LossOf(const Follower& follower) {
   const std::vector<model::Run> runs = follower.Runs();
   const model::Series* loss = runs.empty() ? nullptr : runs.front().Find("loss");
-  return loss == nullptr ? std::vector<double>() : loss->values;
+  if (loss == nullptr) return {};
+  return {loss->values.begin(), loss->values.end()};
 }
 
 std::string Lines(int first, int last) {

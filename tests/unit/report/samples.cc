@@ -313,11 +313,9 @@ model::Report Several() {
 model::Series LongSeries(std::size_t count, std::size_t spike_at, std::size_t nan_at) {
   model::Series series;
   series.signal = series.raw = "loss";
-  series.steps.resize(count);
-  series.values.resize(count);
   for (std::size_t i = 0; i < count; ++i) {
-    series.steps[i] = static_cast<std::int64_t>(i);
-    series.values[i] = i == spike_at ? 50 : i == nan_at ? kNan : 2 + 0.1 * Noise(static_cast<std::int64_t>(i));
+    series.steps.push_back(static_cast<std::int64_t>(i));
+    series.values.push_back(i == spike_at ? 50 : i == nan_at ? kNan : 2 + 0.1 * Noise(static_cast<std::int64_t>(i)));
   }
   series.segment_starts = {0};
   return series;

@@ -269,7 +269,7 @@ TEST(RenderText, SurvivesStepsAndValuesAtTheEndsOfTheirRange) {
   series.Append(0, 5e-324);
   series.Append(std::numeric_limits<std::int64_t>::max(), 1.7e308);
   run.run.series.push_back(series);
-  for (double& value : series.values) value = std::abs(value);
+  for (double& value : series.values.Mutable()) value = std::abs(value);
   series.signal = series.raw = "grad_norm";
   run.run.series.push_back(series);
   EXPECT_THAT(RenderText(samples::One(std::move(run)), {}), HasSubstr("1.7e+308"));

@@ -30,7 +30,7 @@ TEST(Thin, KeepsTheExtremesOfEveryStretchOfRandomSeries) {
   std::normal_distribution<double> noise;
   for (int round = 0; round < 50; ++round) {
     model::Series series = samples::LongSeries(1000 + random() % 5000, 0, 1);
-    for (double& value : series.values)
+    for (double& value : series.values.Mutable())
       value = random() % 20 == 0 ? std::numeric_limits<double>::quiet_NaN() : noise(random);
     const std::size_t most = 40 + random() % 400;
     const std::vector<std::size_t> kept = Thin(series, most);

@@ -78,12 +78,12 @@ TEST(Thinning, APointThatIsInThePartStaysUntilAllAreThinnedAgain) {
   ingest::PartBuilder builder("a.csv", "csv");
   Thinning thinning(builder, 1000);
   const auto id = builder.OpenSeries("loss");
-  std::vector<std::int64_t> before;
+  model::Column<std::int64_t> before;
   std::uint64_t stride = 1;
   for (int step = 1; step <= 20'000; ++step) {
     thinning.Add(id, step, 2.5 + 0.1 * std::sin(step));
     if (step % 100 == 0) thinning.MakeRoom();
-    const std::vector<std::int64_t>& now = builder.series(id).steps;
+    const model::Column<std::int64_t>& now = builder.series(id).steps;
     if (std::exchange(stride, thinning.stride()) == stride) {
       ASSERT_GE(now.size(), before.size());
       ASSERT_TRUE(std::equal(before.begin(), before.end(), now.begin())) << step;

@@ -45,7 +45,8 @@ inline Points PointsOf(const model::Run& run, std::string_view raw) {
 
 inline std::vector<std::int64_t> StepsOf(const model::Run& run, std::string_view raw) {
   const model::Series* series = FindRaw(run, raw);
-  return series == nullptr ? std::vector<std::int64_t>() : series->steps;
+  if (series == nullptr) return {};
+  return {series->steps.begin(), series->steps.end()};
 }
 
 inline std::vector<model::Event> EventsOf(const model::Run& run, model::EventKind kind) {
