@@ -24,9 +24,15 @@ report::Alarm AlarmOf(const model::Finding& finding, const std::string& run) {
   return alarm;
 }
 
+// Findings get a little better and worse with every point: only worse is worth saying, until the last word.
+bool IsNews(const report::Alarm& before, const report::Alarm& now, bool at_end) {
+  if (before.severity < now.severity) return true;
+  return at_end && (before.severity != now.severity || !model::SamePosition(before.first, now.first));
+}
+
 }  // namespace
 
-std::vector<report::Alarm> AlarmBook::Update(const model::Report& now) {
+std::vector<report::Alarm> AlarmBook::Update(const model::Report& now, bool at_end) {
   std::vector<report::Alarm> news;
   std::map<std::string, report::Alarm> holding;
   for (const model::RunReport& run : now.runs) {
@@ -36,7 +42,11 @@ std::vector<report::Alarm> AlarmBook::Update(const model::Report& now) {
       const auto [at, is_first] = holding.try_emplace(KeyOf(run.run, finding), AlarmOf(finding, name));
       if (!is_first) continue;
       const auto before = raised_.find(at->first);
-      if (before == raised_.end() || before->second.severity < finding.severity) news.push_back(at->second);
+      if (before == raised_.end() || IsNews(before->second, at->second, at_end)) {
+        news.push_back(at->second);
+      } else {
+        at->second = before->second;
+      }
     }
   }
   for (auto& [key, alarm] : raised_) {

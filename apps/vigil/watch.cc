@@ -131,15 +131,15 @@ class Watch {
 
   // False when nobody reads any more.
   bool Show(const model::Report& now) {
-    const bool heard = RaiseAlarms(now);
+    const bool heard = RaiseAlarms(book_.Update(now));
     if (!canvas_.active()) return heard;
     const double now_unix_s = static_cast<double>(platform::UnixNs()) * 1e-9;
     return canvas_.Draw(report::RenderLive(now, Text(), now_unix_s)) && heard;
   }
 
-  bool RaiseAlarms(const model::Report& now) {
+  bool RaiseAlarms(std::vector<report::Alarm> alarms) {
     bool heard = true;
-    for (report::Alarm& alarm : book_.Update(now)) {
+    for (report::Alarm& alarm : alarms) {
       alarm.time = platform::LocalTime();
       heard = canvas_.Print(options_.json ? report::AlarmJson(alarm) : report::AlarmText(alarm, Text())) && heard;
     }
@@ -155,7 +155,7 @@ class Watch {
     if (report.runs.empty())
       return Refuse(fmt::format("nothing that vigil can read appeared at {}", Join(options_.paths, ", ")));
     // Some things are judged at the end alone: the verdict names them, machines read the alarms.
-    if (options_.json) RaiseAlarms(report);
+    if (options_.json) RaiseAlarms(book_.Conclude(report));
     report::TextOptions text = Text();
     text.brief = true;
     return options_.json ? ExitCode(report, options_.limits)

@@ -41,6 +41,18 @@ TEST(AlarmBook, RaisesItAgainWhenItGetsWorse) {
   EXPECT_THAT(book.Update(With({Spike(model::Severity::kWarning)})), IsEmpty()) << "better is no news";
 }
 
+TEST(AlarmBook, SaysAtTheEndWhatHoldsNow) {
+  AlarmBook book;
+  book.Update(With({Spike(model::Severity::kError, 10)}));
+  EXPECT_THAT(book.Update(With({Spike(model::Severity::kWarning, 12)})), IsEmpty());
+  const auto last = book.Conclude(With({Spike(model::Severity::kWarning, 12)}));
+  ASSERT_THAT(last, SizeIs(1));
+  EXPECT_EQ(last[0].severity, model::Severity::kWarning);
+  EXPECT_EQ(last[0].first.value(), 12);
+  EXPECT_FALSE(last[0].cleared);
+  EXPECT_THAT(book.Conclude(With({Spike(model::Severity::kWarning, 12)})), IsEmpty());
+}
+
 TEST(AlarmBook, ReportsWhatNoLongerHolds) {
   AlarmBook book;
   book.Update(With({Spike(model::Severity::kWarning)}));
