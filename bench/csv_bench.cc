@@ -32,7 +32,7 @@ std::string MakeTable(std::size_t rows) {
 
 // A long table is thinned by design, so the number of points says nothing: what is kept must be what was written, of
 // every metric, from the first row to the last.
-void CheckRun(Bench& bench, const Result<model::Run>& run, std::size_t rows) {
+void CheckRun(Bench& bench, const ingest::Reading<model::Run>& run, std::size_t rows) {
   bench.Check(run && run->series.size() == kColumns, "the table was not read as {} metrics", kColumns);
   if (!run) return;
   for (const model::Series& series : run->series) {

@@ -122,8 +122,8 @@ class TemporaryFile {
 inline double Megabytes(std::size_t bytes) { return static_cast<double>(bytes) * 1e-6; }
 
 // Points of all series of a run that was read; 0 when it could not be.
-template <class Run>
-std::size_t PointsOf(const Result<Run>& run) {
+template <class Read>
+std::size_t PointsOf(const Read& run) {
   std::size_t points = 0;
   if (run) {
     for (const auto& series : run->series) points += series.size();
