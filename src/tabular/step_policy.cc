@@ -47,8 +47,6 @@ ColumnId FindCounter(std::span<const ColumnUse> uses, ColumnRole role, std::span
 
 }  // namespace
 
-bool IsWholeStep(double value) { return value >= 0 && value <= kLargestStep && value == std::floor(value); }
-
 bool CanCount(std::span<const SampleRow> sample, std::size_t column, bool is_long) {
   std::size_t pairs = 0;
   std::size_t still = 0;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <span>
 #include <utility>
 
@@ -41,97 +42,199 @@ struct Pinned {
   std::array<std::size_t, 4> places;  // in order: the last, both extremes, the first that is not finite
   Extremes extremes;
   std::size_t turns = 0;  // from finite to not finite, and back
+  bool all_finite = true;
 };
 
-Pinned PinnedPoints(const model::Series& series) {
-  const model::Column<double>& values = series.values;
-  Pinned pinned{{values.size() - 1, 0, 0, 0}, {}, 0};
+std::size_t PlaceOf(const model::Column<double>& values, double wanted) {
+  const auto at = std::find(values.begin(), values.end(), wanted);
+  return at == values.end() ? 0 : static_cast<std::size_t>(at - values.begin());
+}
+
+// What is not finite less itself is NaN, which a sum keeps.
+struct Course {
+  Extremes extremes;
+  double nothing = 0;
+
+  void Take(double value) {
+    extremes.least = value < extremes.least ? value : extremes.least;
+    extremes.most = value > extremes.most ? value : extremes.most;
+    nothing += value - value;
+  }
+};
+
+// Nearly all series are finite, and tables of millions of points wait for this pass: it has no branch, and four lanes,
+// since each comparison would wait for the one before it.
+bool FindExtremes(const model::Column<double>& values, Extremes& extremes) {
+  std::array<Course, 4> lanes;
+  const std::size_t even = values.size() - values.size() % lanes.size();
+  for (std::size_t i = 0; i < even; i += lanes.size()) {
+    for (std::size_t lane = 0; lane < lanes.size(); ++lane) lanes[lane].Take(values[i + lane]);
+  }
+  for (std::size_t i = even; i < values.size(); ++i) lanes[0].Take(values[i]);
+  double nothing = 0;
+  for (const Course& lane : lanes) {
+    extremes.least = std::min(extremes.least, lane.extremes.least);
+    extremes.most = std::max(extremes.most, lane.extremes.most);
+    nothing += lane.nothing;
+  }
+  return nothing == 0;
+}
+
+void FindTurns(const model::Column<double>& values, Pinned& pinned) {
   bool was_finite = true;
   for (std::size_t i = 0; i < values.size(); ++i) {
-    const bool is_finite = std::isfinite(values[i]);
+    const double value = values[i];
+    const bool is_finite = std::isfinite(value);
     pinned.turns += is_finite != std::exchange(was_finite, is_finite) ? 1 : 0;
-    if (!is_finite) {
-      if (pinned.places[3] == 0) pinned.places[3] = i;
-      continue;
-    }
-    if (values[i] < pinned.extremes.least) {
-      pinned.extremes.least = values[i];
-      pinned.places[1] = i;
-    }
-    if (values[i] > pinned.extremes.most) {
-      pinned.extremes.most = values[i];
-      pinned.places[2] = i;
-    }
+    if (!is_finite && pinned.places[3] == 0) pinned.places[3] = i;
+    if (is_finite) pinned.extremes.least = std::min(pinned.extremes.least, value);
+    if (is_finite) pinned.extremes.most = std::max(pinned.extremes.most, value);
   }
+}
+
+Pinned PinnedPoints(const model::Column<double>& values) {
+  Pinned pinned{{values.size() - 1, 0, 0, 0}, {}, 0};
+  pinned.all_finite = FindExtremes(values, pinned.extremes);
+  if (!pinned.all_finite) {
+    pinned.extremes = {};
+    FindTurns(values, pinned);
+  }
+  pinned.places[1] = PlaceOf(values, pinned.extremes.least);
+  pinned.places[2] = PlaceOf(values, pinned.extremes.most);
   std::sort(pinned.places.begin(), pinned.places.end());
   return pinned;
 }
+
+// One pass over a series that moves the points that stay to its front. Most points are plain: they go by their turn,
+// and by how they stand out. Few places are marked: the first of a segment, pinned, or extra.
+class Halving {
+ public:
+  Halving(model::Series& series, const Pinned& pinned, bool keeps_starts, std::vector<std::uint32_t>& extra)
+      : series_(series),
+        all_(series),
+        pinned_(pinned),
+        keeps_starts_(keeps_starts),
+        starts_(std::exchange(series.segment_starts, {})),
+        extra_before_(std::exchange(extra, {})),
+        extra_(extra) {}
+
+  // `stands_out`: whether a value is kept out of turn, beside the one kept before it.
+  template <class StandsOut>
+  void Run(const StandsOut& stands_out) {
+    const std::size_t size = series_.size();
+    for (std::size_t i = 0; i < size;) {
+      TakeMarked(i, stands_out);
+      const std::size_t mark = std::min(NextMark(), size);
+      for (++i; i < mark; ++i) {
+        const bool is_due = turn_++ % 2 == 0;
+        if (is_due || stands_out(all_.value(i), all_.value(kept_ - 1))) Keep(i, is_due, false);
+      }
+    }
+    series_.Truncate(kept_);
+  }
+
+ private:
+  template <class StandsOut>
+  void TakeMarked(std::size_t i, const StandsOut& stands_out) {
+    const bool starts_segment = Passes(starts_, next_start_, i);
+    const bool is_extra = Passes(extra_before_, next_extra_, i);
+    const bool is_pinned = Passes(pinned_.places, next_pinned_, i);
+    const bool is_due = !is_extra && turn_++ % 2 == 0;
+    const bool is_kept = is_due || is_pinned || kept_ == 0 || (keeps_starts_ && starts_segment) ||
+                         stands_out(all_.value(i), all_.value(kept_ - 1));
+    if (is_kept) Keep(i, is_due, starts_segment);
+  }
+
+  // Whether `at` is the next of the places, which are in order; they are then behind it.
+  template <class Places>
+  static bool Passes(const Places& places, std::size_t& next, std::size_t at) {
+    const bool is_one = next < places.size() && places[next] == at;
+    while (next < places.size() && places[next] <= at) ++next;
+    return is_one;
+  }
+
+  std::size_t NextMark() const {
+    std::size_t mark = std::numeric_limits<std::size_t>::max();
+    if (next_start_ < starts_.size()) mark = starts_[next_start_];
+    if (next_extra_ < extra_before_.size()) mark = std::min<std::size_t>(mark, extra_before_[next_extra_]);
+    if (next_pinned_ < pinned_.places.size()) mark = std::min(mark, pinned_.places[next_pinned_]);
+    return mark;
+  }
+
+  void Keep(std::size_t i, bool is_due, bool starts_segment) {
+    if (!is_due) extra_.push_back(static_cast<std::uint32_t>(kept_));
+    // A segment whose first point was left out begins with the next that stays.
+    if (starts_segment || kept_ == 0 || all_.step(i) <= all_.step(kept_ - 1))
+      series_.segment_starts.push_back(static_cast<std::uint32_t>(kept_));
+    all_.Move(i, kept_++);
+  }
+
+  model::Series& series_;
+  Points all_;
+  const Pinned& pinned_;
+  bool keeps_starts_;
+  std::vector<std::uint32_t> starts_;
+  std::vector<std::uint32_t> extra_before_;
+  std::vector<std::uint32_t>& extra_;
+  std::size_t next_start_ = 0;
+  std::size_t next_extra_ = 0;
+  std::size_t next_pinned_ = 0;
+  std::size_t turn_ = 0;  // of the points that are not extra
+  std::size_t kept_ = 0;
+};
 
 }  // namespace
 
 Extremes KeepEverySecond(model::Series& series, bool spikes, std::vector<std::uint32_t>& extra) {
   if (series.empty()) return {};
-  const Pinned points = PinnedPoints(series);
-  const std::array<std::size_t, 4>& pinned = points.places;
+  const Pinned pinned = PinnedPoints(series.values);
   // Values that are not finite are what matters most, as long as they are not half of the series.
-  const bool keeps_turns = points.turns <= series.size() / 8;
-  const std::vector<std::uint32_t> starts = std::move(series.segment_starts);
-  series.segment_starts.clear();
-  const std::vector<std::uint32_t> extra_before = std::exchange(extra, {});
-  std::size_t next_extra = 0;
-  std::size_t turn = 0;  // of the points that are not extra
-  std::size_t next = 0;
-  std::size_t next_pinned = 0;
-  std::size_t kept = 0;
-  const Points all(series);
-  for (std::size_t i = 0; i < series.size(); ++i) {
-    const bool starts_segment = next < starts.size() && starts[next] == i;
-    next += starts_segment ? 1 : 0;
-    while (next_pinned < pinned.size() && pinned[next_pinned] < i) ++next_pinned;
-    const bool is_pinned = next_pinned < pinned.size() && pinned[next_pinned] == i;
-    const bool is_extra = next_extra < extra_before.size() && extra_before[next_extra] == i;
-    next_extra += is_extra ? 1 : 0;
-    const bool is_due = !is_extra && turn++ % 2 == 0;
-    const bool is_kept = is_due || is_pinned || kept == 0 ||
-                         (spikes && (starts_segment || LeavesLevel(all.value(i), all.value(kept - 1)))) ||
-                         (keeps_turns && std::isfinite(all.value(i)) != std::isfinite(all.value(kept - 1)));
-    if (!is_kept) continue;
-    if (!is_due) extra.push_back(static_cast<std::uint32_t>(kept));
-    if (starts_segment || kept == 0 || all.step(i) <= all.step(kept - 1))
-      series.segment_starts.push_back(static_cast<std::uint32_t>(kept));
-    all.Move(i, kept++);
+  const bool keeps_turns = !pinned.all_finite && pinned.turns <= series.size() / 8;
+  Halving halving(series, pinned, spikes, extra);
+  if (spikes && pinned.all_finite) {
+    halving.Run([](double value, double before) { return IsFarFrom(value, before); });
+  } else if (spikes) {
+    halving.Run([](double value, double before) { return LeavesLevel(value, before); });  // which a turn does
+  } else if (keeps_turns) {
+    halving.Run([](double value, double before) { return std::isfinite(value) != std::isfinite(before); });
+  } else {
+    halving.Run([](double, double) { return false; });
   }
-  series.Truncate(kept);
-  return points.extremes;
+  return pinned.extremes;
 }
 
 model::Statement ThinnedNote(std::uint64_t stride) { return says::NoteThinned{.stride = stride}; }
 
 // Decides what becomes of the point that was the last so far, and whether the new one has a place of its own.
-bool Thinning::HasPlace(ingest::PartBuilder::SeriesId id, const Point& point) {
+bool Thinning::HasPlace(ingest::PartBuilder::SeriesId id, std::int64_t step, double value, double time,
+                        std::uint32_t line) {
   if (latest_.size() <= id) latest_.resize(id + std::size_t{1});
   Latest& latest = latest_[id];
   const model::Series& series = builder_.series(id);
   const bool restarts =
-      latest.is_waiting ? point.step <= latest.waiting.step : !series.empty() && point.step <= series.steps.back();
+      latest.is_waiting ? step <= latest.waiting.step : !series.empty() && step <= series.steps.back();
   if (latest.is_waiting) {
     // A record stays unless the next value exceeds it: a series that falls all the time is nothing but records.
     const double last = latest.waiting.value;
-    const bool is_record = (latest.is_least && !(point.value < last)) || (latest.is_most && !(point.value > last));
+    const bool is_record = (latest.is_least && !(value < last)) || (latest.is_most && !(value > last));
     if (restarts || is_record) PlaceWaiting(id);
   }
   const bool due = (latest.seen++ & (stride_ - 1)) == 0;  // a power of two
   const bool stands_out =
-      spikes_ ? LeavesLevel(point.value, latest.kept) : std::isfinite(point.value) != std::isfinite(latest.kept);
+      spikes_ ? LeavesLevel(value, latest.kept) : std::isfinite(value) != std::isfinite(latest.kept);
   latest.is_waiting = !due && !restarts && !series.empty() && !stands_out;
-  latest.is_least = std::isfinite(point.value) && point.value < latest.extremes.least;
-  latest.is_most = std::isfinite(point.value) && point.value > latest.extremes.most;
-  if (latest.is_least) latest.extremes.least = point.value;
-  if (latest.is_most) latest.extremes.most = point.value;
+  latest.is_least = value < latest.extremes.least && std::isfinite(value);
+  latest.is_most = value > latest.extremes.most && std::isfinite(value);
+  if (latest.is_least) latest.extremes.least = value;
+  if (latest.is_most) latest.extremes.most = value;
   if (latest.is_waiting) {
-    latest.waiting = point;
+    // One by one: as a struct it would be loaded in other pieces than it was stored in, which waits.
+    latest.waiting.step = step;
+    latest.waiting.value = value;
+    latest.waiting.time = time;
+    latest.waiting.line = line;
   } else {
-    latest.kept = point.value;
+    latest.kept = value;
     if (!due) latest.extra.push_back(static_cast<std::uint32_t>(series.size()));
   }
   return !latest.is_waiting;

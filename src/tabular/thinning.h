@@ -17,12 +17,16 @@ namespace vigil::tabular {
 // Points of one source that are kept, of all its series together: some hundred megabytes with all that is made of them.
 inline constexpr std::uint64_t kMostPoints = 5'000'000;
 
-// Whether a value is on another level than the one kept before it: not finite, or three times away.
-inline bool LeavesLevel(double value, double before) {
+// Whether one of two finite values is more than three times the other.
+inline bool IsFarFrom(double value, double before) {
   constexpr double kFar = 3;
-  const bool is_finite = std::isfinite(value);
-  if (!is_finite || !std::isfinite(before)) return is_finite != std::isfinite(before);
   return std::max(std::abs(value), std::abs(before)) > kFar * std::min(std::abs(value), std::abs(before));
+}
+// Whether a value is on another level than the one kept before it: not finite, or far from it. Asked for every point of
+// a long table: what is not finite less itself is NaN, which one comparison shows for both.
+inline bool LeavesLevel(double value, double before) {
+  if ((value - value) + (before - before) == 0) return IsFarFrom(value, before);
+  return std::isfinite(value) != std::isfinite(before);
 }
 // The smallest and the largest finite value; infinite where there is none.
 struct Extremes {
@@ -50,11 +54,11 @@ class Thinning {
   // the part stay, so that those who follow it have seen them.
   void Add(ingest::PartBuilder::SeriesId id, std::int64_t step, double value, double time = model::kNoValue,
            std::uint32_t line = 0) {
-    if (stride_ == 1 || HasPlace(id, {step, value, time, line})) builder_.Add(id, step, value, time, line);
+    if (stride_ == 1 || HasPlace(id, step, value, time, line)) builder_.Add(id, step, value, time, line);
   }
   // The same for a step that stands for one not known yet, which may be beyond the steps that a part takes.
   void AddUnresolved(ingest::PartBuilder::SeriesId id, std::int64_t step, double value, std::uint32_t line) {
-    if (stride_ == 1 || HasPlace(id, {step, value, model::kNoValue, line}))
+    if (stride_ == 1 || HasPlace(id, step, value, model::kNoValue, line))
       builder_.series(id).Append(step, value, model::kNoValue, line);
   }
   // The last point of a series that came, kept or not. The series must not be empty.
@@ -92,7 +96,7 @@ class Thinning {
   };
   bool IsWaiting(ingest::PartBuilder::SeriesId id) const { return id < latest_.size() && latest_[id].is_waiting; }
   std::uint64_t CountPoints() const;
-  bool HasPlace(ingest::PartBuilder::SeriesId id, const Point& point);
+  bool HasPlace(ingest::PartBuilder::SeriesId id, std::int64_t step, double value, double time, std::uint32_t line);
   void PlaceWaiting(ingest::PartBuilder::SeriesId id);
   void Thin(bool spikes);
 
