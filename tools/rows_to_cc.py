@@ -93,7 +93,7 @@ TABLES = [
     Table("findings.toml", "finding", "FindingRow", [
         ("id", "text", REQUIRED), ("title", "text", REQUIRED), ("family", "family", REQUIRED), ("severity", "severity", REQUIRED),
         ("fires_when", "text", REQUIRED), ("why", "text", REQUIRED), ("detector", "text", ""), ("signals", "words", []),
-        ("also", "words", []), ("thresholds", "thresholds", {})]),
+        ("also", "words", []), ("covered_by", "words", []), ("thresholds", "thresholds", {})]),
     Table("evidence.toml", "evidence", "EvidenceRow", [
         ("id", "text", REQUIRED), ("test", "text", REQUIRED), ("says", "text", REQUIRED), ("needs", "text", REQUIRED),
         ("from", "words", [])]),
@@ -174,6 +174,7 @@ def check_references(rows):
     for row in rows["FindingRow"]:
         demand(row, "signals", row.get("signals", []), ids["SignalRow"])
         demand(row, "also", row.get("also", []), ids["SignalRow"] | {"*loss"})
+        demand(row, "covered_by", row.get("covered_by", []), ids["FindingRow"])
     for row in rows["EnablerRow"]:
         demand(row, "metric", [row["metric"]], ids["SignalRow"])
     for row in rows["RemedyRow"]:

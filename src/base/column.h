@@ -122,7 +122,7 @@ class Column {
   // The numbers from `first` on, to be written to. Copied before, when another holder sees any of them.
   std::span<T> MutableFrom(std::size_t first) {
     if (first >= size_) return {};
-    if (!IsOwn(first)) MoveTo(size_);
+    if (!IsOwn(first)) MoveTo(size_ + size_ / 2);  // who changes a number mostly goes on appending
     return {buffer_.get() + first, size_ - first};
   }
   std::span<T> Mutable() { return MutableFrom(0); }

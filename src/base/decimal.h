@@ -92,6 +92,7 @@ char Peek(const char* at, const char* end) {
 // are shifted to the end, so that no branch depends on how many there are: that is what cannot be predicted in a table.
 template <TextEnd kEnd>
 const char* TakeDigits(const char* at, const char* end, std::uint64_t& digits) {
+  static_assert(std::endian::native == std::endian::little, "the first digit is taken to be the lowest byte");
   while (end - at >= 8) {
     std::uint64_t values = 0;
     std::memcpy(&values, at, 8);

@@ -65,6 +65,7 @@ struct FindingRow {
   std::string_view detector;  // name of the code, empty when it comes from a rule, a signature or another source
   Words signals;              // what the detector watches; the first is what it judges
   Words also;                 // judged in the same way, alone, where the first gives no finding
+  Words covered_by;           // findings beside which, where both overlap, this one says nothing new
   std::span<const ThresholdRow> thresholds;
 };
 

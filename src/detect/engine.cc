@@ -31,14 +31,18 @@ std::vector<std::int64_t> ResumesOf(const model::Run& run, model::Axis axis) {
   return counts;
 }
 
-// Progress needs room: a run that goes on is not blamed for the lack of it before a fifth of its way.
+// Progress needs room: a run that goes on is not blamed for the lack of it at its beginning. How much is in the rows of
+// the findings that this holds for.
 bool ComesTooEarly(const Context& context, const model::Finding& finding) {
-  constexpr std::array<std::string_view, 4> kOfProgress = {"loss/not-decreasing", "loss/plateau", "loss/oscillation",
-                                                           "rl/reward-flat"};
-  constexpr double kRoom = 0.2;
-  if (context.ended || std::find(kOfProgress.begin(), kOfProgress.end(), finding.id) == kOfProgress.end()) return false;
+  constexpr std::string_view kRoom = "room";
+  const catalogue::FindingRow* row = catalogue::FindFinding(finding.id);
+  if (context.ended || row == nullptr) return false;
+  const bool needs_room = std::any_of(row->thresholds.begin(), row->thresholds.end(),
+                                      [&](const catalogue::ThresholdRow& one) { return one.name == kRoom; });
   const model::Position planned = context.Planned();
-  return planned.known() && static_cast<double>(finding.last.value()) < kRoom * static_cast<double>(planned.value());
+  if (!needs_room || !planned.known()) return false;
+  const double room = context.thresholds->Threshold(finding.id, kRoom);
+  return static_cast<double>(finding.last.value()) < room * static_cast<double>(planned.value());
 }
 
 // The order of the rows: of findings at one step and severity, the more specific one first.
@@ -47,35 +51,19 @@ std::ptrdiff_t RowOrder(const model::Finding& finding) {
   return row == nullptr ? -1 : row - catalogue::Findings().data();
 }
 
-// When the first id was found, the second says nothing new where it overlaps it.
-struct Cover {
-  std::string_view root;
-  std::string_view covered;
-};
-constexpr Cover kCovers[] = {
-    {"loss/non-finite", "loss/collapse"},    {"loss/collapse", "loss/not-decreasing"},
-    {"loss/collapse", "loss/plateau"},       {"loss/not-decreasing", "loss/plateau"},
-    {"loss/divergence", "loss/plateau"},     {"loss/oscillation", "loss/plateau"},
-    {"loss/divergence", "loss/oscillation"}, {"loss/divergence", "loss/not-decreasing"},
-    {"grad/explosion", "grad/spike"},        {"rl/reward-collapse", "rl/reward-flat"},
-    {"loss/eval-break", "loss/overfit"},
-};
-
 // Places on two axes that nothing leads between overlap nowhere.
 bool Overlap(const model::AxisMap& axes, const model::Finding& a, const model::Finding& b) {
   return axes.Compare(a.last, b.first) >= 0 && axes.Compare(a.first, b.last) <= 0;
 }
 
 bool IsCovered(const model::AxisMap& axes, const model::Finding& finding, const std::vector<model::Finding>& all) {
-  for (const Cover& cover : kCovers) {
-    if (cover.covered != finding.id) continue;
-    for (const model::Finding& root : all) {
-      const bool overlaps = Overlap(axes, root, finding);
-      const bool same = root.id == cover.root && root.labels == finding.labels;
-      if (same && overlaps && root.severity >= model::Severity::kWarning) return true;
-    }
-  }
-  return false;
+  const catalogue::FindingRow* row = catalogue::FindFinding(finding.id);
+  if (row == nullptr) return false;
+  return std::any_of(all.begin(), all.end(), [&](const model::Finding& root) {
+    const bool covers = std::find(row->covered_by.begin(), row->covered_by.end(), root.id) != row->covered_by.end();
+    return covers && root.labels == finding.labels && root.severity >= model::Severity::kWarning &&
+           Overlap(axes, root, finding);
+  });
 }
 
 // Thousands of ranks or layers that tell the same are one story; the first of each severity and id stand for the rest.

@@ -169,7 +169,7 @@ class LossSpike : public Cloned<LossSpike> {
     if (!enabled_ || !std::isfinite(sample.value)) return;
     if (sample.role == 2) return ObserveRate(sample);
     if (sample.value <= 0) {
-      if (sample.role == 0 && sample.value < 0) enabled_ = false;  // a loss below zero has no logarithm: not judged
+      goes_below_zero_ |= sample.role == 0 && sample.value < 0;
       return;
     }
     if (sample.role == 1) {
@@ -192,7 +192,8 @@ class LossSpike : public Cloned<LossSpike> {
 
   void Report(std::vector<model::Finding>& out) const override {
     const SpikeCollector spikes = spikes_.AtEndOfLog();
-    if (!enabled_ || spikes.count() == 0 || AreNoise(spikes.count(), points_)) return;
+    // A loss that goes below zero has no logarithm: of its course nothing is said. The guard asks for each point alone.
+    if (!enabled_ || goes_below_zero_ || spikes.count() == 0 || AreNoise(spikes.count(), points_)) return;
     const Spike& top = spikes.biggest().front();
     // One odd batch that moved neither the gradient nor the next point is worth a note.
     const bool harmless = top.points == 1 && !top.with_grad && top.ratio() < kTall;
@@ -247,6 +248,7 @@ class LossSpike : public Cloned<LossSpike> {
   std::uint64_t unasked_ = 0;
   Places places_;
   bool enabled_;
+  bool goes_below_zero_ = false;
   double z_with_grad_;
   SpikeLimits limits_;
   LogBaseline loss_;

@@ -139,7 +139,18 @@ void LivePart::Route(const model::Run& run, RouteTargets& targets) {
   shares_batches_ = Shares(run.batches.steps, batches.steps, batches_) &&
                     Shares(run.batches.hashes, batches.hashes, batches_) &&
                     Shares(run.batches.ranks, batches.ranks, batches_);
+  rank_ = RankGivenIn(run);
   events_.Find(run);
+}
+
+// The rank that the join gave the series of this part, by the name of its file. Its batches have it too.
+std::int32_t LivePart::RankGivenIn(const model::Run& run) const {
+  for (std::size_t i = 0; i < routes_.size(); ++i) {
+    if (!routes_[i].Grows() || !model::FindLabel(builder_->part().series[i].labels, "rank").empty()) continue;
+    const auto rank = ParseInteger(model::FindLabel(run.series[routes_[i].series].labels, "rank"));
+    if (rank) return static_cast<std::int32_t>(*rank);
+  }
+  return -1;
 }
 
 void LivePart::RouteSeries(std::size_t at, const model::Run& run, RouteTargets& targets) {
@@ -202,13 +213,20 @@ void LivePart::MakeRoom(model::Run& run) const {
 bool LivePart::CanGrow(const model::Run* run) const {
   const model::Run& part = builder_->part();
   if (part.facts.size() != facts_ || part.artifacts.size() != artifacts_ || part.planned_steps != planned_steps_ ||
-      part.ranks != ranks_ || part.framework != framework_ || part.series.size() != routes_.size() ||
-      part.batches.steps.size() < batches_)
+      part.ranks != ranks_ || part.framework != framework_ || part.series.size() != routes_.size() || !CanGrowBatches())
     return false;
   for (std::size_t i = 0; i < part.series.size(); ++i) {
     if (!CanGrowSeries(i)) return false;
   }
   return events_.IsUnchanged(part) || (run != nullptr && events_.CanUpdate(part, *run, has_all_points_));
+}
+
+// Of several parts the join knows which rank a batch without one is of.
+bool LivePart::CanGrowBatches() const {
+  const model::Column<std::int32_t>& ranks = builder_->part().batches.ranks;
+  if (ranks.size() < batches_) return false;
+  if (has_all_points_ || rank_ >= 0) return true;
+  return std::find(ranks.begin() + static_cast<std::ptrdiff_t>(batches_), ranks.end(), -1) == ranks.end();
 }
 
 bool LivePart::CanGrowSeries(std::size_t at) const {
@@ -248,11 +266,14 @@ void LivePart::GrowBatches(model::Run& run) {
   const model::BatchFingerprints& batches = builder_->part().batches;
   const std::size_t count = batches.steps.size();
   if (count == batches_) return;
-  if (shares_batches_) {
+  // Empty columns are like any others: only those of one part are surely its own.
+  if (shares_batches_ && has_all_points_) {
     run.batches = batches;
   } else {
-    for (std::size_t i = batches_; i < count; ++i)
-      run.batches.Append(batches.steps[i], batches.hashes[i], batches.ranks[i]);
+    for (std::size_t i = batches_; i < count; ++i) {
+      const std::int32_t rank = batches.ranks[i];
+      run.batches.Append(batches.steps[i], batches.hashes[i], rank < 0 ? rank_ : rank);
+    }
   }
   batches_ = count;
 }

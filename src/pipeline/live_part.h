@@ -93,6 +93,8 @@ class LivePart {
 
   SeriesRoute Describe(std::size_t at) const;
   void RouteSeries(std::size_t at, const model::Run& run, RouteTargets& targets);
+  std::int32_t RankGivenIn(const model::Run& run) const;
+  bool CanGrowBatches() const;
   bool CanGrowSeries(std::size_t at) const;
   void GrowSeries(std::size_t at, model::Run& run);
   void GrowBatches(model::Run& run);
@@ -107,6 +109,7 @@ class LivePart {
   std::size_t artifacts_ = 0;
   std::size_t batches_ = 0;  // that are in the run
   bool shares_batches_ = false;
+  std::int32_t rank_ = -1;  // that the join gave it; -1 where it gave none
   std::optional<model::StepAt> planned_steps_;
   std::int32_t ranks_ = 0;
   LiveEvents events_;

@@ -41,6 +41,16 @@ std::vector<const model::Series*> SeriesOf(const std::vector<model::Series>& all
   return series;
 }
 
+// Whether a series of that source has the memory of one of the part's.
+bool SharesPoints(const model::Run& run, std::uint32_t source, const model::Run& part) {
+  return std::any_of(run.series.begin(), run.series.end(), [&](const model::Series& series) {
+    if (series.source != source || series.empty()) return false;
+    return std::any_of(part.series.begin(), part.series.end(), [&](const model::Series& from) {
+      return from.raw == series.raw && series.steps.IsSharedPrefixOf(from.steps);
+    });
+  });
+}
+
 }  // namespace
 
 void LiveRuns::Update() {
@@ -99,14 +109,22 @@ void LiveRuns::RouteParts() {
   for_each([&](LivePart& part, RouteTargets& its) { FindMadeSeries(part, its); });
 }
 
+// What a file held before it was rewritten has the same path, in the same run or another one: the source that shares
+// points with the part is it, else the last of that path.
 LivePart LiveRuns::PartOf(const ingest::PartBuilder& builder) const {
   const std::string& path = builder.part().sources.front().path;
+  std::size_t in_run = LivePart::kNoRun;
+  std::uint32_t place = 0;
   for (std::size_t run = 0; run < runs_.size(); ++run) {
     const std::vector<model::Source>& its = runs_[run]->sources;
-    const auto at = std::find_if(its.begin(), its.end(), [&](const model::Source& one) { return one.path == path; });
-    if (at != its.end()) return {builder, run, static_cast<std::uint32_t>(at - its.begin())};
+    for (std::uint32_t at = 0; at < its.size(); ++at) {
+      if (its[at].path != path) continue;
+      in_run = run;
+      place = at;
+      if (SharesPoints(*runs_[run], at, builder.part())) return {builder, run, at};
+    }
   }
-  return {builder, LivePart::kNoRun, 0};
+  return {builder, in_run, place};
 }
 
 // Whether the growing part is the only one of its run, so that nothing has to be compared with it.

@@ -90,4 +90,11 @@ void WriteStatement(JsonWriter& json, const model::Statement& statement) {  // N
   json.Close();
 }
 
+void WriteNotes(JsonWriter& json, const std::vector<model::Statement>& notes) {
+  json.Key("note_says");
+  json.OpenList();
+  for (const model::Statement& note : notes) WriteStatement(json, note);
+  json.CloseList();
+}
+
 }  // namespace vigil::report

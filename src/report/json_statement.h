@@ -8,5 +8,7 @@ namespace vigil::report {
 
 // {"id", "arguments": {name: value}}, null for an empty statement. doc/formats/diagnosis-json.md has the types.
 void WriteStatement(JsonWriter& json, const model::Statement& statement);
+// The key note_says: what a reader remarked.
+void WriteNotes(JsonWriter& json, const std::vector<model::Statement>& notes);
 
 }  // namespace vigil::report

@@ -70,13 +70,6 @@ void WriteList(JsonWriter& json, std::string_view key, const Items& items, Write
   json.CloseList();
 }
 
-void WriteNotes(JsonWriter& json, const std::vector<model::Statement>& notes) {
-  json.Key("note_says");
-  json.OpenList();
-  for (const model::Statement& note : notes) WriteStatement(json, note);
-  json.CloseList();
-}
-
 void WriteSource(JsonWriter& json, const model::Source& source) {
   WriteText(json, "path", source.path);
   WriteText(json, "format", source.format);

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "report/json.h"
+#include "report/json_statement.h"
 #include "report/report.h"
 #include "report/sentence.h"
 #include "report/span.h"
@@ -72,6 +73,7 @@ void WriteFiles(JsonWriter& json, std::string_view key, const std::vector<model:
     json.Text(file.path);
     json.Key("reason");
     json.Text(WhyUnread(file));
+    WriteNotes(json, file.notes);
     json.Close();
   }
   json.CloseList();
@@ -107,6 +109,7 @@ void WriteSources(JsonWriter& json, const model::Run& run) {
     json.Text(Name(source.state));
     json.Key("note");
     json.TextOrNull(NoteText(source));
+    WriteNotes(json, source.notes);
     WriteJoined(json, source.joined);
     json.Close();
   }

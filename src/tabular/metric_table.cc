@@ -306,9 +306,9 @@ bool MetricTable::OpensSegment(SeriesId id, std::int64_t step) {
   if (segments_.size() <= id) segments_.resize(id + std::size_t{1});
   if (segments_[id] == segment_) return false;
   segments_[id] = segment_;
-  model::Series& series = builder_.series(id);
-  if (!series.empty() && step > series.steps.back())
-    series.segment_starts.push_back(static_cast<std::uint32_t>(series.size()));
+  // A step that is none is not added, and opens nothing.
+  const bool is_step = step <= static_cast<std::int64_t>(ingest::PartBuilder::kMaxStep);
+  if (is_step && !builder_.series(id).empty() && step > thinning_.LastStep(id)) thinning_.OpenSegment(id);
   return true;
 }
 

@@ -222,7 +222,8 @@ bool Thinning::HasPlace(ingest::PartBuilder::SeriesId id, std::int64_t step, dou
   const bool due = (latest.seen++ & (stride_ - 1)) == 0;  // a power of two
   const bool stands_out =
       spikes_ ? LeavesLevel(value, latest.kept) : std::isfinite(value) != std::isfinite(latest.kept);
-  latest.is_waiting = !due && !restarts && !series.empty() && !stands_out;
+  const bool opens = std::exchange(latest.opens_segment, false);
+  latest.is_waiting = !due && !restarts && !opens && !series.empty() && !stands_out;
   latest.is_least = value < latest.extremes.least && std::isfinite(value);
   latest.is_most = value > latest.extremes.most && std::isfinite(value);
   if (latest.is_least) latest.extremes.least = value;
@@ -238,6 +239,14 @@ bool Thinning::HasPlace(ingest::PartBuilder::SeriesId id, std::int64_t step, dou
     if (!due) latest.extra.push_back(static_cast<std::uint32_t>(series.size()));
   }
   return !latest.is_waiting;
+}
+
+void Thinning::OpenSegment(ingest::PartBuilder::SeriesId id) {
+  if (latest_.size() <= id) latest_.resize(id + std::size_t{1});
+  if (IsWaiting(id)) PlaceWaiting(id);
+  latest_[id].opens_segment = stride_ != 1;
+  model::Series& series = builder_.series(id);
+  series.segment_starts.push_back(static_cast<std::uint32_t>(series.size()));
 }
 
 // Steps that are not known yet are beyond what Add takes, and steps that are impossible are to be counted by it.

@@ -68,6 +68,8 @@ class Thinning {
   double LastValue(ingest::PartBuilder::SeriesId id) const {
     return IsWaiting(id) ? latest_[id].waiting.value : builder_.series(id).values.back();
   }
+  // The next point opens a segment, though its step goes on. It gets a place, and so does the one before it.
+  void OpenSegment(ingest::PartBuilder::SeriesId id);
   // Nothing more comes: every series ends with its last point.
   void Finish();
   // How many points of the series came so far.
@@ -92,6 +94,7 @@ class Thinning {
     bool is_most = false;
     std::vector<std::uint32_t> extra;  // places of the points that are kept for what they are, not for their turn
     bool is_waiting = false;           // the last point has no place of its own
+    bool opens_segment = false;        // the next one is the first of a segment
     Point waiting;
   };
   bool IsWaiting(ingest::PartBuilder::SeriesId id) const { return id < latest_.size() && latest_[id].is_waiting; }

@@ -66,6 +66,17 @@ bool LooksLikeText(std::string_view head) {
   return text != 0 && odd * 100 <= text;
 }
 
+// The lines before the first stretch of bytes that are no text: what a disk or a writer left behind them does not make
+// a log of it something else. Empty where there are only a few.
+std::string_view TextBeforeGarbage(std::string_view head) {
+  constexpr std::size_t kStretch = 256;
+  constexpr std::size_t kEnough = 1024;
+  std::size_t end = 0;
+  while (end + kStretch <= head.size() && LooksLikeText(head.substr(end, kStretch))) end += kStretch;
+  const std::string_view text = head.substr(0, head.substr(0, end).rfind('\n') + 1);
+  return text.size() < kEnough ? std::string_view() : text;
+}
+
 // A listing: rows of the same number of cells, and no metric in any of them.
 bool IsListing(std::string_view head) {
   std::size_t rows = 0;
@@ -101,8 +112,9 @@ bool HoldsTraining(const ingest::PartBuilder& builder) {
 }  // namespace
 
 int RecogniseLogText(const ingest::Probe& probe) {
-  const std::string_view head = probe.head.substr(0, kHeadBytes);
-  if (!LooksLikeText(head)) return 0;
+  std::string_view head = probe.head.substr(0, kHeadBytes);
+  if (!LooksLikeText(head)) head = TextBeforeGarbage(head);
+  if (head.empty()) return 0;
   if (!IsNamedAsLog(probe.path) && IsNothingButJson(head)) return 0;
   ingest::PartBuilder builder(std::string(probe.path), "log-text");
   LogReader reader(builder);

@@ -93,18 +93,21 @@ class JournalReader : public ingest::Reader, private journal::Visitor {
   }
 
   void AddAll(ingest::PartBuilder::SeriesId id, const UndefinedSeries& points) {
+    std::vector<std::uint64_t>& recorded = recorded_ms_[id];
     for (std::size_t i = 0; i < points.steps.size(); ++i)
-      Add(id, points.steps[i], points.values[i], points.times[i], points.times_ms[i]);
+      Add(id, points.steps[i], points.values[i], points.times[i], points.times_ms[i], recorded);
   }
 
-  void Add(ingest::PartBuilder::SeriesId id, std::int64_t step, double value, double time, std::uint64_t time_ms) {
-    const std::size_t before = builder_.series(id).size();
+  // `recorded`: the times of the points of that series so far. Given in, since it is the same for a whole block.
+  void Add(ingest::PartBuilder::SeriesId id, std::int64_t step, double value, double time, std::uint64_t time_ms,
+           std::vector<std::uint64_t>& recorded) {
+    const model::Series& series = builder_.series(id);
+    const std::size_t before = series.size();
+    const std::int64_t last_step = before == 0 ? 0 : series.steps.back();
     builder_.Add(id, step, value, time);
-    if (builder_.series(id).size() == before) return;
-    std::vector<std::uint64_t>& recorded = recorded_ms_[id];
+    if (series.size() == before) return;
     // The same order as PutInOrder's: a step that goes back within one millisecond has to be put before.
-    if (!recorded.empty() && before > 0 &&
-        std::pair(time_ms, step) < std::pair(recorded.back(), builder_.series(id).steps[before - 1]))
+    if (!recorded.empty() && before > 0 && std::pair(time_ms, step) < std::pair(recorded.back(), last_step))
       is_in_order_ = false;
     recorded.push_back(time_ms);
   }
@@ -143,8 +146,9 @@ class JournalReader : public ingest::Reader, private journal::Visitor {
       return;
     }
     for (const std::uint64_t time : times_ms) last_sample_ms_ = std::max(last_sample_ms_, time);
+    std::vector<std::uint64_t>& recorded = recorded_ms_[known->second];
     for (std::size_t i = 0; i < steps.size(); ++i)
-      Add(known->second, steps[i], values[i], UnixSeconds(times_ms[i]), times_ms[i]);
+      Add(known->second, steps[i], values[i], UnixSeconds(times_ms[i]), times_ms[i], recorded);
   }
 
   void OnEvent(const journal::Event& event) override {
@@ -221,7 +225,9 @@ class JournalReader : public ingest::Reader, private journal::Visitor {
     for (const auto& [series, points] : undefined_)
       AddAll(builder_.OpenSeries(fmt::format("series-{}", series)), points);
     undefined_.clear();
-    for (const auto& [id, recorded_ms] : recorded_ms_) PutInOrder(id, recorded_ms);
+    if (!is_in_order_) {
+      for (const auto& [id, recorded_ms] : recorded_ms_) PutInOrder(id, recorded_ms);
+    }
     AddDerivedEvents();
     ReportDamages();
     if (dropped_records_ > 0) builder_.AddNote(says::NoteDroppedRecords{.count = dropped_records_});

@@ -79,6 +79,17 @@ TEST(Guard, LeavesASpikeOutAtItsOwnStep) {
   EXPECT_EQ(guard.Judge(step + 1, 2.0, 1.0).action, Action::kGo);
 }
 
+// A loss may touch zero from below once: that point has no height, and the ones behind it have theirs.
+TEST(Guard, ALossBelowZeroDoesNotEndTheJudging) {
+  for (const bool restarts : {false, true}) {
+    Guard guard(With(Policy::kWarn, Policy::kSkip));
+    EXPECT_EQ(guard.Judge(0, -0.01, 1.0).action, Action::kGo);
+    if (restarts) guard.NoteRollback(0);
+    const std::int64_t step = WarmUp(guard, 1);
+    EXPECT_EQ(guard.Judge(step, 40.0, 1.0).action, Action::kSkip);
+  }
+}
+
 TEST(Guard, ObservesSpikesBelowTheRatio) {
   Options options = With(Policy::kWarn, Policy::kRaise);
   options.spike_ratio = 10;

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -137,6 +138,69 @@ TEST_F(LiveRunsTest, ARunStaysTheSameWhenAFileComesThatIsNamedBefore) {
   EXPECT_EQ(live.runs().front()->sources.size(), 2U);
   EXPECT_EQ(live.runs().front().get(), before);
   ExpectSharedPoints(files, live, 3000);
+}
+
+// As the join of the whole files has them: nothing is lost, and each batch has the rank of its file.
+TEST_F(LiveRunsTest, BatchesOfTwoRanksAreAllKeptWithTheirRanks) {
+  const auto rows = [](int first, int last, int rank) {
+    std::string text;
+    for (int step = first; step <= last; ++step)
+      text += fmt::format("{{\"step\": {0}, \"loss\": {1:.5f}, \"batch_fingerprint\": \"{2:016x}\"}}\n", step,
+                          2 + 0.01 * rank + 1.0 / step, step * 2 + rank + 1);
+    return text;
+  };
+  for (const bool from_the_start : {false, true}) {
+    for (const int rank : {0, 1}) {
+      const std::string name = fmt::format("run{}/metrics_rank{}.jsonl", from_the_start ? 1 : 0, rank);
+      fs::create_directories((folder_ / name).parent_path());
+      Append(name, from_the_start && rank == 0 ? rows(1, 3000, rank) : Rows(1, 3000));
+    }
+  }
+  ingest::Follower files({folder_.string()}, formats::Formats());
+  LiveRuns live(files);
+  ASSERT_TRUE(Poll(files));
+  live.Update();
+  for (int step = 3001; step < 3031; step += 10) {
+    for (const int run : {0, 1}) {
+      for (const int rank : {0, 1})
+        Append(fmt::format("run{}/metrics_rank{}.jsonl", run, rank), rows(step, step + 9, rank));
+    }
+    ASSERT_TRUE(Poll(files));
+    while (files.Poll()) {
+    }
+    live.Update();
+  }
+  const Imported whole = ImportPaths({folder_.string()});
+  ASSERT_EQ(live.runs().size(), whole.runs.size());
+  for (std::size_t i = 0; i < whole.runs.size(); ++i) {
+    const model::BatchFingerprints& now = live.runs()[i]->batches;
+    const model::BatchFingerprints& after = whole.runs[i].batches;
+    EXPECT_EQ(now.steps.size(), after.steps.size()) << whole.runs[i].name;
+    EXPECT_EQ(std::count(now.ranks.begin(), now.ranks.end(), 1), std::count(after.ranks.begin(), after.ranks.end(), 1));
+    EXPECT_EQ(std::count(now.ranks.begin(), now.ranks.end(), -1), 0);
+  }
+}
+
+TEST_F(LiveRunsTest, AFileThatWasRewrittenGrowsWithoutJoining) {
+  Append("metrics.jsonl", Rows(1, 3100));
+  ingest::Follower files({folder_.string()}, formats::Formats());
+  LiveRuns live(files);
+  ASSERT_TRUE(Poll(files));
+  live.Update();
+  fs::resize_file(folder_ / "metrics.jsonl", 0);
+  std::string other;
+  for (int step = 1; step <= 3000; ++step)
+    other += fmt::format("{{\"step\": {}, \"loss\": {:.5f}, \"lr\": 0.001}}\n", step, 7 + std::sin(step));
+  Append("metrics.jsonl", other);
+  ASSERT_TRUE(Poll(files));
+  live.Update();
+  const std::uint64_t joins = live.joins();
+  for (int step = 3001; step <= 3010; ++step) {
+    Append("metrics.jsonl", fmt::format("{{\"step\": {}, \"loss\": 7.5, \"lr\": 0.001}}\n", step));
+    ASSERT_TRUE(Poll(files));
+    live.Update();
+  }
+  EXPECT_EQ(live.joins(), joins);
 }
 
 TEST_F(LiveRunsTest, ASettingThatNoDetectorReadsJudgesNothingAgain) {

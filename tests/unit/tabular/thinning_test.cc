@@ -72,6 +72,25 @@ TEST(Thinning, SeriesOfTheSameRowsKeepTheSameTurnsBesideJumps) {
   EXPECT_LE(missing, 1U) << "of " << builder.series(smooth).size() << "; the last one may wait";
 }
 
+// A header that comes again opens a segment; the points before and behind it are kept, and every start is a point.
+TEST(Thinning, SegmentsBeginAtPointsThatAreKept) {
+  ingest::PartBuilder builder("a.csv", "csv");
+  Thinning thinning(builder, 1'000);
+  const auto id = builder.OpenSeries("loss");
+  for (int step = 0; step < 20'000; ++step) {
+    if (step > 0 && step % 1'001 == 0) thinning.OpenSegment(id);
+    thinning.Add(id, step, 2.5);
+    const model::Series& series = builder.series(id);
+    ASSERT_LT(series.segment_starts.back(), series.size());
+    if (step % 100 == 0) thinning.MakeRoom();
+  }
+  thinning.Finish();
+  const model::Series& series = builder.series(id);
+  EXPECT_TRUE(std::is_sorted(series.segment_starts.begin(), series.segment_starts.end(), std::less_equal<>()));
+  EXPECT_GT(thinning.stride(), 4U);
+  EXPECT_EQ(series.steps.back(), 19'999);
+}
+
 TEST(Thinning, KeepsTheFirstTheLastAndBothExtremes) {
   ingest::PartBuilder builder("a.csv", "csv");
   Thinning thinning(builder, 1000);

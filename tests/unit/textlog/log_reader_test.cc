@@ -1,4 +1,5 @@
 // The reader as a whole: the same result however the bytes come, and sound whatever they are.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -253,6 +254,25 @@ TEST(LogEncoding, DecodesPairsAndReplacesHalves) {
 
 TEST(LogEncoding, PassesTheMarkOfUtf8) {
   EXPECT_EQ(PointsOf(ReadLog("\xEF\xBB\xBFstep 1 loss 2.5\n"), "loss"), (Points{{1, 2.5}}));
+}
+
+TEST(LogReader, IsKnownByTheLinesBeforeGarbage) {
+  std::string text;
+  for (int step = 1; step <= 200; ++step) text += fmt::format("step {} loss {:.4f} lr 0.0003\n", step, 2 + 3.0 / step);
+  const std::size_t before = text.size();
+  std::mt19937 random(7);
+  for (int i = 0; i < 3000; ++i) text += static_cast<char>(random() % 256);
+  for (int step = 201; step <= 260; ++step) text += fmt::format("\nstep {} loss nan lr 0.0003", step);
+  const ingest::Format* format = formats::Recognise({"train.log", text, text.size()});
+  ASSERT_NE(format, nullptr);
+  EXPECT_EQ(format->id, "log-text");
+  const auto run = ingest::ReadBytes("train.log", text, *format);
+  ASSERT_TRUE(run) << run.error().Text();
+  const Points points = PointsOf(*run, "loss");
+  ASSERT_GE(points.size(), 255U);
+  EXPECT_TRUE(std::isnan(points.back().second));
+  const std::string garbage = text.substr(before, 3000);
+  EXPECT_EQ(formats::Recognise({"train.log", garbage, garbage.size()}), nullptr) << "garbage alone is nothing";
 }
 
 TEST(LogReader, SaysWhatItLookedForWhereItFoundNothing) {
