@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <utility>
 
 namespace vigil::model {
 namespace {
@@ -36,6 +37,11 @@ struct Same {
 };
 
 }  // namespace
+
+// Here, where a statement is known to the compiler.
+Quote::Quote() = default;
+Quote::Quote(std::string as_it_stands, std::string in_file, std::uint32_t in_line)
+    : text(std::move(as_it_stands)), path(std::move(in_file)), line(in_line) {}
 
 std::string_view Name(Unit unit) {
   constexpr std::array<std::string_view, 5> kNames = {"plain", "count", "share", "bytes", "seconds"};

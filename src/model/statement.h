@@ -27,10 +27,13 @@ struct Statement;
 // Text as it stands in a file of the run, with the place; `line` 0 when it is not a line of text. Where the file has a
 // record without words, `text` is empty and `says` has the statement of what it recorded.
 struct Quote {
+  Quote();
+  Quote(std::string as_it_stands, std::string in_file, std::uint32_t in_line);
+
   std::string text;
   std::string path;
   std::uint32_t line = 0;
-  std::vector<Statement> says = {};
+  std::vector<Statement> says;
 };
 
 // Names of metrics, settings, ranks, hosts: shown as they are.
