@@ -55,6 +55,8 @@ class GrowingLog {
   ~GrowingLog() { std::remove(path_.c_str()); }
   GrowingLog(const GrowingLog&) = delete;
   GrowingLog& operator=(const GrowingLog&) = delete;
+  GrowingLog(GrowingLog&&) = delete;
+  GrowingLog& operator=(GrowingLog&&) = delete;
 
   void Append(std::size_t rows) {
     constexpr std::size_t kPiece = std::size_t{4} << 20U;

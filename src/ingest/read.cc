@@ -92,9 +92,9 @@ class Unpacking {
     const std::string path = opened.path;
     ReadOutcome all = Read(std::move(opened), 0);
     if (budget_.errors_left_out() > 0)
-      all.errors.push_back({left_out_matters_ ? ErrorCode::kCorrupt : ErrorCode::kUnrecognised, path + "/",
-                            fmt::format("{} more files in it gave nothing, and are not listed",
-                                        FormatCount(budget_.errors_left_out()))});
+      all.errors.emplace_back(
+          left_out_matters_ ? ErrorCode::kCorrupt : ErrorCode::kUnrecognised, path + "/",
+          fmt::format("{} more files in it gave nothing, and are not listed", FormatCount(budget_.errors_left_out())));
     return all;
   }
 
@@ -115,18 +115,18 @@ class Unpacking {
                              opened.path, budget_);
     for (;;) {
       const auto member = members.Next();
-      if (!member) all.errors.push_back(member.error());
+      if (!member) all.errors.emplace_back(member.error());
       if (!member || !*member) break;
       Append(ReadMember(members, **member, opened.path, depth), all);
       if (budget_.is_out_of_bytes()) break;  // the member says so
       if (!all.parts.empty() || members.packed_bytes() < kFruitlessBytes) continue;
-      all.errors.push_back({ErrorCode::kLimit, opened.path,
-                            fmt::format("no metrics in the first {} of the archive, not read further",
-                                        FormatBytes(members.packed_bytes()))});
+      all.errors.emplace_back(ErrorCode::kLimit, opened.path,
+                              fmt::format("no metrics in the first {} of the archive, not read further",
+                                          FormatBytes(members.packed_bytes())));
       break;
     }
     if (all.parts.empty() && OnlyIgnored(all.errors))
-      all.errors.push_back({ErrorCode::kNoData, opened.path, "an archive with nothing in it that vigil reads"});
+      all.errors.emplace_back(ErrorCode::kNoData, opened.path, "an archive with nothing in it that vigil reads");
     return all;
   }
 
