@@ -134,8 +134,8 @@ Reading<std::vector<model::Run>> FinishParts(PartBuilder& builder, const Format&
   std::erase_if(parts, [](const model::Run& part) { return !HoldsAnything(part); });
   if (!parts.empty()) return parts;
   const bool damaged = source.state == model::SourceState::kPartial;
-  ReadFailure failure(Error{damaged ? ErrorCode::kCorrupt : ErrorCode::kNoData, source.path, std::nullopt,
-                            fmt::format("{} without any value, event or setting in it", format.title)});
+  ReadFailure failure(damaged ? ErrorCode::kCorrupt : ErrorCode::kNoData, source.path,
+                      fmt::format("{} without any value, event or setting in it", format.title));
   failure.notes = source.notes;
   return tl::unexpected<ReadFailure>(std::move(failure));
 }

@@ -45,9 +45,8 @@ std::vector<const model::Series*> SeriesOf(const std::vector<model::Series>& all
 bool SharesPoints(const model::Run& run, std::uint32_t source, const model::Run& part) {
   return std::any_of(run.series.begin(), run.series.end(), [&](const model::Series& series) {
     if (series.source != source || series.empty()) return false;
-    return std::any_of(part.series.begin(), part.series.end(), [&](const model::Series& from) {
-      return from.raw == series.raw && series.steps.IsSharedPrefixOf(from.steps);
-    });
+    return std::any_of(part.series.begin(), part.series.end(),
+                       [&](const model::Series& from) { return series.steps.IsSharedPrefixOf(from.steps); });
   });
 }
 

@@ -21,7 +21,10 @@ namespace fs = std::filesystem;
 
 class LiveRunsTest : public testing::Test {
  protected:
-  LiveRunsTest() : folder_(fs::temp_directory_path() / fmt::format("vigil_live_runs_{}", ::getpid())) {
+  LiveRunsTest()
+      : folder_(fs::temp_directory_path() / fmt::format("vigil_live_runs_{}", ::getpid())),
+        files_({folder_.string()}, formats::Formats()),
+        live_(files_) {
     fs::remove_all(folder_);
     fs::create_directories(folder_);
   }
@@ -50,7 +53,17 @@ class LiveRunsTest : public testing::Test {
     return false;
   }
 
+  // Takes all that was written since the last look.
+  void Look() {
+    ASSERT_TRUE(Poll(files_));
+    while (files_.Poll()) {
+    }
+    live_.Update();
+  }
+
   fs::path folder_;
+  ingest::Follower files_;
+  LiveRuns live_;
 };
 
 const model::Series& Named(const model::Run& run, std::string_view raw) {
@@ -76,32 +89,24 @@ void ExpectSharedPoints(const ingest::Follower& files, const LiveRuns& live, std
 
 TEST_F(LiveRunsTest, ARunSharesThePointsOfItsFile) {
   Append("metrics.jsonl", Rows(1, 3000));
-  ingest::Follower files({folder_.string()}, formats::Formats());
-  LiveRuns live(files);
-  ASSERT_TRUE(Poll(files));
-  live.Update();
-  ExpectSharedPoints(files, live, 3000);
+  Look();
+  ExpectSharedPoints(files_, live_, 3000);
   for (int step = 3001; step < 9000; step += 500) {  // columns outgrow their memory meanwhile
     Append("metrics.jsonl", Rows(step, step + 499));
-    ASSERT_TRUE(Poll(files));
-    live.Update();
-    ExpectSharedPoints(files, live, static_cast<std::size_t>(step + 499));
+    Look();
+    ExpectSharedPoints(files_, live_, static_cast<std::size_t>(step + 499));
   }
-  EXPECT_EQ(live.joins(), 1U);
+  EXPECT_EQ(live_.joins(), 1U);
 }
 
 TEST_F(LiveRunsTest, ValuesInAnotherUnitAreTheRunsOwnAndTheirStepsAreShared) {
   Append("metrics.jsonl", Rows(1, 3000));
-  ingest::Follower files({folder_.string()}, formats::Formats());
-  LiveRuns live(files);
-  ASSERT_TRUE(Poll(files));
-  live.Update();
+  Look();
   Append("metrics.jsonl", Rows(3001, 3100));
-  ASSERT_TRUE(Poll(files));
-  live.Update();
-  EXPECT_EQ(live.joins(), 1U);
-  const model::Series& part = Named(files.Growing().front()->part(), "step_time_ms");
-  const model::Series& run = Named(*live.runs().front(), "step_time_ms");
+  Look();
+  EXPECT_EQ(live_.joins(), 1U);
+  const model::Series& part = Named(files_.Growing().front()->part(), "step_time_ms");
+  const model::Series& run = Named(*live_.runs().front(), "step_time_ms");
   EXPECT_EQ(run.steps.data(), part.steps.data());
   EXPECT_NE(run.values.data(), part.values.data());
   ASSERT_EQ(run.size(), 3100U);
@@ -110,34 +115,26 @@ TEST_F(LiveRunsTest, ValuesInAnotherUnitAreTheRunsOwnAndTheirStepsAreShared) {
 
 TEST_F(LiveRunsTest, PointsStaySharedWhenAFileOfSettingsComes) {
   Append("metrics.jsonl", Rows(1, 3000));
-  ingest::Follower files({folder_.string()}, formats::Formats());
-  LiveRuns live(files);
-  ASSERT_TRUE(Poll(files));
-  live.Update();
-  const model::Run* const before = live.runs().front().get();
+  Look();
+  const model::Run* const before = live_.runs().front().get();
   Append("config.json", "{\"learning_rate\": 0.0003, \"weight_decay\": 0.1}\n");
-  ASSERT_TRUE(Poll(files));
-  live.Update();
-  EXPECT_EQ(live.joins(), 2U);
-  EXPECT_NE(live.runs().front()->FindFact("weight_decay"), nullptr);
-  ExpectSharedPoints(files, live, 3000);
-  EXPECT_EQ(live.runs().front().get(), before) << "it is the same run";
+  Look();
+  EXPECT_EQ(live_.joins(), 2U);
+  EXPECT_NE(live_.runs().front()->FindFact("weight_decay"), nullptr);
+  ExpectSharedPoints(files_, live_, 3000);
+  EXPECT_EQ(live_.runs().front().get(), before) << "it is the same run";
 }
 
 TEST_F(LiveRunsTest, ARunStaysTheSameWhenAFileComesThatIsNamedBefore) {
   Append("metrics.jsonl", Rows(1, 3000));
-  ingest::Follower files({folder_.string()}, formats::Formats());
-  LiveRuns live(files);
-  ASSERT_TRUE(Poll(files));
-  live.Update();
-  const model::Run* const before = live.runs().front().get();
+  Look();
+  const model::Run* const before = live_.runs().front().get();
   Append("eval.jsonl", "{\"step\": 10, \"eval_loss\": 2.5}\n{\"step\": 20, \"eval_loss\": 2.4}\n");
-  ASSERT_TRUE(Poll(files));
-  live.Update();
-  ASSERT_EQ(live.runs().size(), 1U);
-  EXPECT_EQ(live.runs().front()->sources.size(), 2U);
-  EXPECT_EQ(live.runs().front().get(), before);
-  ExpectSharedPoints(files, live, 3000);
+  Look();
+  ASSERT_EQ(live_.runs().size(), 1U);
+  EXPECT_EQ(live_.runs().front()->sources.size(), 2U);
+  EXPECT_EQ(live_.runs().front().get(), before);
+  ExpectSharedPoints(files_, live_, 3000);
 }
 
 // As the join of the whole files has them: nothing is lost, and each batch has the rank of its file.
@@ -156,24 +153,18 @@ TEST_F(LiveRunsTest, BatchesOfTwoRanksAreAllKeptWithTheirRanks) {
       Append(name, from_the_start && rank == 0 ? rows(1, 3000, rank) : Rows(1, 3000));
     }
   }
-  ingest::Follower files({folder_.string()}, formats::Formats());
-  LiveRuns live(files);
-  ASSERT_TRUE(Poll(files));
-  live.Update();
+  Look();
   for (int step = 3001; step < 3031; step += 10) {
     for (const int run : {0, 1}) {
       for (const int rank : {0, 1})
         Append(fmt::format("run{}/metrics_rank{}.jsonl", run, rank), rows(step, step + 9, rank));
     }
-    ASSERT_TRUE(Poll(files));
-    while (files.Poll()) {
-    }
-    live.Update();
+    Look();
   }
   const Imported whole = ImportPaths({folder_.string()});
-  ASSERT_EQ(live.runs().size(), whole.runs.size());
+  ASSERT_EQ(live_.runs().size(), whole.runs.size());
   for (std::size_t i = 0; i < whole.runs.size(); ++i) {
-    const model::BatchFingerprints& now = live.runs()[i]->batches;
+    const model::BatchFingerprints& now = live_.runs()[i]->batches;
     const model::BatchFingerprints& after = whole.runs[i].batches;
     EXPECT_EQ(now.steps.size(), after.steps.size()) << whole.runs[i].name;
     EXPECT_EQ(std::count(now.ranks.begin(), now.ranks.end(), 1), std::count(after.ranks.begin(), after.ranks.end(), 1));
@@ -183,24 +174,19 @@ TEST_F(LiveRunsTest, BatchesOfTwoRanksAreAllKeptWithTheirRanks) {
 
 TEST_F(LiveRunsTest, AFileThatWasRewrittenGrowsWithoutJoining) {
   Append("metrics.jsonl", Rows(1, 3100));
-  ingest::Follower files({folder_.string()}, formats::Formats());
-  LiveRuns live(files);
-  ASSERT_TRUE(Poll(files));
-  live.Update();
+  Look();
   fs::resize_file(folder_ / "metrics.jsonl", 0);
   std::string other;
   for (int step = 1; step <= 3000; ++step)
     other += fmt::format("{{\"step\": {}, \"loss\": {:.5f}, \"lr\": 0.001}}\n", step, 7 + std::sin(step));
   Append("metrics.jsonl", other);
-  ASSERT_TRUE(Poll(files));
-  live.Update();
-  const std::uint64_t joins = live.joins();
+  Look();
+  const std::uint64_t joins = live_.joins();
   for (int step = 3001; step <= 3010; ++step) {
     Append("metrics.jsonl", fmt::format("{{\"step\": {}, \"loss\": 7.5, \"lr\": 0.001}}\n", step));
-    ASSERT_TRUE(Poll(files));
-    live.Update();
+    Look();
   }
-  EXPECT_EQ(live.joins(), joins);
+  EXPECT_EQ(live_.joins(), joins);
 }
 
 TEST_F(LiveRunsTest, ASettingThatNoDetectorReadsJudgesNothingAgain) {
