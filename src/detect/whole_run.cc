@@ -21,8 +21,4 @@ void AddEvidenceAt(model::Finding& finding, model::Statement says, model::Positi
   finding.evidence.push_back({std::move(says), at, value, {}, 0});
 }
 
-std::string PathOf(const model::Run& run, const model::Event& event) {
-  return event.place.source < run.sources.size() ? run.sources[event.place.source].path : std::string();
-}
-
 }  // namespace vigil::detect

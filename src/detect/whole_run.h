@@ -28,7 +28,4 @@ model::Finding FindingOfRow(std::string_view id, const catalogue::Thresholds& th
 // Evidence with a place of its own, which may be on another axis than the finding's.
 void AddEvidenceAt(model::Finding& finding, model::Statement says, model::Position at, double value);
 
-// The file that an event was read from, empty when it is not known.
-std::string PathOf(const model::Run& run, const model::Event& event);
-
 }  // namespace vigil::detect
