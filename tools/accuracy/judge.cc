@@ -6,6 +6,7 @@
 #include "catalogue/catalogue.h"
 #include "diagnose/diagnose.h"
 #include "pipeline/pipeline.h"
+#include "report/report.h"
 
 namespace vigil::accuracy {
 namespace {
@@ -51,7 +52,7 @@ Outcome Judge(const Case& labelled, const model::Report& report) {
   Outcome outcome;
   outcome.labelled = labelled;
   outcome.read = !report.runs.empty();
-  if (!outcome.read) outcome.reason = report.unread.empty() ? "no reader knows it" : report.unread.front().reason;
+  if (!outcome.read) outcome.reason = report.unread.empty() ? "no reader knows it" : report::WhyUnread(report.unread.front());
   std::set<std::string> formats;
   for (const model::RunReport& run : report.runs) {
     for (const model::Source& source : run.run.sources) formats.insert(source.format);
