@@ -63,21 +63,23 @@ struct Course {
 };
 
 // Nearly all series are finite, and tables of millions of points wait for this pass: it has no branch, and four lanes,
-// since each comparison would wait for the one before it.
+// since each comparison would wait for the one before it. Not an array of lanes: that would live in memory.
 bool FindExtremes(const model::Column<double>& values, Extremes& extremes) {
-  std::array<Course, 4> lanes;
-  const std::size_t even = values.size() - values.size() % lanes.size();
-  for (std::size_t i = 0; i < even; i += lanes.size()) {
-    for (std::size_t lane = 0; lane < lanes.size(); ++lane) lanes[lane].Take(values[i + lane]);
+  Course a;
+  Course b;
+  Course c;
+  Course d;
+  const std::size_t even = values.size() - values.size() % 4;
+  for (std::size_t i = 0; i < even; i += 4) {
+    a.Take(values[i]);
+    b.Take(values[i + 1]);
+    c.Take(values[i + 2]);
+    d.Take(values[i + 3]);
   }
-  for (std::size_t i = even; i < values.size(); ++i) lanes[0].Take(values[i]);
-  double nothing = 0;
-  for (const Course& lane : lanes) {
-    extremes.least = std::min(extremes.least, lane.extremes.least);
-    extremes.most = std::max(extremes.most, lane.extremes.most);
-    nothing += lane.nothing;
-  }
-  return nothing == 0;
+  for (std::size_t i = even; i < values.size(); ++i) a.Take(values[i]);
+  extremes.least = std::min({a.extremes.least, b.extremes.least, c.extremes.least, d.extremes.least});
+  extremes.most = std::max({a.extremes.most, b.extremes.most, c.extremes.most, d.extremes.most});
+  return a.nothing + b.nothing + c.nothing + d.nothing == 0;
 }
 
 void FindTurns(const model::Column<double>& values, Pinned& pinned) {
@@ -125,10 +127,8 @@ class Halving {
     for (std::size_t i = 0; i < size;) {
       TakeMarked(i, stands_out);
       const std::size_t mark = std::min(NextMark(), size);
-      for (++i; i < mark; ++i) {
-        const bool is_due = turn_++ % 2 == 0;
-        if (is_due || stands_out(all_.value(i), all_.value(kept_ - 1))) Keep(i, is_due, false);
-      }
+      TakePlain(i + 1, mark, stands_out);
+      i = std::max(i + 1, mark);
     }
     series_.Truncate(kept_);
   }
@@ -143,6 +143,32 @@ class Halving {
     const bool is_kept = is_due || is_pinned || kept_ == 0 || (keeps_starts_ && starts_segment) ||
                          stands_out(all_.value(i), all_.value(kept_ - 1));
     if (is_kept) Keep(i, is_due, starts_segment);
+  }
+
+  // In pairs, the first of which is due. The columns are local: a store into them might change a member, for all that
+  // the compiler knows.
+  template <class StandsOut>
+  void TakePlain(std::size_t from, std::size_t to, const StandsOut& stands_out) {
+    std::size_t i = from;
+    if (i < to && turn_ % 2 == 1) TakeOutOfTurn(i++, stands_out);
+    if (i < to) Keep(i++, true, false);  // the only one of these that may begin a segment
+    const Points all = all_;
+    std::size_t kept = kept_;
+    for (; i + 1 < to; i += 2) {
+      if (stands_out(all.value(i), all.value(kept - 1))) {
+        extra_.push_back(static_cast<std::uint32_t>(kept));
+        all.Move(i, kept++);
+      }
+      all.Move(i + 1, kept++);
+    }
+    kept_ = kept;
+    if (i < to) TakeOutOfTurn(i, stands_out);
+    turn_ += to > from ? to - from : 0;
+  }
+
+  template <class StandsOut>
+  void TakeOutOfTurn(std::size_t i, const StandsOut& stands_out) {
+    if (stands_out(all_.value(i), all_.value(kept_ - 1))) Keep(i, false, false);
   }
 
   // Whether `at` is the next of the places, which are in order; they are then behind it.

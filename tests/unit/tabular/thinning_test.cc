@@ -6,6 +6,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <random>
+#include <set>
 
 #include "formats/formats.h"
 #include "ingest/ingest.h"
@@ -225,6 +227,72 @@ TEST(Thinning, KeepsRestarts) {
   EXPECT_EQ(series.steps[series.segment_starts[1]], 10);
   EXPECT_EQ(series.times.size(), series.size());
   EXPECT_EQ(series.lines.size(), series.size());
+}
+
+// Restarts, jumps and values that are not finite, at random.
+model::Series RandomSeries(std::mt19937& random, std::size_t size) {
+  const auto one_in = [&](std::uint64_t many) { return random() % many == 0; };
+  const std::uint64_t jumps = 2 + random() % 40;
+  const std::uint64_t gaps = one_in(2) ? 1'000'000 : 3 + random() % 60;
+  model::Series series;
+  for (std::int64_t step = 0; series.size() < size; ++step) {
+    if (one_in(50)) step = std::max<std::int64_t>(0, step - static_cast<std::int64_t>(random() % 30));
+    const double value = 1 + 0.001 * static_cast<double>(random() % 1000) + (one_in(jumps) ? 50 : 0);
+    series.Append(step, one_in(gaps) ? std::nan("") : value, 1e9 + static_cast<double>(series.size()));
+  }
+  return series;
+}
+
+// The rule, point by point: places that stay.
+std::vector<std::size_t> PlacesThatStay(const model::Series& series, bool spikes, std::set<std::size_t> extra) {
+  Extremes extremes;
+  std::size_t turns = 0;
+  std::size_t first_gap = 0;
+  for (std::size_t i = 0; i < series.size(); ++i) {
+    const double value = series.values[i];
+    const bool was_finite = i == 0 || std::isfinite(series.values[i - 1]);
+    if (std::isfinite(value) != was_finite) ++turns;
+    if (!std::isfinite(value) && first_gap == 0) first_gap = i;
+    if (std::isfinite(value)) extremes = {std::min(extremes.least, value), std::max(extremes.most, value)};
+  }
+  const auto place = [&](double value) { return std::find(series.values.begin(), series.values.end(), value); };
+  std::set<std::size_t> pinned = {0, first_gap, series.size() - 1};
+  for (const double value : {extremes.least, extremes.most})
+    pinned.insert(static_cast<std::size_t>(place(value) - series.values.begin()));
+  const std::set<std::size_t> starts(series.segment_starts.begin(), series.segment_starts.end());
+  std::vector<std::size_t> stay;
+  std::size_t turn = 0;
+  for (std::size_t i = 0; i < series.size(); ++i) {
+    const double value = series.values[i];
+    const double before = stay.empty() ? value : series.values[stay.back()];
+    const bool turned = std::isfinite(value) != std::isfinite(before);
+    const bool stands_out = spikes ? LeavesLevel(value, before) : turned && turns <= series.size() / 8;
+    const bool due = !extra.contains(i) && turn++ % 2 == 0;
+    if (due || pinned.contains(i) || stands_out || (spikes && starts.contains(i))) stay.push_back(i);
+  }
+  return stay;
+}
+
+TEST(Thinning, KeepsWhatTheRuleSaysPointByPoint) {
+  std::mt19937 random(7);
+  for (int round = 0; round < 400; ++round) {
+    model::Series series = RandomSeries(random, 1 + random() % 700);
+    std::vector<std::uint32_t> extra;
+    for (int halvings = 0; halvings < 4 && series.size() > 1; ++halvings) {
+      const bool spikes = random() % 3 != 0;
+      const model::Series before = series;
+      const std::vector<std::size_t> stay = PlacesThatStay(before, spikes, {extra.begin(), extra.end()});
+      KeepEverySecond(series, spikes, extra);
+      ASSERT_EQ(series.size(), stay.size()) << "round " << round;
+      for (std::size_t i = 0; i < stay.size(); ++i) {
+        ASSERT_EQ(series.steps[i], before.steps[stay[i]]) << "round " << round;
+        ASSERT_EQ(series.times[i], before.times[stay[i]]) << "round " << round;
+        const bool goes_back = i == 0 || series.steps[i] <= series.steps[i - 1];
+        const bool starts = std::count(series.segment_starts.begin(), series.segment_starts.end(), i) == 1;
+        ASSERT_TRUE(starts || !goes_back) << "round " << round << ": no segment at " << i;
+      }
+    }
+  }
 }
 
 // Rows of a table that goes on and on.
