@@ -52,7 +52,8 @@ Outcome Judge(const Case& labelled, const model::Report& report) {
   Outcome outcome;
   outcome.labelled = labelled;
   outcome.read = !report.runs.empty();
-  if (!outcome.read) outcome.reason = report.unread.empty() ? "no reader knows it" : report::WhyUnread(report.unread.front());
+  if (!outcome.read)
+    outcome.reason = report.unread.empty() ? "no reader knows it" : report::WhyUnread(report.unread.front());
   std::set<std::string> formats;
   for (const model::RunReport& run : report.runs) {
     for (const model::Source& source : run.run.sources) formats.insert(source.format);
