@@ -65,9 +65,9 @@ bool IsBelowOne(std::string_view digits) {
   std::string_view exponent = digits.substr(std::min(mark + 1, digits.size()));
   const bool small = exponent.starts_with('-');
   if (small || exponent.starts_with('+')) exponent.remove_prefix(1);
-  // An exponent that does not fit is further from 0 than any number has digits.
-  const std::int64_t power =
-      exponent.empty() ? 0 : ParseInteger(exponent).value_or(std::numeric_limits<std::int32_t>::max());
+  // Further from 0 than any text has digits, and far enough from where integers end to be added to.
+  constexpr std::int64_t kFar = std::int64_t{1} << 60U;
+  const std::int64_t power = exponent.empty() ? 0 : std::min(ParseInteger(exponent).value_or(kFar), kFar);
   return whole + (small ? -power : power) <= 0;
 }
 

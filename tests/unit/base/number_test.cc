@@ -50,6 +50,9 @@ TEST(ParseNumber, OverflowAndUnderflowAreDistinguishedByTheValue) {
   EXPECT_EQ(ParseNumber("0." + zeros + "1e401"), 1.0);
   EXPECT_EQ(ParseNumber("1e-99999999999999999999"), 0.0);
   EXPECT_EQ(ParseNumber("1e99999999999999999999"), INFINITY);
+  EXPECT_EQ(ParseNumber("3e9223372036854775807"), INFINITY);
+  EXPECT_EQ(ParseNumber("3e-9223372036854775807"), 0.0);
+  EXPECT_EQ(ParseNumber("0.03e-9223372036854775807"), 0.0);
   EXPECT_EQ(ParseNumber("0e99999999999999999999"), 0.0);
   EXPECT_EQ(ParseNumber(zeros + "." + zeros), 0.0);
 }
