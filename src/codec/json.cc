@@ -173,6 +173,7 @@ JsonToken JsonScanner::SkipTo(std::size_t depth) {
 const char* JsonScanner::SkipSpace(const char* at) {
   for (; at != end_; ++at) {
     if (*at == '\n') {
+      if (one_line_) return end_ = at;
       ++seen_line_;
       // Indentation follows: the spaces of a word at once.
       while (end_ - at > kWord) {

@@ -52,9 +52,11 @@ class JsonLinesReader : public ingest::Reader {
     if (skipping_ || !text.starts_with('{')) return 0;
     codec::JsonScanner scanner;
     scanner.Continue(text, false);
+    // Columns are learned on the way: those of lines that follow may not be there yet when the text comes in pieces.
+    scanner.StayInLine();
     scanner.Next();
     table_.reader().Begin(line_);
-    if (table_.reader().Read(scanner) != JsonToken::kObjectEnd || scanner.line() != 1) return 0;
+    if (table_.reader().Read(scanner) != JsonToken::kObjectEnd) return 0;
     const std::size_t end = scanner.consumed();
     if (end >= text.size() || text[end] != '\n' || end > kLongestLine) return 0;
     ++line_;

@@ -48,6 +48,17 @@ TEST(JsonLines, WithABrokenFirstLineAreReadBehindIt) {
   EXPECT_THAT(report::NoteText(part->sources.front()), HasSubstr("line 1"));
 }
 
+// An object over several lines is broken line by line: that its columns stand further down must not matter.
+TEST(JsonLines, AreTheSameInPiecesWhereAnObjectIsOverSeveralLines) {
+  const std::string text = "{\"loss\": 2,\n\"step\": 5}\n{\"loss\": 1}\n{\"loss\": 0.5}\n";
+  const ingest::Format& format = FormatCalled("jsonl");
+  const auto whole = ingest::ReadBytes("a.jsonl", text, format);
+  const auto pieces = ingest::ReadBytes("a.jsonl", text, format, 1);
+  ASSERT_EQ(whole.has_value(), pieces.has_value());
+  ASSERT_EQ(whole->series.size(), pieces->series.size());
+  for (std::size_t i = 0; i < whole->series.size(); ++i) EXPECT_EQ(whole->series[i].steps, pieces->series[i].steps);
+}
+
 TEST(JsonLines, GiveTheFingerprintsOfTheDataOfAStep) {
   const model::Run part = Read("jsonl",
                                "{\"step\": 1, \"loss\": 2.5, \"batch\": \"fc104704eedb063c\"}\n"
