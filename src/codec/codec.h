@@ -234,8 +234,7 @@ class JsonScanner {
   // The text to go on with: what was not consumed before, and more behind it. With `last` nothing follows, and a
   // document that does not end here is broken. The text must outlive the calls of Next.
   void Continue(std::string_view text, bool last);
-  // The text ends with its line, which is not searched for first: a document in one line is all that is wanted.
-  void StayInLine() { one_line_ = true; }
+  void StayInLine() { one_line_ = true; }  // the text ends with its line, which is not searched for first
   JsonToken Next();
   // Passes over what is open until only `depth` containers are, and returns the token that closed the last of them; or
   // kNeedMore (call again after Continue), or kBroken.
