@@ -18,6 +18,9 @@ inline std::uint64_t CoarseMonotonicNs() { return ClockNs(CLOCK_MONOTONIC_COARSE
 inline std::int64_t UnixNs() { return static_cast<std::int64_t>(ClockNs(CLOCK_REALTIME)); }
 // A clock that never goes back.
 inline std::uint64_t MonotonicNs() { return ClockNs(CLOCK_MONOTONIC); }
+inline double ThreadSeconds() {  // of the processor, used by this thread
+  return static_cast<double>(ClockNs(CLOCK_THREAD_CPUTIME_ID)) * 1e-9;
+}
 inline double SteadySeconds() { return static_cast<double>(MonotonicNs()) * 1e-9; }  // the same, in seconds
 
 // Waits that long; a signal that is handled ends it early.

@@ -21,8 +21,10 @@ namespace vigil::ingest {
 namespace {
 
 // Looking for new files costs a walk through the folders. One that takes longer than this gets at most that share of
-// the time.
+// the time. The processor's time counts, which is the same on a busy machine; waiting for a slow file system does from
+// a quarter of a second on.
 constexpr double kShortSearchSeconds = 2e-3;
+constexpr double kShortWaitSeconds = 0.25;
 constexpr double kSearchShare = 0.02;
 // A process may have a thousand files open; what is read again does not need to be.
 constexpr std::size_t kMostOpenFiles = 256;
@@ -121,9 +123,12 @@ class Follower::Files {
   void SearchNowAndThen() {
     const double before = platform::SteadySeconds();
     if (before < next_search_) return;
+    const double used_before = platform::ThreadSeconds();
     for (const std::string& path : paths_) Search(path);
+    const double used = platform::ThreadSeconds() - used_before;
     const double after = platform::SteadySeconds();
-    next_search_ = after - before < kShortSearchSeconds ? after : after + (after - before) / kSearchShare;
+    const bool is_short = used < kShortSearchSeconds && after - before < kShortWaitSeconds;
+    next_search_ = is_short ? after : after + (after - before) / kSearchShare;
   }
 
   void Search(const std::string& path) {
