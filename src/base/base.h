@@ -86,8 +86,13 @@ struct LineFault {
   std::string_view what;
 };
 // What no TOML has and what the parser that we use takes for granted not to meet (its assertions would end the
-// process). Text that passes can still be no TOML: the parser says so.
-std::optional<LineFault> FaultOfToml(std::string_view text);
+// process), or what is nested so deep that the stack might not hold it. Text that passes can still be no TOML: the
+// parser says so.
+struct TomlLimits {
+  std::size_t most_key_parts = 32;  // a.b.c has three
+  std::size_t most_brackets = 32;   // open at once
+};
+std::optional<LineFault> FaultOfToml(std::string_view text, const TomlLimits& limits = {});
 
 // ---- numbers
 

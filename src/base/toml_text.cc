@@ -36,6 +36,47 @@ bool IsControl(char c) {
   return (code < ' ' && c != '\t' && c != '\r' && c != '\n') || code == 0x7F;
 }
 
+// Counts how deep what is written goes: the parser, and those who free what it made, call themselves for each level.
+class Depth {
+ public:
+  explicit Depth(const TomlLimits& limits) : limits_(limits) {}
+
+  // A character outside of strings and remarks. False when it leads deeper than allowed.
+  bool Take(char c) {
+    if (c == '.') return ++parts_ <= limits_.most_key_parts;
+    if (c == '[' || c == '{') ++open_;
+    if ((c == ']' || c == '}') && open_ > 0) --open_;
+    if (c == '=' || c == ',' || c == '\n' || c == '[' || c == '{') parts_ = 1;
+    return open_ <= limits_.most_brackets;
+  }
+
+ private:
+  TomlLimits limits_;
+  std::size_t parts_ = 1;  // of the key that is being read
+  std::size_t open_ = 0;
+};
+
+// The line on which keys or brackets are nested deeper than allowed; 0 when none are.
+std::size_t LineOfTooMuchDepth(std::string_view text, const TomlLimits& limits) {
+  Depth depth(limits);
+  std::size_t line = 1;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    if (text[at] == '#') {
+      at = std::min(text.find('\n', at), text.size()) - 1;
+    } else if (text[at] == '"' || text[at] == '\'') {
+      const std::string_view quoted = text.substr(at, LengthOfString(text.substr(at)));
+      line += static_cast<std::size_t>(std::count(quoted.begin(), quoted.end(), '\n'));
+      at += quoted.size() - 1;
+      if (text[at] == '\n' && !depth.Take('\n')) return line;
+    } else if (!depth.Take(text[at])) {
+      return line;
+    } else if (text[at] == '\n') {
+      ++line;
+    }
+  }
+  return 0;
+}
+
 // The line of the first table whose name begins with what no name can begin with, or of letters of other alphabets
 // outside of strings. 0 when there is none.
 std::size_t LineOfBrokenText(std::string_view text) {
@@ -77,10 +118,13 @@ std::size_t LineOfBrokenText(std::string_view text) {
 
 }  // namespace
 
-std::optional<LineFault> FaultOfToml(std::string_view text) {
+std::optional<LineFault> FaultOfToml(std::string_view text, const TomlLimits& limits) {
+  if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);  // as editors of Windows begin a file
   if (const auto bad = std::find_if(text.begin(), text.end(), IsControl); bad != text.end())
     return LineFault{static_cast<std::size_t>(1 + std::count(text.begin(), bad, '\n')), "a control character"};
   if (const std::size_t line = LineOfBrokenText(text); line > 0) return LineFault{line, "what stands there is no TOML"};
+  if (const std::size_t line = LineOfTooMuchDepth(text, limits); line > 0)
+    return LineFault{line, "nested deeper than settings are"};
   return std::nullopt;
 }
 

@@ -59,7 +59,8 @@ Status Set(Options& options, std::string_view origin, std::string_view key, cons
 }  // namespace
 
 Result<Options> ParseControl(std::string_view toml, std::string_view origin, const Options& base) {
-  if (const auto fault = FaultOfToml(toml))
+  // It is read on a thread of the training, whose stack may be small. Numbers have a dot too.
+  if (const auto fault = FaultOfToml(toml, {.most_key_parts = 2, .most_brackets = 1}))
     return Fail(ErrorCode::kInvalid, fmt::format("{}:{}: {}", origin, fault->line, fault->what));
   try {
     const toml::table table = toml::parse(toml);

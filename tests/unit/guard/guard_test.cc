@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <pthread.h>
 
 #include <cmath>
 #include <limits>
@@ -209,6 +210,34 @@ TEST(GuardControl, TakesEverySettingAndKeepsTheRest) {
   ASSERT_TRUE(options) << options.error().Text();
   EXPECT_EQ(*options, (Options{true, Policy::kSkip, Policy::kRollback, 4, 20, true, 0}));
   EXPECT_EQ(*ParseControl("", "guard.toml", *options), *options);
+}
+
+TEST(GuardControl, MayBeginWithAMarkOfTheByteOrder) {
+  const auto options = ParseControl("\xEF\xBB\xBFspike_ratio = 2.5", "guard.toml", Options{});
+  ASSERT_TRUE(options) << options.error().Text();
+  EXPECT_EQ(options->spike_ratio, 2.5);
+}
+
+// The thread that reads it is the training's, and its stack may be as small as threads can have.
+TEST(GuardControl, DepthIsAMistakeOnTheSmallestStack) {
+  std::string deep = "a";
+  while (deep.size() < 65'000) deep += ".a";
+  const std::string texts[] = {deep + " = 1", "[" + deep + "]", "a = " + std::string(65'000, '['),
+                               "a = " + std::string(65'000, '{')};
+  pthread_attr_t attributes;
+  ASSERT_EQ(pthread_attr_init(&attributes), 0);
+  ASSERT_EQ(pthread_attr_setstacksize(&attributes, std::size_t{128} << 10U), 0);
+  for (const std::string& text : texts) {
+    const auto parse = [](void* given) -> void* {
+      return ParseControl(*static_cast<const std::string*>(given), "guard.toml", Options{}) ? given : nullptr;
+    };
+    pthread_t thread = {};
+    void* taken = nullptr;
+    ASSERT_EQ(pthread_create(&thread, &attributes, parse, const_cast<std::string*>(&text)), 0);
+    ASSERT_EQ(pthread_join(thread, &taken), 0);
+    EXPECT_EQ(taken, nullptr) << text.substr(0, 20);
+  }
+  pthread_attr_destroy(&attributes);
 }
 
 TEST(GuardControl, SaysWhereAMistakeIs) {
