@@ -7,6 +7,7 @@
 #include <bit>
 #include <optional>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "base/base.h"
 
@@ -16,6 +17,9 @@ namespace {
 constexpr std::size_t kMostSteps = 2'000'000;
 constexpr std::size_t kMostValues = 1'000'000;
 constexpr std::size_t kMostItems = 4'000'000;  // in all lists together
+// Names are made of texts that may be used again and again: no module of python has a longer one.
+constexpr std::size_t kLongestName = 1000;
+constexpr std::size_t kMostNameBytes = std::size_t{64} << 20U;  // of all names and objects together
 
 // Opcodes by their letter, as the pickle module names them.
 enum Op : unsigned char {
@@ -96,7 +100,8 @@ class Machine {
   Document Run() {
     std::size_t steps = 0;
     while (!stopped_ && document_.problem.empty()) {
-      if (++steps > kMostSteps || document_.values.size() > kMostValues || items_ > kMostItems) {
+      if (++steps > kMostSteps || document_.values.size() > kMostValues || items_ > kMostItems ||
+          name_bytes_ > kMostNameBytes) {
         Break("larger than settings can be");
       } else if (at_ >= bytes_.size()) {
         Break("ends before its end mark");
@@ -185,12 +190,12 @@ class Machine {
     Push(std::move(value));
   }
   void PushName(std::string_view module, std::string_view name) {
+    if (module.size() + name.size() > kLongestName) return Break("imports by a name that is no name");
     Value value;
     value.kind = Kind::kName;
     value.text = fmt::format("{}.{}", module, name);
-    auto& names = document_.names;
-    if (names.size() < 1000 && std::find(names.begin(), names.end(), value.text) == names.end())
-      names.push_back(value.text);
+    name_bytes_ += value.text.size();
+    if (document_.names.size() < 1000 && known_names_.insert(value.text).second) document_.names.push_back(value.text);
     Push(std::move(value));
   }
 
@@ -231,11 +236,18 @@ class Machine {
     into.insert(into.end(), items.begin(), items.end());
   }
 
+  // A text that is called is no name, and may be as long as the file.
+  bool IsCallable(Index callee) const {
+    const Kind kind = document_.values[callee].kind;
+    return kind == Kind::kName || kind == Kind::kObject;
+  }
+
   // What a call would make: kept by the name of what is called.
   void PushObject(Index callee, Index arguments) {
     Value value;
     value.kind = Kind::kObject;
-    value.text = document_.values[callee].text;
+    if (IsCallable(callee)) value.text = document_.values[callee].text;
+    name_bytes_ += value.text.size();
     if (document_.values[arguments].kind == Kind::kList) value.items = document_.values[arguments].items;
     items_ += value.items.size();
     Push(std::move(value));
@@ -491,6 +503,8 @@ class Machine {
   std::size_t at_ = 0;
   bool stopped_ = false;
   std::size_t items_ = 0;
+  std::size_t name_bytes_ = 0;
+  std::unordered_set<std::string> known_names_;
   Document document_;
   std::vector<Index> stack_;
   std::unordered_map<std::uint64_t, Index> memo_;
