@@ -28,7 +28,6 @@ exit codes: 0 nothing at or above --fail-on, 1 something is, 2 wrong usage or no
 struct DiagnoseOptions {
   std::vector<std::string> paths;
   bool json = false;
-  std::string html;
   bool verbose = false;
   bool quiet = false;
   Limits limits;
@@ -56,14 +55,6 @@ int ComplainOfNothing(const pipeline::Outcome& outcome, const DiagnoseOptions& o
   return kFailure;
 }
 
-Status WriteHtml(const DiagnoseOptions& options, const model::Report& report) {
-  if (options.html.empty()) return {};
-  if (Status written = platform::WriteFileAtomically(options.html, report::RenderHtml(report, VIGIL_VERSION)); !written)
-    return written;
-  if (!options.quiet) Complain(fmt::format("wrote {}", options.html));
-  return {};
-}
-
 std::string Rendered(const DiagnoseOptions& options, const model::Report& report) {
   if (options.json) return report::RenderJson(report, VIGIL_VERSION);
   report::TextOptions text = TextOptionsFor(options.layout);
@@ -89,6 +80,11 @@ int RunDiagnose(const DiagnoseOptions& options) {
   if (std::find(options.paths.begin(), options.paths.end(), "") != options.paths.end())
     return Refuse("diagnose: an empty path was given (an unset variable?)");
   if (options.what) return ShowWhat(options);
+  std::vector<std::string> on_stdout = OptionsOnStandardOutput(options.exports);
+  if (options.json) on_stdout.emplace_back("--json");
+  if (on_stdout.size() > 1)
+    return Refuse(
+        fmt::format("{} would all write to standard output; give each but one a file", Join(on_stdout, ", ")));
   const auto thresholds = LoadThresholds(options.limits);
   if (!thresholds) return Refuse(thresholds.error().Text());
   if (!options.no_drain) DrainVisibly(options.paths, options.quiet);
@@ -102,13 +98,13 @@ int RunDiagnose(const DiagnoseOptions& options) {
   const bool nothing = outcome.report.runs.empty();
   const int code = nothing ? ComplainOfNothing(outcome, options) : ExitCode(outcome.report, options.limits);
   if (nothing && !options.json) return code;
-  if (const Status html = WriteHtml(options, outcome.report); !html) return Refuse(html.error().Text());
-  const Status exported =
+  const std::vector<Error> not_written =
       WriteExports(options.exports, outcome.report, options.limits.fail_on, [&](const std::string& path) {
         if (!options.quiet) Complain(fmt::format("wrote {}", path));
       });
-  if (!exported) return Refuse(exported.error().Text());
-  return Print(Rendered(options, outcome.report), code);
+  for (const Error& problem : not_written) Complain(problem.Text());
+  const int end = not_written.empty() ? code : kFailure;
+  return OptionsOnStandardOutput(options.exports).empty() ? Print(Rendered(options, outcome.report), end) : end;
 }
 
 }  // namespace
@@ -121,7 +117,8 @@ Command AddDiagnose(CLI::App& program) {
                    "run directories, logs, event files, trainer states, in any mix; - is standard input")
       ->required();
   command->add_flag("--json", options->json, "JSON (schema vigil.diagnosis/1) instead of text");
-  command->add_option("--html", options->html, "also write one self-contained page with plots")->type_name("FILE");
+  command->add_option("--html", options->exports.html, "also write one self-contained page with plots")
+      ->type_name("FILE");
   CLI::Option* verbose = command->add_flag("-v,--verbose", options->verbose, "every finding, all evidence, files read");
   command->add_flag("-q,--quiet", options->quiet, "only the verdict of each run")->excludes(verbose);
   AddLimitOptions(*command, options->limits);

@@ -2,17 +2,22 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <functional>
+#include <optional>
 #include <set>
 
 #include "formats/formats.h"
 #include "ingest/ingest.h"
 #include "platform/clock.h"
 #include "platform/files.h"
+#include "platform/terminal.h"
 #include "report/report.h"
 
 namespace vigil::app {
 namespace {
+
+constexpr std::string_view kStandardOutput = "-";
 
 std::string FolderOf(const std::string& path) {
   const std::size_t slash = path.rfind('/');
@@ -36,6 +41,40 @@ std::string PlainName(const std::string& name) {
     plain += kept ? c : '_';
   }
   return plain.substr(0, 100);
+}
+
+// The file on disk that a path is, or is in: the archive of a member.
+std::optional<platform::FileIdentity> FileBehind(std::string path) {
+  for (;;) {
+    if (const auto entry = platform::Stat(path); entry) {
+      if (entry->kind != platform::EntryKind::kFile) return std::nullopt;
+      return entry->identity;
+    }
+    std::string above = platform::FolderOf(path);
+    if (above.size() >= path.size() || above == ".") return std::nullopt;
+    path = std::move(above);
+  }
+}
+
+// Whether the file at `path` is one that the report was made from.
+bool WasRead(const std::string& path, const model::Report& report) {
+  const auto written = FileBehind(path);
+  if (!written) return false;
+  const auto is_it = [&](const auto& source) { return FileBehind(source.path) == written; };
+  return std::any_of(report.unread.begin(), report.unread.end(), is_it) ||
+         std::any_of(report.runs.begin(), report.runs.end(), [&](const model::RunReport& run) {
+           return std::any_of(run.run.sources.begin(), run.run.sources.end(), is_it);
+         });
+}
+
+Status WriteExport(const std::string& path, const std::string& content, const model::Report& report) {
+  if (path == kStandardOutput) {
+    const auto written = platform::WriteText(1, content);
+    return written ? Status() : Status(Fail(written.error()));
+  }
+  if (WasRead(path, report))
+    return Fail(ErrorCode::kInvalid, path, "is one of the files that were read, and is left as it is");
+  return platform::WriteFileAtomically(path, content);
 }
 
 // The name is the same every time, so that a second diagnosis replaces the first; discovery knows the ending.
@@ -67,20 +106,33 @@ void AddExportOptions(CLI::App& command, Exports& exports) {
                    "also write verdict and findings as an event file into each run's folder");
 }
 
-Status WriteExports(const Exports& exports, const model::Report& report, const std::string& fail_on,
-                    const std::function<void(const std::string& path)>& say) {
-  const auto write = [&](const std::string& path, const auto& render) -> Status {
-    if (path.empty()) return {};
-    if (Status written = platform::WriteFileAtomically(path, render()); !written) return written;
-    say(path);
-    return {};
+std::vector<std::string> OptionsOnStandardOutput(const Exports& exports) {
+  std::vector<std::string> options;
+  if (exports.html == kStandardOutput) options.emplace_back("--html");
+  if (exports.junit == kStandardOutput) options.emplace_back("--junit");
+  if (exports.sarif == kStandardOutput) options.emplace_back("--sarif");
+  if (exports.openmetrics == kStandardOutput) options.emplace_back("--openmetrics");
+  return options;
+}
+
+std::vector<Error> WriteExports(const Exports& exports, const model::Report& report, const std::string& fail_on,
+                                const std::function<void(const std::string& path)>& say) {
+  std::vector<Error> problems;
+  const auto write = [&](const std::string& path, const auto& render) {
+    if (path.empty()) return;
+    if (Status written = WriteExport(path, render(), report); !written) {
+      problems.push_back(written.error());
+    } else if (path != kStandardOutput) {
+      say(path);
+    }
   };
-  const auto junit = [&] { return report::RenderJunit(report, model::ParseSeverity(fail_on)); };
-  if (Status done = write(exports.junit, junit); !done) return done;
-  if (Status done = write(exports.sarif, [&] { return report::RenderSarif(report, VIGIL_VERSION); }); !done)
-    return done;
-  if (Status done = write(exports.openmetrics, [&] { return report::RenderOpenMetrics(report); }); !done) return done;
-  return exports.tensorboard ? WriteEvents(report, say) : Status();
+  write(exports.html, [&] { return report::RenderHtml(report, VIGIL_VERSION); });
+  write(exports.junit, [&] { return report::RenderJunit(report, model::ParseSeverity(fail_on)); });
+  write(exports.sarif, [&] { return report::RenderSarif(report, VIGIL_VERSION); });
+  write(exports.openmetrics, [&] { return report::RenderOpenMetrics(report); });
+  if (!exports.tensorboard) return problems;
+  if (const Status events = WriteEvents(report, say); !events) problems.push_back(events.error());
+  return problems;
 }
 
 }  // namespace vigil::app

@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "base/base.h"
 #include "model/report.h"
@@ -12,6 +13,7 @@
 namespace vigil::app {
 
 struct Exports {
+  std::string html;
   std::string junit;
   std::string sarif;
   std::string openmetrics;
@@ -19,8 +21,11 @@ struct Exports {
 };
 void AddExportOptions(CLI::App& command, Exports& exports);
 
-// Writes what was asked for, each file whole or not at all. `say` hears of every file written.
-Status WriteExports(const Exports& exports, const model::Report& report, const std::string& fail_on,
-                    const std::function<void(const std::string& path)>& say);
+// The options whose file is `-`, standard output: what they write takes the place of the report.
+std::vector<std::string> OptionsOnStandardOutput(const Exports& exports);
+// Writes what was asked for, each file whole or not at all. What cannot be written keeps nothing else from being
+// written, nor does one that would overwrite what was read. `say` hears of every file written.
+std::vector<Error> WriteExports(const Exports& exports, const model::Report& report, const std::string& fail_on,
+                                const std::function<void(const std::string& path)>& say);
 
 }  // namespace vigil::app

@@ -115,23 +115,6 @@ Result<std::string> ReadWholeFile(const std::string& path, std::uint64_t limit_b
   }
 }
 
-Status WriteFileAtomically(const std::string& path, std::string_view content) {
-  std::string temporary = path + ".XXXXXX";
-  const int descriptor = ::mkstemp(temporary.data());
-  if (descriptor < 0) return Fail(CodeOf(errno), path, fmt::format("cannot be written: {}", SystemReason(errno)));
-  int problem = ::fchmod(descriptor, 0644) == 0 ? 0 : errno;
-  while (problem == 0 && !content.empty()) {
-    const ssize_t count = ::write(descriptor, content.data(), content.size());
-    if (count >= 0) content.remove_prefix(static_cast<std::size_t>(count));
-    if (count < 0 && errno != EINTR) problem = errno;
-  }
-  if (::close(descriptor) != 0 && problem == 0) problem = errno;
-  if (problem == 0 && ::rename(temporary.c_str(), path.c_str()) != 0) problem = errno;
-  if (problem == 0) return {};
-  ::unlink(temporary.c_str());
-  return Fail(CodeOf(problem), path, fmt::format("cannot be written: {}", SystemReason(problem)));
-}
-
 Result<Entry> Stat(const std::string& path) {
   struct stat info = {};
   if (::stat(path.c_str(), &info) != 0) return Fail(CodeOf(errno), path, SystemReason(errno));

@@ -51,7 +51,8 @@ class File {
 
 // Whole file as text, refused above `limit_bytes`.
 Result<std::string> ReadWholeFile(const std::string& path, std::uint64_t limit_bytes);
-// Writes through a temporary file and a rename, so that a reader never sees half of it.
+// Writes through a temporary file and a rename, so that a reader never sees half of it. A symbolic link stays, and the
+// file behind it is replaced, with the rights it had; a device or a pipe is written to.
 Status WriteFileAtomically(const std::string& path, std::string_view content);
 
 enum class EntryKind : std::uint8_t { kFile, kFolder, kOther };
