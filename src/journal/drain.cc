@@ -3,14 +3,18 @@
 #include <algorithm>
 
 #include "journal/journal.h"
+#include "journal/journal_end.h"
 #include "journal/mover.h"
 #include "journal/ring.h"
 #include "platform/clock.h"
 #include "platform/files.h"
+#include "platform/process.h"
 #include "platform/recording.h"
 
 namespace vigil::journal {
 namespace {
+
+const std::string kAside = "damaged-";  // begins the names of rings that were put aside
 
 std::string ShownName(const std::string& name) { return fmt::format("{}/{}", platform::SharedMemory::kFolder, name); }
 
@@ -37,27 +41,43 @@ bool IsAmong(const std::string& path, const std::vector<std::string>& places) {
   return std::any_of(places.begin(), places.end(), [&](const std::string& place) { return IsBelow(path, place); });
 }
 
-double AgeSeconds(double modified_unix_s, std::int64_t alive_unix_ns) {
-  const double alive_unix_s = static_cast<double>(alive_unix_ns) * 1e-9;
-  return static_cast<double>(platform::UnixNs()) * 1e-9 - std::max(modified_unix_s, alive_unix_s);
+double SecondsSince(double unix_s) { return static_cast<double>(platform::UnixNs()) * 1e-9 - unix_s; }
+
+// How long its owner has been dead. Not by the file's own time, where the owner left one: that stops when the pages are
+// mapped, and begins anew when somebody looks (what is reserved again counts as written).
+double AgeSeconds(const std::string& name, const RingNote& note) {
+  if (note.alive_unix_ns != 0) return SecondsSince(static_cast<double>(note.alive_unix_ns) * 1e-9);
+  const auto entry = platform::Stat(ShownName(name));
+  return entry ? SecondsSince(entry->modified_unix_s) : 0;
 }
 
-// Looked at without its lock, so that nobody who wants to empty it is kept from doing so.
-bool IsWanted(const std::string& name, const DrainOptions& options) {
-  const auto entry = platform::Stat(ShownName(name));
-  if (!entry) return false;
-  const auto note = Ring::Peek(name);
-  if (AgeSeconds(entry->modified_unix_s, note ? note->alive_unix_ns : 0) > options.others_after_s) return true;
-  if (!note) return false;
-  if (note->journal_path.empty()) return true;  // it died while it was made
-  const std::vector<std::string> paths = PathsNow(*note, options.places);
+bool IsOfThePlaces(const RingNote& note, const DrainOptions& options) {
+  const std::vector<std::string> paths = PathsNow(note, options.places);
   return std::any_of(paths.begin(), paths.end(),
                      [&](const std::string& path) { return IsAmong(path, options.places); });
 }
 
-// Days after its journal was removed: not when the file system that held it, or the folder above it, is out of sight.
-bool IsForgotten(const RingNote& note, double age_s, const DrainOptions& options) {
-  if (!platform::IsAbsent(note.journal_path) || age_s <= options.forget_after_s) return false;
+// Looked at without its lock, so that nobody who wants to empty it is kept from doing so.
+bool IsWanted(const std::string& name, const DrainOptions& options) {
+  const auto note = Ring::Peek(name);
+  if (!note) return false;
+  const bool died_while_it_was_made = note->journal_path.empty();
+  return died_while_it_was_made || IsOfThePlaces(*note, options) ||
+         (options.tidies_up && AgeSeconds(name, *note) > options.forget_after_s);
+}
+
+// Whether another journal stands where that of the ring was.
+bool IsReplaced(const Ring& ring, const std::string& path) {
+  const auto journal = platform::AppendFile::OpenExisting(path);
+  return journal && ReadRingId(*journal) != ring.id();
+}
+
+// Days after its journal was removed or replaced: not when the file system that held it, or the folder above it, is out
+// of sight.
+bool IsForgotten(const Ring& ring, const DrainOptions& options) {
+  const RingNote note = ring.note();
+  if (AgeSeconds(ring.name(), note) <= options.forget_after_s) return false;
+  if (!platform::IsAbsent(note.journal_path) && !IsReplaced(ring, note.journal_path)) return false;
   const std::string folder = platform::FolderOf(note.journal_path);
   const auto nearest = platform::Stat(platform::IsAbsent(folder) ? platform::FolderOf(folder) : folder);
   return nearest && nearest->identity.device == note.folder.device;
@@ -69,7 +89,7 @@ Error WhyNot(Ring& ring, RingState state) {
   if (state == RingState::kOtherVersion)
     return {ErrorCode::kUnsupported, shown, std::nullopt,
             "holds the last records of a killed process, for another version of vigil"};
-  const std::string aside = "damaged-" + ring.name();
+  const std::string aside = kAside + ring.name();
   return {ErrorCode::kCorrupt, shown, std::nullopt,
           fmt::format("held the last records of a killed process, and is damaged{}",
                       ring.Rename(aside) ? fmt::format("; it is called {} now", aside) : "")};
@@ -87,17 +107,15 @@ Result<std::unique_ptr<Mover>> Resume(Ring& ring, const DrainOptions& options) {
 
 void Empty(Ring& ring, const DrainOptions& options, Leftovers& leftovers) {
   const RingNote note = ring.note();
-  const auto memory = platform::Stat(ShownName(ring.name()));
-  const double age_s = AgeSeconds(memory ? memory->modified_unix_s : 0, note.alive_unix_ns);
   const auto mover = Resume(ring, options);
   if (mover && (*mover)->Move(true)) {
     leftovers.records += (*mover)->status().records;
     ++leftovers.rings;
     return ring.Remove();
   }
-  if (!mover && IsForgotten(note, age_s, options)) return ring.Remove();
+  if (!mover && IsForgotten(ring, options)) return ring.Remove();
   // A folder with the number of one that was removed long ago has nothing to do with it.
-  if (age_s <= options.others_after_s && !IsAmong(note.journal_path, options.places)) return;
+  if (!IsAmong(note.journal_path, options.places)) return;
   const std::string reason = mover ? platform::SystemReason((*mover)->status().problem) : mover.error().Text();
   leftovers.problems.push_back(
       Error{ErrorCode::kIo, note.journal_path, std::nullopt,
@@ -110,7 +128,9 @@ void Drain(const std::string& name, const DrainOptions& options, Leftovers& left
   Ring ring = Ring::TakeOver(std::move(*memory));
   switch (const RingState state = ring.state()) {
     case RingState::kSound:
-      return Empty(ring, options, leftovers);
+      if (IsOfThePlaces(ring.note(), options)) return Empty(ring, options, leftovers);
+      if (IsForgotten(ring, options)) ring.Remove();
+      return;
     case RingState::kUnfinished:
       return ring.Remove();
     case RingState::kOtherVersion:
@@ -119,10 +139,37 @@ void Drain(const std::string& name, const DrainOptions& options, Leftovers& left
   }
 }
 
+// Rings that were put aside, for whoever wants to look at them, after days.
+void ForgetDamaged(const DrainOptions& options) {
+  for (const std::string& name : platform::NamesIn(platform::SharedMemory::kFolder, kAside + Ring::NamePrefix())) {
+    const auto entry = platform::Stat(ShownName(name));
+    if (!entry || SecondsSince(entry->modified_unix_s) <= options.forget_after_s) continue;
+    if (auto memory = platform::SharedMemory::TakeOver(name)) memory->Remove();
+  }
+}
+
+// The superuser sees the rings of all users, and empties none of them: where a journal is to be written is up to
+// whoever made the ring. That records are missing has to be said.
+void ReportOthers(const DrainOptions& options, Leftovers& leftovers) {
+  if (platform::UserId() != 0) return;
+  for (const std::string& name : platform::NamesIn(platform::SharedMemory::kFolder, Ring::kAnyUsersPrefix)) {
+    if (name.starts_with(Ring::NamePrefix())) continue;
+    const auto note = Ring::Peek(name, Ring::Owner::kAnyUser);
+    if (!note || !IsOfThePlaces(*note, options) || platform::SharedMemory::IsInUse(name)) continue;
+    leftovers.problems.push_back(
+        Error{ErrorCode::kPermission, note->journal_path, std::nullopt,
+              fmt::format("the last records of a killed process are in {}, which another user owns: they are added "
+                          "when that user runs vigil on it",
+                          ShownName(name))});
+  }
+}
+
 void DrainAll(const DrainOptions& options, Leftovers& leftovers) {
   for (const std::string& name : platform::NamesIn(platform::SharedMemory::kFolder, Ring::NamePrefix())) {
     if (!Ring::IsOwnName(name) && IsWanted(name, options)) Drain(name, options, leftovers);
   }
+  if (options.tidies_up) ForgetDamaged(options);
+  ReportOthers(options, leftovers);
 }
 
 }  // namespace

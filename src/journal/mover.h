@@ -75,13 +75,14 @@ struct Leftovers {
 
 struct DrainOptions {
   std::vector<std::string> places;  // folders or files (absolute): rings of journals there are emptied at once
-  // Others when their owner has been dead for that long: somebody nearer may want to do it.
-  double others_after_s = 600;
   // Rings of journals that are not where they were are kept so long: they may come back, or have been moved.
   double forget_after_s = 3 * 86400.0;
+  // Also removes what is to be forgotten of other places. Not for those who only read.
+  bool tidies_up = false;
 };
 
-// Empties rings of this user on this host whose owners are dead, each into its journal. Never throws: what cannot be
+// Empties rings of this user on this host whose owners are dead and whose journals are in the places, each into its
+// journal. Never throws: what cannot be
 // done is a problem, and stays. Damaged rings are put aside.
 Leftovers DrainLeftovers(const DrainOptions& options) noexcept;
 

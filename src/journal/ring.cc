@@ -100,7 +100,7 @@ std::uint64_t Ring::LaneOffset(std::uint32_t lane) const {
 
 Word* Ring::LaneWords(std::uint32_t lane) const { return reinterpret_cast<Word*>(memory_.data() + LaneOffset(lane)); }
 
-std::string Ring::NamePrefix() { return fmt::format("vigil-{}-", platform::UserId()); }
+std::string Ring::NamePrefix() { return fmt::format("{}{}-", kAnyUsersPrefix, platform::UserId()); }
 std::string Ring::NewName() {
   const auto random = static_cast<std::uint32_t>(platform::RandomNumber());
   return fmt::format("{}{:08x}{:08x}", NamePrefix(), platform::ProcessTag(), random);
@@ -182,9 +182,9 @@ RingNote Ring::NoteOf(const Header& header) {
           static_cast<std::int64_t>(header.alive_unix_ns.load())};
 }
 
-std::optional<RingNote> Ring::Peek(const std::string& name) {
+std::optional<RingNote> Ring::Peek(const std::string& name, Owner owner) {
   alignas(Header) std::array<std::byte, sizeof(Header)> copy = {};
-  if (!platform::SharedMemory::Peek(name, copy)) return std::nullopt;
+  if (!platform::SharedMemory::Peek(name, copy, owner)) return std::nullopt;
   const auto* const header = std::launder(reinterpret_cast<const Header*>(copy.data()));
   if (header->magic == 0) return RingNote();
   if (header->magic != kRingMagic || header->layout != kLayout) return std::nullopt;

@@ -149,10 +149,12 @@ class Ring {
   static Ring TakeOver(platform::SharedMemory memory) { return Ring(std::move(memory)); }
   RingState state() const;
   // Of a ring that may be in use, but not by this process; nullopt when there is nothing to be had from it.
-  static std::optional<RingNote> Peek(const std::string& name);
+  using Owner = platform::SharedMemory::Owner;
+  static std::optional<RingNote> Peek(const std::string& name, Owner owner = Owner::kThisUser);
   // Names carry the tag of their process: it is never to open its own rings by name, see SharedMemory.
   static std::string NewName();
-  static std::string NamePrefix();
+  static std::string NamePrefix();  // of this user's
+  static constexpr std::string_view kAnyUsersPrefix = "vigil-";
   static bool IsOwnName(std::string_view name);
 
   const std::string& name() const { return memory_.name(); }

@@ -58,7 +58,10 @@ class SharedMemory {
   // one that this process holds: its lock would not keep us out, and would be released afterwards.
   static Result<SharedMemory> TakeOver(const std::string& name);
   // The first bytes of one that may be in use. Never of one that this process holds: that would let its lock go.
-  static bool Peek(const std::string& name, std::span<std::byte> into);
+  enum class Owner : std::uint8_t { kThisUser, kAnyUser };
+  static bool Peek(const std::string& name, std::span<std::byte> into, Owner owner = Owner::kThisUser);
+  // Whether another process holds its lock. As for Peek, never of one that this process holds.
+  static bool IsInUse(const std::string& name);
   // Memory of this process alone, with the same interface.
   static Result<SharedMemory> CreatePrivate(std::size_t size_bytes);
   SharedMemory(const SharedMemory&) = delete;

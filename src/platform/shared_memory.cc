@@ -33,10 +33,11 @@ std::byte* Map(int descriptor, std::size_t size_bytes) {
 }
 
 // Anybody may put files into /dev/shm: only a plain file of this user's own is taken.
-bool IsOurs(const struct stat& info) {
+bool IsPrivate(const struct stat& info) {
   constexpr mode_t kOthers = 077;
-  return S_ISREG(info.st_mode) && info.st_uid == ::geteuid() && (info.st_mode & kOthers) == 0 && info.st_nlink == 1;
+  return S_ISREG(info.st_mode) && (info.st_mode & kOthers) == 0 && info.st_nlink == 1;
 }
+bool IsOurs(const struct stat& info) { return IsPrivate(info) && info.st_uid == ::geteuid(); }
 
 }  // namespace
 
@@ -100,14 +101,25 @@ Result<SharedMemory> SharedMemory::TakeOver(const std::string& name) {
   return memory;
 }
 
-bool SharedMemory::Peek(const std::string& name, std::span<std::byte> into) {
+bool SharedMemory::Peek(const std::string& name, std::span<std::byte> into, Owner owner) {
   const int descriptor = ::open(PathOf(name).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
   if (descriptor < 0) return false;
   struct stat info = {};
-  const bool whole = ::fstat(descriptor, &info) == 0 && IsOurs(info) &&
+  const bool whole = ::fstat(descriptor, &info) == 0 && (owner == Owner::kAnyUser ? IsPrivate(info) : IsOurs(info)) &&
                      ::pread(descriptor, into.data(), into.size(), 0) == static_cast<ssize_t>(into.size());
   ::close(descriptor);
   return whole;
+}
+
+bool SharedMemory::IsInUse(const std::string& name) {
+  const int descriptor = ::open(PathOf(name).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+  if (descriptor < 0) return false;
+  struct flock lock = {};
+  lock.l_type = F_WRLCK;
+  lock.l_whence = SEEK_SET;
+  const bool held = ::fcntl(descriptor, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+  ::close(descriptor);
+  return held;
 }
 
 Result<SharedMemory> SharedMemory::CreatePrivate(std::size_t size_bytes) {

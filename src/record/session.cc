@@ -3,7 +3,6 @@
 #include <array>
 #include <atomic>
 #include <chrono>
-#include <limits>
 
 #include "journal/mover.h"
 #include "journal/ring.h"
@@ -78,11 +77,11 @@ Status MakeJournal(Session& session) {
 }
 
 // What killed processes left in this run's folder. A thread of its own: nothing it waits for keeps records from being
-// written. What lies elsewhere is not a trainer's business.
+// written. What lies elsewhere is not a trainer's business, unless its journal was removed long ago.
 void StartDraining(Session& session) {
   journal::DrainOptions options;
   options.places = {platform::AbsolutePath(session.options.folder)};
-  options.others_after_s = std::numeric_limits<double>::infinity();
+  options.tidies_up = true;  // those who make rings see to it that none stays for ever
   const auto drain = [options] {
     journal::DrainLeftovers(options);
     return platform::Worker::kDone;

@@ -27,14 +27,16 @@ constexpr std::int64_t kRecords = 1000;
 
 std::string ShownName(const std::string& name) { return "/dev/shm/" + name; }
 
+std::int64_t FourDaysAgo() { return platform::UnixNs() - std::int64_t{4} * 86'400 * 1'000'000'000; }
+
 // A process that recorded into `folder` and was killed before anything but the names was in the file.
 class KilledRecorder {
  public:
-  explicit KilledRecorder(const std::string& folder) {
+  explicit KilledRecorder(const std::string& folder, std::int64_t (*clock)() = platform::UnixNs) {
     int ends[2] = {};
     EXPECT_EQ(::pipe(ends), 0);
     const pid_t child = ::fork();
-    if (child == 0) RecordAndDie(folder, ends[1]);
+    if (child == 0) RecordAndDie(folder, clock, ends[1]);
     ::close(ends[1]);
     std::array<char, 64> name = {};
     EXPECT_GT(::read(ends[0], name.data(), name.size() - 1), 0);
@@ -72,7 +74,7 @@ class KilledRecorder {
   }
 
  private:
-  [[noreturn]] static void RecordAndDie(const std::string& folder, int name_pipe) {
+  [[noreturn]] static void RecordAndDie(const std::string& folder, std::int64_t (*clock)(), int name_pipe) {
     RingOptions small;
     small.lane_bytes = 64U << 10U;
     Ring ring = Ring::Create(small).value();
@@ -82,6 +84,7 @@ class KilledRecorder {
     options.folder = folder;
     options.begin = SampleBegin();
     options.flush_interval_ms = 60'000;
+    options.unix_ns = clock;
     const auto mover = Mover::Create(ring, std::move(options)).value();
     mover->Move(true);
     ring.ReserveLane(1);
@@ -98,7 +101,6 @@ class KilledRecorder {
 Leftovers DrainAt(const std::string& place) {
   DrainOptions options;
   options.places = {place};
-  options.others_after_s = 1e9;  // those of other tests are theirs
   return DrainLeftovers(options);
 }
 
@@ -166,18 +168,74 @@ TEST(Leftovers, AreNotWrittenIntoAnotherRunOfTheSameName) {
   EXPECT_TRUE(first.is_there());
 }
 
+// As old as their process, however often somebody looked since.
 TEST(Leftovers, OfARunThatWasRemovedAreForgottenAfterDays) {
+  for (const auto clock : {platform::UnixNs, FourDaysAgo}) {
+    const RunFolder run;
+    const KilledRecorder killed(run.path, clock);
+    fs::remove_all(run.path);
+    const bool is_old = clock == FourDaysAgo;
+    EXPECT_THAT(DrainAt(run.path).problems, SizeIs(is_old ? 0 : 1));
+    EXPECT_EQ(killed.is_there(), !is_old);
+  }
+}
+
+TEST(Leftovers, OfARunThatAnotherTookThePlaceOfAreForgottenAfterDays) {
+  const RunFolder run;
+  const KilledRecorder young(run.path);
+  const KilledRecorder old(run.path, FourDaysAgo);
+  fs::remove_all(run.path);
+  fs::create_directory(run.path);
+  const KilledRecorder later(run.path);
+  for (int look = 0; look < 3; ++look) DrainAt(run.path);
+  EXPECT_TRUE(young.is_there());
+  EXPECT_FALSE(old.is_there());
+  EXPECT_EQ(PointsIn(run.path), static_cast<std::size_t>(kRecords));
+}
+
+TEST(Leftovers, OfOtherFoldersAreLeftAlone) {
+  const RunFolder run;
+  const RunFolder asked;
+  const KilledRecorder killed(run.path, FourDaysAgo);
+  const Leftovers leftovers = DrainAt(asked.path);
+  EXPECT_EQ(leftovers.rings, 0U);
+  EXPECT_THAT(leftovers.problems, IsEmpty());
+  EXPECT_TRUE(killed.is_there());
+  EXPECT_EQ(PointsIn(run.path), 0U);
+}
+
+// Whoever makes rings keeps shared memory tidy: of runs that were removed, and only of those.
+TEST(Leftovers, OfRunsThatWereRemovedElsewhereAreTidiedUpAfterDays) {
+  const RunFolder removed;
+  const RunFolder there;
+  const RunFolder mine;
+  const KilledRecorder forgotten(removed.path, FourDaysAgo);
+  const KilledRecorder young(removed.path);
+  const KilledRecorder wanted(there.path, FourDaysAgo);
+  fs::remove_all(removed.path);
+  DrainOptions options;
+  options.places = {mine.path};
+  options.tidies_up = true;
+  EXPECT_THAT(DrainLeftovers(options).problems, IsEmpty());
+  EXPECT_FALSE(forgotten.is_there());
+  EXPECT_TRUE(young.is_there());
+  EXPECT_TRUE(wanted.is_there());
+  EXPECT_EQ(PointsIn(there.path), 0U);
+}
+
+// The superuser empties no ring of another: but it says that there is one.
+TEST(Leftovers, OfAnotherUserAreReportedToTheSuperuser) {
+  if (::geteuid() != 0) GTEST_SKIP() << "needs the superuser";
   const RunFolder run;
   const KilledRecorder killed(run.path);
-  fs::remove_all(run.path);
-  DrainOptions options;
-  options.places = {run.path};
-  options.others_after_s = 1e9;
-  EXPECT_THAT(DrainLeftovers(options).problems, SizeIs(1));
-  ASSERT_TRUE(killed.is_there());
-  options.forget_after_s = -1;
-  EXPECT_THAT(DrainLeftovers(options).problems, IsEmpty());
-  EXPECT_FALSE(killed.is_there());
+  const std::string others = "vigil-12345-" + killed.name().substr(killed.name().rfind('-') + 1);
+  fs::rename(ShownName(killed.name()), ShownName(others));
+  ASSERT_EQ(::chown(ShownName(others).c_str(), 12345, 12345), 0);
+  const Leftovers leftovers = DrainAt(run.path);
+  ASSERT_THAT(leftovers.problems, SizeIs(1));
+  EXPECT_THAT(leftovers.problems[0].Text(), HasSubstr(others + ", which another user owns"));
+  EXPECT_TRUE(fs::exists(ShownName(others)));
+  fs::remove(ShownName(others));
 }
 
 // With the folder above it missing too, a whole file system may not be mounted.
@@ -185,26 +243,9 @@ TEST(Leftovers, AreKeptWhenMoreThanTheRunIsMissing) {
   const RunFolder run;
   const std::string deep = run.path + "/deep";
   fs::create_directory(deep);
-  const KilledRecorder killed(deep);
+  const KilledRecorder killed(deep, FourDaysAgo);
   fs::remove_all(run.path);
-  DrainOptions options;
-  options.places = {deep};
-  options.others_after_s = 1e9;
-  options.forget_after_s = -1;
-  EXPECT_THAT(DrainLeftovers(options).problems, SizeIs(1));
-  EXPECT_TRUE(killed.is_there());
-}
-
-// The file's own time stops when its pages are mapped.
-TEST(Leftovers, AreAsOldAsTheLastActivityOfTheirProcess) {
-  const RunFolder run;
-  const KilledRecorder killed(run.path);
-  const timespec long_ago[2] = {{1, 0}, {1, 0}};
-  ::utimensat(AT_FDCWD, ShownName(killed.name()).c_str(), long_ago, 0);
-  DrainOptions options;
-  options.places = {run.outer.path() + "/elsewhere"};
-  options.others_after_s = 3600 * 24 * 365;
-  EXPECT_EQ(DrainLeftovers(options).rings, 0U);
+  EXPECT_THAT(DrainAt(deep).problems, SizeIs(1));
   EXPECT_TRUE(killed.is_there());
 }
 
@@ -222,6 +263,23 @@ TEST(DamagedRings, ArePutAsideAndReportedOnce) {
     EXPECT_TRUE(killed.is_aside());
     EXPECT_THAT(DrainAt(run.path).problems, IsEmpty());
   }
+}
+
+TEST(DamagedRings, AreForgottenAfterDays) {
+  const RunFolder run;
+  const KilledRecorder killed(run.path);
+  killed.Patch(killed.ControlOffset() + 8, ~std::uint64_t{0});
+  DrainOptions options;
+  options.places = {run.path};
+  options.tidies_up = true;
+  DrainLeftovers(options);
+  DrainLeftovers(options);
+  ASSERT_TRUE(killed.is_aside());
+  const timespec then = {static_cast<time_t>(FourDaysAgo() / 1'000'000'000), 0};
+  const timespec times[2] = {then, then};
+  ASSERT_EQ(::utimensat(AT_FDCWD, ShownName("damaged-" + killed.name()).c_str(), times, 0), 0);
+  DrainLeftovers(options);
+  EXPECT_FALSE(killed.is_aside());
 }
 
 TEST(DamagedRings, NoMemoryIsAllocatedForAnImpossibleSeries) {
