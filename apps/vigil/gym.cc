@@ -128,9 +128,20 @@ Status TakeOptionsOfCheckpoint(CLI::App& command, gym::Options& run) {
   return {};
 }
 
+// Zero stands for an option that was not given: who writes it means something else.
+std::string_view ZeroThatWasGiven(const CLI::App& command, const gym::Options& options) {
+  const auto given = [&](const char* name) { return command.get_option(name)->count() > 0; };
+  if (options.ranks == 0 && given("--ranks")) return "--ranks";
+  if (options.onset == 0 && given("--onset")) return "--onset";
+  if (options.threads == 0 && given("--threads")) return "--threads";
+  return {};
+}
+
 int RunGym(CLI::App& command, GymOptions& given) {
   if (given.list) return Print(given.json ? FaultsAsJson() : FaultsAsText(), kFine);
   gym::Options& options = given.run;
+  if (const std::string_view zero = ZeroThatWasGiven(command, options); !zero.empty())
+    return Refuse(fmt::format("gym: {} is 0, expected 1 or more", zero));
   if (!options.resume.empty()) {
     if (const Status taken = TakeOptionsOfCheckpoint(command, options); !taken)
       return Refuse("gym: " + taken.error().Text());
@@ -138,6 +149,9 @@ int RunGym(CLI::App& command, GymOptions& given) {
   if (!options.fault.empty() && gym::FindFault(options.fault) == nullptr)
     return Refuse(fmt::format("gym: there is no fault '{}'{} (`vigil gym --list` shows all)", options.fault,
                               Offer(options.fault, FaultNames())));
+  if (!options.fault.empty() && options.onset > options.steps)
+    return Refuse(fmt::format("gym: --onset is {}, but the run has {} steps: nothing would go wrong", options.onset,
+                              options.steps));
   if (options.out.empty())
     options.out = fmt::format("gym-runs/{}-s{}", options.fault.empty() ? "healthy" : options.fault, options.seed);
   StepLine line(!given.quiet);

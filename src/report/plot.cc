@@ -59,7 +59,8 @@ struct Picture {
 };
 
 std::size_t Cell(double share, std::size_t count) {
-  const double scaled = std::clamp(share, 0.0, 1.0) * static_cast<double>(count - 1);
+  // Of values that differ by next to nothing the share may be no number.
+  const double scaled = (share > 0 ? std::min(share, 1.0) : 0.0) * static_cast<double>(count - 1);
   return static_cast<std::size_t>(std::lround(scaled));
 }
 
