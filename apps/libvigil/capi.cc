@@ -25,6 +25,11 @@ void KeepError(std::string_view message) {
   last_error[size] = '\0';
 }
 
+int Explained(int code) {
+  if (code != VIGIL_OK && last_error[0] == '\0') KeepError(record::Describe(static_cast<Code>(code)));
+  return code;
+}
+
 }  // namespace vigil::capi
 
 using namespace vigil::capi;
@@ -60,7 +65,7 @@ const char* vigil_error_text(int code) {
 const char* vigil_last_error(void) { return last_error; }
 
 int vigil_run_open(const vigil_run_options* options, vigil_run* run) {
-  return Guarded([&] {
+  return Explained(Guarded([&] {
     KeepError({});
     if (run == nullptr) return Code::kInvalid;
     run->id = 0;
@@ -80,7 +85,7 @@ int vigil_run_open(const vigil_run_options* options, vigil_run* run) {
     const Code code = vigil::record::Open(made, run->id, message);
     KeepError(message);
     return code;
-  });
+  }));
 }
 
 int vigil_run_close(vigil_run run, int64_t status) { return ToInt(vigil::record::Close(run.id, status)); }
@@ -92,8 +97,13 @@ int vigil_run_get_status(vigil_run run, vigil_run_status* status) {
     vigil::record::RunStatus got;
     const Code code = vigil::record::GetStatus(run.id, got);
     if (code != Code::kOk) return code;
-    vigil_run_status filled = {
-        status->size, got.problem, got.written_bytes, got.records, got.dropped_records, got.survives_kill ? 1U : 0U, 0};
+    vigil_run_status filled = {status->size,
+                               got.problem,
+                               got.written_bytes,
+                               got.records,
+                               got.dropped_records,
+                               got.survives_kill ? 1U : 0U,
+                               static_cast<std::uint32_t>(got.shared_bytes >> 10U)};
     std::memcpy(status, &filled, std::min<std::size_t>(status->size, sizeof(filled)));
     return code;
   });

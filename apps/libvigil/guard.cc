@@ -157,7 +157,7 @@ void FillDecision(const guard::Decision& made, vigil_decision& out) {
 }  // namespace
 
 int vigil_guard_open(vigil_run run, const vigil_guard_options* options, vigil_guard* guard) {
-  return Guarded([&] {
+  return Explained(Guarded([&] {
     KeepError({});
     if (guard == nullptr) return Code::kInvalid;
     guard->id = 0;
@@ -173,7 +173,7 @@ int vigil_guard_open(vigil_run run, const vigil_guard_options* options, vigil_gu
       return code;
     }
     return Code::kLimit;
-  });
+  }));
 }
 
 int vigil_guard_judge(vigil_guard guard, int64_t step, double loss, double grad_norm, vigil_decision* decision) {

@@ -19,6 +19,8 @@ inline std::string_view OrEmpty(const char* text) {
 
 // Why the last opening of this thread failed.
 void KeepError(std::string_view message);
+// Hands the code of an opening back: one that failed without a reason of its own has that of its code.
+int Explained(int code);
 
 // No exception crosses the border.
 template <class Work>

@@ -5,9 +5,11 @@
  *   - any thread may call anything; vigil_series_add and the other calls made every step take some nanoseconds,
  * allocate nothing, and make no system call;
  *   - nothing throws, prints, aborts, takes a lock that is held for long, or waits for a disk, except where said;
- *   - what a call returned VIGIL_OK for survives kill -9 of the process;
- *   - when the disk is full or missing the training goes on, the newest records are kept, and the journal says what is
- * missing;
+ *   - what a call returned VIGIL_OK for survives kill -9 of the process, while survives_kill is set in its status. What
+ * comes faster than it is written, and fills the memory of its thread (lane_kib), is refused with VIGIL_FULL and
+ * counted;
+ *   - when the disk is full, missing, or does not answer for two seconds, the training goes on, the newest values and
+ * the first words are kept, and the journal says what is missing;
  *   - misuse gives a code: handles that are zero, closed, forged or inherited through fork() are recognised.
  *
  * Every function returns VIGIL_OK or one of the codes below. It is safe to ignore them: calls on a run that could not
@@ -32,14 +34,15 @@ extern "C" {
 /* Codes are never given another meaning; later versions may add some. */
 enum {
   VIGIL_OK = 0,
-  VIGIL_INVALID = 1,  /* an argument that makes no sense, or no handle at all */
-  VIGIL_CLOSED = 2,   /* the handle's run was closed */
-  VIGIL_FORKED = 3,   /* the handle belongs to the parent process: open a run in the child */
-  VIGIL_LIMIT = 4,    /* too many runs (8), series (1,000,000) or bytes */
-  VIGIL_IO = 5,       /* the journal could not be created (vigil_last_error() says why), or not be written to its end */
-  VIGIL_BUSY = 6,     /* dropped: called in a signal handler that interrupted a record call, or by too many threads */
-  VIGIL_TIMEOUT = 7,  /* not done in time */
-  VIGIL_NO_MEMORY = 8 /* memory or threads are out */
+  VIGIL_INVALID = 1, /* an argument that makes no sense, or no handle at all */
+  VIGIL_CLOSED = 2,  /* the handle's run was closed */
+  VIGIL_FORKED = 3,  /* the handle belongs to the parent process: open a run in the child */
+  VIGIL_LIMIT = 4,   /* too many runs (8), series (1,000,000) or bytes */
+  VIGIL_IO = 5,      /* the journal could not be created (vigil_last_error() says why), or not be written to its end */
+  VIGIL_BUSY = 6,    /* dropped: called in a signal handler that interrupted a record call, or by too many threads */
+  VIGIL_TIMEOUT = 7, /* not done in time */
+  VIGIL_NO_MEMORY = 8, /* memory or threads are out */
+  VIGIL_FULL = 9       /* not recorded: more came at once than there is room for until it is written */
 };
 
 VIGIL_API const char* vigil_version(void);
@@ -94,9 +97,9 @@ typedef struct vigil_run_status {
   int32_t error; /* errno while the journal cannot be written, else 0 */
   uint64_t written_bytes;
   uint64_t records;
-  uint64_t lost_records; /* overwritten before they could be written, or dropped */
-  uint32_t survives_kill;
-  uint32_t reserved;
+  uint64_t lost_records;  /* refused (VIGIL_FULL, VIGIL_BUSY), or overwritten while the journal could not be written */
+  uint32_t survives_kill; /* not 0: what is recorded outlives a killed process */
+  uint32_t shared_kib;    /* shared memory that it takes: an eighth of /dev/shm at most, all of a user's a quarter */
 } vigil_run_status;
 VIGIL_API int vigil_run_get_status(vigil_run run, vigil_run_status* status);
 

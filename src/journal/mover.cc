@@ -45,7 +45,10 @@ Result<platform::AppendFile> CreateFile(const std::string& folder, std::int32_t 
 
 struct Mover::State {
   explicit State(Ring& from, MoverOptions given) : ring(from), options(std::move(given)), begin(options.begin) {
-    for (std::uint32_t lane = 0; lane < kLanes; ++lane) moved[lane] = ring.Tail(lane);
+    for (std::uint32_t lane = 0; lane < kLanes; ++lane) {
+      moved[lane] = ring.Tail(lane);
+      committed[lane] = moved[lane].position;
+    }
   }
 
   Ring& ring;
@@ -55,8 +58,9 @@ struct Mover::State {
   BlockBuilder builder;
   std::string pending;  // a block that is not in the file yet, or not all of it
   std::size_t pending_done = 0;
-  std::array<Position, kLanes> moved = {};          // up to what the builder holds, it included
-  std::array<Position, kLanes> pending_moved = {};  // up to the pending block, it included
+  std::array<Position, kLanes> moved = {};           // up to what the builder holds, it included
+  std::array<Position, kLanes> pending_moved = {};   // up to the pending block, it included
+  std::array<std::uint64_t, kLanes> committed = {};  // up to what is in the file, as the ring was told
   // What the journal does not get to know from the ring, until it is in the file.
   struct Counts {
     std::uint64_t records = 0;
@@ -87,8 +91,15 @@ struct Mover::State {
   std::atomic<std::uint64_t> written_bytes = 0;
   std::atomic<std::uint64_t> moved_records = 0;
   std::atomic<std::uint64_t> dropped_records = 0;
+  std::atomic<std::uint64_t> overwritten_now = 0;  // and in no block yet
   std::atomic<int> problem = 0;
   std::atomic<std::uint32_t> files = 0;
+
+  // Those who record hear of it: with no way out, a full lane keeps the newest.
+  void SetProblem(int reason) noexcept {
+    problem.store(reason);
+    ring.SetFails(reason != 0);
+  }
 
   std::uint64_t NowMs() const { return options.monotonic_ns() / 1'000'000; }
 
@@ -135,7 +146,7 @@ struct Mover::State {
     definitions_read = 0;
     names_due = true;
     if (failing_since_ns == 0) failing_since_ns = options.monotonic_ns();
-    problem.store(ENOMEM);
+    SetProblem(ENOMEM);
   }
 
   // Who writes, which series there are, and what the clock says: enough to understand what follows.
@@ -163,12 +174,12 @@ struct Mover::State {
       const std::size_t count = file->Write(std::string_view(pending).substr(pending_done), reason);
       if (count == 0) {
         if (failing_since_ns == 0) failing_since_ns = options.monotonic_ns();
-        problem.store(reason);
+        SetProblem(reason);
         return false;
       }
       pending_done += count;
     }
-    problem.store(0);
+    SetProblem(0);
     if (pending.empty()) return true;
     Commit();
     return true;
@@ -179,6 +190,7 @@ struct Mover::State {
     ring.SetCommitted(file->size_bytes() - pending.size() + header);
     for (const Position& position : moved) {
       if (position.position != ring.Tail(position.lane).position) ring.SetTail(position);
+      committed[position.lane] = position.position;
     }
     written_bytes.fetch_add(pending.size());
     moved_records.fetch_add(in_pending.records);
@@ -208,14 +220,21 @@ struct Mover::State {
     const std::uint64_t now = options.monotonic_ns();
     if (now - looked_ns < kLookIntervalNs) return file && problem.load() != ENOENT;
     looked_ns = now;
-    if (file && !file->is_removed()) return true;
+    if (file && !file->is_ours()) ReopenFile();
+    if (file && file->is_ours() && !file->is_removed()) return true;
     if (failing_since_ns == 0) failing_since_ns = now;
     if (const Status opened = OpenNew(); !opened) {
-      problem.store(ENOENT);
+      SetProblem(ENOENT);
       return false;
     }
     AddGap("the file of the journal was removed; what it held is missing");
     return true;
+  }
+
+  // The application closed our descriptor: the file is where it was.
+  void ReopenFile() {
+    auto opened = platform::AppendFile::OpenExisting(file->path());
+    if (opened && opened->identity() == file->identity()) UseFile(std::move(*opened));
   }
 
   void AddGap(std::string_view text) {
@@ -306,7 +325,31 @@ struct Mover::State {
     in_builder.dropped += std::exchange(dropped, 0);
   }
 
+  // Nobody does while our lock is held: but an application that closes all descriptors lets it go.
+  bool WasMovedByAnother() const {
+    for (std::uint32_t lane = 0; lane < kLanes; ++lane) {
+      if (ring.Tail(lane).position != committed[lane]) return true;
+    }
+    return false;
+  }
+
+  // What the other wrote stands in the file behind ours: the rest goes into a file of its own.
+  bool GoOnElsewhere() {
+    builder.Reset();
+    dropped += std::exchange(in_builder, {}).dropped;
+    failing_since_ns = options.monotonic_ns();
+    for (std::uint32_t lane = 0; lane < kLanes; ++lane) committed[lane] = ring.Tail(lane).position;
+    if (const Status opened = OpenNew(); !opened) {
+      file.reset();
+      SetProblem(ENOENT);
+      return false;
+    }
+    AddGap("another process took this one for dead and emptied its ring; the journal goes on in another file");
+    return true;
+  }
+
   bool MoveAll() {
+    if (!taken_over && WasMovedByAnother() && !GoOnElsewhere()) return false;
     if (!IsWritable()) return false;
     if (!published) PublishJournal();
     NoteClockJump();
@@ -316,6 +359,13 @@ struct Mover::State {
     }
     AddDropped();
     return FinishBlock();
+  }
+
+  // What was overwritten beyond what is in a block: counted there when the journal can be written again.
+  void CountOverwritten() {
+    std::uint64_t count = in_builder.overwritten + in_pending.overwritten;
+    for (std::uint32_t lane = 0; lane < kLanes; ++lane) count += ring.Overwritten(lane, moved[lane].records);
+    overwritten_now.store(count);
   }
 
   bool IsUrgent() const {
@@ -333,6 +383,7 @@ struct Mover::State {
     // Short enough to be stored as it is, or packed: kept as the block it would be.
     ring.SetJournal(platform::AbsolutePath(file->path()), block);
     if (const auto folder = platform::Stat(options.folder)) ring.SetFolder(folder->identity);
+    ring.SetAlive(options.unix_ns());
     published = true;
   }
 
@@ -388,12 +439,14 @@ bool Mover::Move(bool force) noexcept {
   if (!force && !due && !urgent) return true;
   state.flushed_ns = now;
   if (force) state.looked_ns = 0;
+  bool whole = false;
   try {
-    return state.MoveAll();
+    whole = state.MoveAll();
   } catch (...) {
     state.Restart();
-    return false;
   }
+  if (!whole || state.overwritten_now.load() != 0) state.CountOverwritten();
+  return whole;
 }
 
 void Mover::NoteDropped(std::uint64_t records) { state_->dropped += records; }
@@ -405,8 +458,9 @@ std::uint32_t Mover::wait_ms() const {
 }
 
 MoverStatus Mover::status() const {
-  return {state_->written_bytes.load(), state_->moved_records.load(), state_->dropped_records.load(),
-          state_->problem.load(), state_->files.load()};
+  return {state_->written_bytes.load(), state_->moved_records.load(),
+          state_->dropped_records.load() + state_->overwritten_now.load(), state_->problem.load(),
+          state_->files.load()};
 }
 
 std::string Mover::path() const {

@@ -27,7 +27,7 @@ struct MoverOptions {
 struct MoverStatus {
   std::uint64_t written_bytes = 0;
   std::uint64_t records = 0;          // in the file
-  std::uint64_t dropped_records = 0;  // overwritten before they could be moved; the file says so
+  std::uint64_t dropped_records = 0;  // overwritten before they could be moved; the file says so when it can be written
   int problem = 0;                    // errno while writing fails, 0 when all is well
   std::uint32_t files = 0;            // opened: more than one after a folder came back
 };

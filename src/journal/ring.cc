@@ -6,6 +6,7 @@
 #include <cstring>
 #include <new>
 
+#include "platform/clock.h"
 #include "platform/files.h"
 #include "platform/process.h"
 #include "platform/recording.h"
@@ -46,7 +47,7 @@ struct Ring::Header {
   // Zero in rings of libraries that did not have them.
   Word folder_device;
   Word folder_inode;
-  Word alive_unix_ns;
+  WritingTrouble trouble;
 };
 
 // ---- writing
@@ -62,14 +63,31 @@ std::uint64_t LaneWriter::OpenChunk(std::uint64_t at, std::uint64_t count) {
   return begin;
 }
 
-void LaneWriter::AddText(Section section, std::string_view entry) {
+bool LaneWriter::HasRoom(std::uint64_t end, std::uint64_t spared) {
+  free_until_ = control_->tail.load(std::memory_order_acquire) + mask_ + 1;
+  if (end + spared <= free_until_) return true;
+  if (trouble_ == nullptr) return false;
+  if (trouble_->fails.load(std::memory_order_relaxed) != 0) return true;
+  // A file system that does not answer is trouble, too: the owner looks after the ring many times a second.
+  constexpr std::int64_t kMostNs = 2'000'000'000;
+  const auto alive = static_cast<std::int64_t>(trouble_->alive_unix_ns.load(std::memory_order_relaxed));
+  return platform::CoarseUnixNs() - alive > kMostNs;
+}
+
+bool LaneWriter::AddText(Section section, std::string_view entry, Importance importance) {
   constexpr std::size_t kMostBytes = (kChunkWords - kChunkHeadWords - 1) * sizeof(std::uint64_t);
+  const auto words_of = [](std::string_view piece) { return 1 + RoundUp(piece.size(), 8) / 8; };
+  std::uint64_t end = control_->head.load(std::memory_order_relaxed);
+  for (std::size_t begin = 0; begin == 0 || begin < entry.size(); begin += kMostBytes)
+    end = Behind(end, words_of(entry.substr(begin, kMostBytes)));
+  if (!HasRoom(end, importance == Importance::kUsual ? (mask_ + 1) / 4 : 0)) return false;
   auto place = kTextFirst;
   do {
     const std::string_view piece = entry.substr(0, kMostBytes);
     entry.remove_prefix(piece.size());
-    const std::uint64_t words = 1 + RoundUp(piece.size(), 8) / 8;
-    const std::uint64_t at = Open(words);
+    const std::uint64_t words = words_of(piece);
+    std::uint64_t at = 0;
+    if (!Open(words, at)) return false;  // never: there is room for all of it
     const auto flags =
         static_cast<std::uint8_t>(static_cast<std::uint8_t>(section) | place | (entry.empty() ? 0 : kTextMore));
     place = 0;
@@ -82,6 +100,7 @@ void LaneWriter::AddText(Section section, std::string_view entry) {
     }
     Publish(at + words);
   } while (!entry.empty());
+  return true;
 }
 
 // ---- the memory
@@ -110,25 +129,55 @@ bool Ring::IsOwnName(std::string_view name) {
 }
 std::string Ring::id() const { return fmt::format("{:016x}{:016x}", header().id[0], header().id[1]); }
 
-Result<Ring> Ring::Create(const RingOptions& options) {
-  const std::uint64_t lane_bytes =
-      std::bit_floor(std::clamp(options.lane_bytes, kSmallestLaneBytes, kLargestLaneBytes));
-  const std::uint64_t size = SizeFor(lane_bytes);
-  if (options.shared) {
-    if (auto memory = platform::SharedMemory::Create(size)) {
-      if (auto ring = Prepare(std::move(*memory), lane_bytes)) return ring;
-    }
-  }
-  auto memory = platform::SharedMemory::CreatePrivate(size);
-  if (!memory) return Fail(memory.error());
-  return Prepare(std::move(*memory), lane_bytes);
+namespace {
+
+// What a ring may take of shared memory.
+std::uint64_t ShareOf(const platform::SharedMemorySpace& space) {
+  const std::uint64_t together = space.total_bytes / 4;
+  const std::uint64_t others = platform::SharedMemoryUsedBy(Ring::NamePrefix());
+  return std::min({space.total_bytes / 8, space.free_bytes / 4, together - std::min(together, others)});
 }
 
-Result<Ring> Ring::Prepare(platform::SharedMemory memory, std::uint64_t lane_bytes) {
+// Lanes that leave room for some threads in what a ring may take.
+std::uint64_t LaneBytesWithin(std::uint64_t share, std::uint64_t wanted) {
+  constexpr std::uint64_t kSomeThreads = 8;
+  const std::uint64_t fixed = kHeaderBytes + kDefinitionStep + kTextLaneBytes;
+  const std::uint64_t each = share > fixed ? (share - fixed) / kSomeThreads : 0;
+  return each < kSmallestLaneBytes ? 0 : std::bit_floor(std::min(each, wanted));
+}
+
+}  // namespace
+
+Result<Ring> Ring::Create(const RingOptions& options) {
+  const std::uint64_t wanted = std::bit_floor(std::clamp(options.lane_bytes, kSmallestLaneBytes, kLargestLaneBytes));
+  const std::uint64_t share = ShareOf(options.space);
+  if (const std::uint64_t lane_bytes = LaneBytesWithin(share, wanted); options.shared && lane_bytes != 0) {
+    if (auto memory = platform::SharedMemory::Create(SizeFor(lane_bytes))) {
+      if (auto ring = Prepare(std::move(*memory), lane_bytes, share)) return ring;
+    }
+  }
+  auto memory = platform::SharedMemory::CreatePrivate(SizeFor(wanted));
+  if (!memory) return Fail(memory.error());
+  return Prepare(std::move(*memory), wanted, SizeFor(wanted));
+}
+
+std::uint64_t Ring::reserved_bytes() const {
+  return std::atomic_ref(const_cast<std::uint64_t&>(reserved_bytes_)).load(std::memory_order_relaxed);
+}
+
+bool Ring::Reserve(std::uint64_t offset, std::uint64_t size_bytes) {
+  const std::atomic_ref reserved(reserved_bytes_);
+  if (reserved.fetch_add(size_bytes) + size_bytes <= most_bytes_ && memory_.Reserve(offset, size_bytes)) return true;
+  reserved.fetch_sub(size_bytes);
+  return false;
+}
+
+Result<Ring> Ring::Prepare(platform::SharedMemory memory, std::uint64_t lane_bytes, std::uint64_t most_bytes) {
   static_assert(sizeof(Header) <= kHeaderBytes);
   static_assert(Word::is_always_lock_free);
-  if (!memory.Reserve(0, kHeaderBytes + kDefinitionStep)) return Fail(ErrorCode::kLimit, "no room for a ring");
   Ring ring(std::move(memory));
+  ring.most_bytes_ = most_bytes;
+  if (!ring.Reserve(0, kHeaderBytes + kDefinitionStep)) return Fail(ErrorCode::kLimit, "no room for a ring");
   auto* const header = new (ring.memory_.data()) Header;
   header->layout = kLayout;
   header->lanes = kLanes;
@@ -179,7 +228,7 @@ RingNote Ring::NoteOf(const Header& header) {
   const auto most = static_cast<std::size_t>(std::min<std::uint64_t>(size, header.path.size()));
   return {std::string(header.path.data(), most),
           {header.folder_device.load(), header.folder_inode.load()},
-          static_cast<std::int64_t>(header.alive_unix_ns.load())};
+          static_cast<std::int64_t>(header.trouble.alive_unix_ns.load())};
 }
 
 std::optional<RingNote> Ring::Peek(const std::string& name, Owner owner) {
@@ -191,9 +240,17 @@ std::optional<RingNote> Ring::Peek(const std::string& name, Owner owner) {
   return NoteOf(*header);
 }
 
-bool Ring::ReserveLane(std::uint32_t lane) { return memory_.Reserve(LaneOffset(lane), Capacity(lane) * sizeof(Word)); }
+bool Ring::ReserveLane(std::uint32_t lane) {
+  const bool is_reserved = (reserved_lanes_ >> lane & 1U) != 0;
+  if (!is_reserved && !Reserve(LaneOffset(lane), Capacity(lane) * sizeof(Word))) return false;
+  reserved_lanes_ |= std::uint64_t{1} << lane;
+  return true;
+}
 
-LaneWriter Ring::Writer(std::uint32_t lane) { return {&control(lane), LaneWords(lane), Capacity(lane)}; }
+// Of words the first count most: they say what went wrong before all else did.
+LaneWriter Ring::Writer(std::uint32_t lane) {
+  return {&control(lane), LaneWords(lane), Capacity(lane), lane == kTextLane ? nullptr : &header().trouble};
+}
 
 // ---- definitions: a length of four bytes, the entry
 
@@ -205,7 +262,7 @@ bool Ring::AddDefinition(std::string_view entry) {
   const std::uint64_t reserved = it.definitions_reserved.load(std::memory_order_relaxed);
   if (next > reserved) {
     const std::uint64_t wanted = std::min(kDefinitionBytes, RoundUp(next, kDefinitionStep));
-    if (!memory_.Reserve(kHeaderBytes + reserved, wanted - reserved)) return false;
+    if (!Reserve(kHeaderBytes + reserved, wanted - reserved)) return false;
     it.definitions_reserved.store(wanted, std::memory_order_relaxed);
   }
   std::byte* const at = memory_.data() + kHeaderBytes + end;
@@ -266,6 +323,25 @@ std::uint64_t Ring::FillPercent(std::uint32_t lane) const {
   return (head - it.tail.load(std::memory_order_relaxed)) * 100 / Capacity(lane);
 }
 
+std::uint64_t Ring::Overwritten(std::uint32_t lane, std::uint64_t records) const {
+  const LaneControl& it = control(lane);
+  const Word* const words = LaneWords(lane);
+  const std::uint64_t capacity = Capacity(lane);
+  const auto oldest = [&] {
+    const std::uint64_t reserved = it.reserved.load(std::memory_order_acquire);
+    return reserved > capacity ? RoundUp(reserved - capacity, kChunkWords) : 0;
+  };
+  // What is counted at the head of the oldest chunk holds while that chunk is the oldest.
+  for (int tries = 0; tries < 100; ++tries) {
+    const std::uint64_t chunk = oldest();
+    if (chunk == 0 || chunk >= it.head.load(std::memory_order_acquire)) return 0;
+    const std::uint64_t before = words[(chunk + 1) & (capacity - 1)].load(std::memory_order_relaxed);
+    std::atomic_thread_fence(std::memory_order_acquire);
+    if (oldest() == chunk) return before > records ? before - records : 0;
+  }
+  return 0;
+}
+
 Position Ring::Tail(std::uint32_t lane) const {
   const LaneControl& it = control(lane);
   return {lane, it.tail.load(std::memory_order_relaxed), it.tail_records.load(std::memory_order_relaxed)};
@@ -274,7 +350,7 @@ Position Ring::Tail(std::uint32_t lane) const {
 void Ring::SetTail(const Position& position) {
   LaneControl& it = control(position.lane);
   it.tail_records.store(position.records, std::memory_order_relaxed);
-  it.tail.store(position.position, std::memory_order_relaxed);
+  it.tail.store(position.position, std::memory_order_release);  // what was moved may be overwritten
 }
 
 // ---- the journal it belongs to
@@ -297,8 +373,10 @@ void Ring::SetFolder(const platform::FileIdentity& folder) {
 }
 
 void Ring::SetAlive(std::int64_t unix_ns) {
-  header().alive_unix_ns.store(static_cast<std::uint64_t>(unix_ns), std::memory_order_relaxed);
+  header().trouble.alive_unix_ns.store(static_cast<std::uint64_t>(unix_ns), std::memory_order_relaxed);
 }
+
+void Ring::SetFails(bool fails) { header().trouble.fails.store(fails ? 1 : 0, std::memory_order_relaxed); }
 
 RingNote Ring::note() const { return NoteOf(header()); }
 std::string Ring::journal_path() const { return NoteOf(header()).journal_path; }

@@ -1,5 +1,6 @@
 // journal/ring: the ring between recording threads and the journal: lanes in shared memory, one writer each, that never
-// wait. A full lane overwrites its oldest records; the reader counts what it missed.
+// wait. A full lane refuses what comes next: what was taken stays. Only while the journal cannot be written a full lane
+// of samples overwrites its oldest records, since the newest say how the run ended; the reader counts what it missed.
 #pragma once
 
 #include <array>
@@ -36,6 +37,12 @@ struct LaneControl {
   Word tail_records;
 };
 
+// Whether the journal is being written, for those who fill the lanes. Zero in rings of libraries that did not have it.
+struct WritingTrouble {
+  Word alive_unix_ns;  // when the owner last looked after the ring
+  Word fails;          // not 0: the journal cannot be written
+};
+
 // Flags of a record of text: the first of an entry, and that more of it follow.
 inline constexpr std::uint8_t kTextFirst = 0x40;
 inline constexpr std::uint8_t kTextMore = 0x80;
@@ -52,64 +59,88 @@ constexpr std::uint64_t RecordHead(RecordKind kind, std::uint64_t words, std::ui
 class LaneWriter {
  public:
   LaneWriter() = default;
-  LaneWriter(LaneControl* control, Word* words, std::uint64_t capacity)
-      : control_(control), words_(words), mask_(capacity - 1) {}
+  // `trouble`: of the ring, null for a lane that never overwrites anything.
+  LaneWriter(LaneControl* control, Word* words, std::uint64_t capacity, const WritingTrouble* trouble)
+      : control_(control), words_(words), mask_(capacity - 1), trouble_(trouble) {}
 
-  void AddScalar(std::uint32_t series, std::int64_t step, double value, std::uint64_t time_ns) {
-    const std::uint64_t at = Open(4);
+  // False when there is no room: nothing was recorded.
+  [[nodiscard]] bool AddScalar(std::uint32_t series, std::int64_t step, double value, std::uint64_t time_ns) {
+    std::uint64_t at = 0;
+    if (!Open(4, at)) return false;
     Put(at, RecordHead(RecordKind::kScalar, 4, series));
     Put(at + 1, static_cast<std::uint64_t>(step));
     Put(at + 2, std::bit_cast<std::uint64_t>(value));
     Put(at + 3, time_ns);
-    Publish(at + 4);
+    return Publish(at + 4);
   }
-  void AddBatch(std::int64_t step, std::uint64_t fingerprint, std::uint64_t time_ns) {
-    const std::uint64_t at = Open(4);
+  [[nodiscard]] bool AddBatch(std::int64_t step, std::uint64_t fingerprint, std::uint64_t time_ns) {
+    std::uint64_t at = 0;
+    if (!Open(4, at)) return false;
     Put(at, RecordHead(RecordKind::kBatch, 4, 0));
     Put(at + 1, static_cast<std::uint64_t>(step));
     Put(at + 2, fingerprint);
     Put(at + 3, time_ns);
-    Publish(at + 4);
+    return Publish(at + 4);
   }
   // Values of the series `first_series`, +1, +2, ... of one step; at most kMostRowValues.
-  void AddRow(std::uint32_t first_series, std::int64_t step, std::span<const double> values, std::uint64_t time_ns) {
+  [[nodiscard]] bool AddRow(std::uint32_t first_series, std::int64_t step, std::span<const double> values,
+                            std::uint64_t time_ns) {
     const std::uint64_t count = 3 + values.size();
-    const std::uint64_t at = Open(count);
+    std::uint64_t at = 0;
+    if (!Open(count, at)) return false;
     Put(at, RecordHead(RecordKind::kRow, count, first_series));
     Put(at + 1, static_cast<std::uint64_t>(step));
     Put(at + 2, time_ns);
     for (std::size_t i = 0; i < values.size(); ++i) Put(at + 3 + i, std::bit_cast<std::uint64_t>(values[i]));
-    Publish(at + count);
+    return Publish(at + count);
   }
-  // An entry of a section, cut into as many records as it takes.
-  void AddText(Section section, std::string_view entry);
+  // An entry of a section, cut into as many records as it takes. A part of the lane is kept for what is important: the
+  // words of an error come after those that led to it.
+  enum class Importance : std::uint8_t { kUsual, kImportant };
+  [[nodiscard]] bool AddText(Section section, std::string_view entry, Importance importance = Importance::kUsual);
 
   static constexpr std::size_t kMostRowValues = 256;
+  // Words that were recorded so far.
+  std::uint64_t head() const { return control_->head.load(std::memory_order_relaxed); }
 
  private:
   void Put(std::uint64_t at, std::uint64_t word) { words_[at & mask_].store(word, std::memory_order_relaxed); }
 
-  // Where a record of that many words begins. Says first, for a reader that copies at the same time, what is about to
-  // be overwritten.
-  std::uint64_t Open(std::uint64_t count) {
-    std::uint64_t at = control_->head.load(std::memory_order_relaxed);
+  // Behind a record of that many words that is added at `at`: records do not cross chunks.
+  static std::uint64_t Behind(std::uint64_t at, std::uint64_t count) {
     const std::uint64_t in_chunk = at % kChunkWords;
-    if (in_chunk == 0 || in_chunk + count > kChunkWords) [[unlikely]]
+    if (in_chunk != 0 && in_chunk + count <= kChunkWords) return at + count;
+    return (at + kChunkWords - 1) / kChunkWords * kChunkWords + kChunkHeadWords + count;
+  }
+
+  // Where a record of that many words begins; false when there is no room for it. Says first, for a reader that copies
+  // at the same time, what is about to be overwritten.
+  bool Open(std::uint64_t count, std::uint64_t& at) {
+    at = control_->head.load(std::memory_order_relaxed);
+    const std::uint64_t end = Behind(at, count);
+    if (end > free_until_ && !HasRoom(end)) [[unlikely]]
+      return false;
+    if (end != at + count) [[unlikely]]
       at = OpenChunk(at, count);
     control_->reserved.store(at + count, std::memory_order_relaxed);
     std::atomic_thread_fence(std::memory_order_release);
-    return at;
+    return true;
   }
   std::uint64_t OpenChunk(std::uint64_t at, std::uint64_t count);
+  // Looks how far the reader is by now.
+  bool HasRoom(std::uint64_t end, std::uint64_t spared = 0);
 
-  void Publish(std::uint64_t head) {
+  bool Publish(std::uint64_t head) {
     control_->records.store(control_->records.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     control_->head.store(head, std::memory_order_release);
+    return true;
   }
 
   LaneControl* control_ = nullptr;
   Word* words_ = nullptr;
   std::uint64_t mask_ = 0;
+  std::uint64_t free_until_ = 0;  // words up to here may be written, as far as is known
+  const WritingTrouble* trouble_ = nullptr;
 };
 
 // What a lane held when it was collected: whole records in `words`, from the oldest that was still there.
@@ -136,6 +167,9 @@ enum class RingState : std::uint8_t {
 struct RingOptions {
   std::uint64_t lane_bytes = std::uint64_t{2} << 20U;  // a power of two: 65,536 scalars between two flushes
   bool shared = true;                                  // in memory that outlives the process, where there is any
+  // What there is of that memory. Containers have 64 MB of it, and other libraries need it: a ring takes an eighth at
+  // most, a quarter of what is free, and all rings of a user take a quarter.
+  platform::SharedMemorySpace space = platform::SpaceForSharedMemory();
 };
 
 class Ring {
@@ -157,6 +191,10 @@ class Ring {
   static constexpr std::string_view kAnyUsersPrefix = "vigil-";
   static bool IsOwnName(std::string_view name);
 
+  // See SharedMemory. False when this process could be killed and nobody would find what it left.
+  bool Renew() { return memory_.Renew(); }
+  std::uint64_t reserved_bytes() const;
+
   const std::string& name() const { return memory_.name(); }
   std::string id() const;
   void Remove() { memory_.Remove(); }
@@ -176,6 +214,8 @@ class Ring {
   Collected Collect(const Position& from, std::vector<std::uint64_t>& scratch) const;
   // Share of the lane that is written and not moved, in percent; over 100 when records are being dropped.
   std::uint64_t FillPercent(std::uint32_t lane) const;
+  // Records beyond the first `records` of the lane that were overwritten.
+  std::uint64_t Overwritten(std::uint32_t lane, std::uint64_t records) const;
   Position Tail(std::uint32_t lane) const;
   void SetTail(const Position& position);
 
@@ -183,6 +223,7 @@ class Ring {
   bool SetJournal(std::string_view path, std::string_view begin);
   void SetFolder(const platform::FileIdentity& folder);
   void SetAlive(std::int64_t unix_ns);
+  void SetFails(bool fails);  // whether the journal cannot be written
   RingNote note() const;
   std::string journal_path() const;
   std::string journal_begin() const;
@@ -194,7 +235,8 @@ class Ring {
   struct Header;
   static RingNote NoteOf(const Header& header);
   explicit Ring(platform::SharedMemory memory) : memory_(std::move(memory)) {}
-  static Result<Ring> Prepare(platform::SharedMemory memory, std::uint64_t lane_bytes);
+  static Result<Ring> Prepare(platform::SharedMemory memory, std::uint64_t lane_bytes, std::uint64_t most_bytes);
+  bool Reserve(std::uint64_t offset, std::uint64_t size_bytes);
   Header& header() const;
   LaneControl& control(std::uint32_t lane) const;
   std::uint64_t LaneOffset(std::uint32_t lane) const;
@@ -202,6 +244,9 @@ class Ring {
   bool IsLaneSound(std::uint32_t lane) const;
 
   platform::SharedMemory memory_;
+  std::uint64_t most_bytes_ = 0;      // that may be reserved
+  std::uint64_t reserved_bytes_ = 0;  // changed by several threads, through atomic_ref
+  std::uint64_t reserved_lanes_ = 0;  // a bit each: threads that ended leave theirs to others
 };
 
 }  // namespace vigil::journal

@@ -11,18 +11,34 @@
 
 namespace vigil::platform {
 
+namespace {
+
+FileIdentity IdentityOf(int descriptor) {
+  struct stat info = {};
+  if (::fstat(descriptor, &info) != 0) return {};
+  return {static_cast<std::uint64_t>(info.st_dev), static_cast<std::uint64_t>(info.st_ino)};
+}
+
+}  // namespace
+
+AppendFile::AppendFile(int descriptor, std::string path)
+    : descriptor_(descriptor), identity_(IdentityOf(descriptor)), path_(std::move(path)) {}
+
 AppendFile::AppendFile(AppendFile&& other) noexcept
-    : descriptor_(std::exchange(other.descriptor_, -1)), path_(std::move(other.path_)) {}
+    : descriptor_(std::exchange(other.descriptor_, -1)), identity_(other.identity_), path_(std::move(other.path_)) {}
 
 AppendFile& AppendFile::operator=(AppendFile&& other) noexcept {
   std::swap(descriptor_, other.descriptor_);
+  std::swap(identity_, other.identity_);
   std::swap(path_, other.path_);
   return *this;
 }
 
 AppendFile::~AppendFile() {
-  if (descriptor_ >= 0) ::close(descriptor_);
+  if (is_ours()) ::close(descriptor_);
 }
+
+bool AppendFile::is_ours() const { return descriptor_ >= 0 && IdentityOf(descriptor_) == identity_; }
 
 Result<AppendFile> AppendFile::Create(const std::string& path, bool& exists) {
   const int descriptor = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0644);
@@ -43,29 +59,31 @@ Result<AppendFile> AppendFile::OpenExisting(const std::string& path) {
 }
 
 std::size_t AppendFile::Write(std::string_view bytes, int& problem) const {
-  problem = 0;
-  for (;;) {
+  problem = is_ours() ? 0 : EBADF;
+  while (problem == 0) {
     const ssize_t count = ::write(descriptor_, bytes.data(), bytes.size());
     if (count > 0) return static_cast<std::size_t>(count);
     if (count < 0 && errno == EINTR) continue;
     problem = count < 0 ? errno : ENOSPC;
-    return 0;
   }
+  return 0;
 }
 
 std::size_t AppendFile::ReadAt(std::uint64_t offset, char* into, std::size_t capacity) const {
+  if (!is_ours()) return 0;
   const ssize_t count = ::pread(descriptor_, into, capacity, static_cast<off_t>(offset));
   return count > 0 ? static_cast<std::size_t>(count) : 0;
 }
 
 std::uint64_t AppendFile::size_bytes() const {
   struct stat info = {};
-  return ::fstat(descriptor_, &info) == 0 && info.st_size > 0 ? static_cast<std::uint64_t>(info.st_size) : 0;
+  return is_ours() && ::fstat(descriptor_, &info) == 0 && info.st_size > 0 ? static_cast<std::uint64_t>(info.st_size)
+                                                                           : 0;
 }
 
 bool AppendFile::is_removed() const {
   struct stat info = {};
-  return ::fstat(descriptor_, &info) != 0 || info.st_nlink == 0;
+  return is_ours() && (::fstat(descriptor_, &info) != 0 || info.st_nlink == 0);
 }
 
 }  // namespace vigil::platform

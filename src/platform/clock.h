@@ -15,6 +15,7 @@ inline std::uint64_t ClockNs(clockid_t clock) {
 }
 // The clock of MonotonicNs at the last tick of the kernel (1 to 4 ms): never a system call, whatever the clock source.
 inline std::uint64_t CoarseMonotonicNs() { return ClockNs(CLOCK_MONOTONIC_COARSE); }
+inline std::int64_t CoarseUnixNs() { return static_cast<std::int64_t>(ClockNs(CLOCK_REALTIME_COARSE)); }
 inline std::int64_t UnixNs() { return static_cast<std::int64_t>(ClockNs(CLOCK_REALTIME)); }
 // A clock that never goes back.
 inline std::uint64_t MonotonicNs() { return ClockNs(CLOCK_MONOTONIC); }

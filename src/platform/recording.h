@@ -12,12 +12,14 @@
 #include <string_view>
 
 #include "base/base.h"
+#include "platform/files.h"
 
 namespace vigil::platform {
 
 // ---- files that grow
 
-// A regular file that is only ever appended to. Created by us, or one that we are the only writer of.
+// A regular file that is only ever appended to. Created by us, or one that we are the only writer of. The application
+// may close any descriptor, ours too, and open another file under its number: that is noticed, and left alone.
 class AppendFile {
  public:
   // Fails when the path exists: then it is another's. `exists` says whether that was the reason.
@@ -36,11 +38,14 @@ class AppendFile {
   std::size_t ReadAt(std::uint64_t offset, char* into, std::size_t capacity) const;
   std::uint64_t size_bytes() const;
   bool is_removed() const;  // the file, or its file system
+  bool is_ours() const;     // the descriptor still leads to it
+  const FileIdentity& identity() const { return identity_; }
   const std::string& path() const { return path_; }
 
  private:
-  AppendFile(int descriptor, std::string path) : descriptor_(descriptor), path_(std::move(path)) {}
+  AppendFile(int descriptor, std::string path);
   int descriptor_ = -1;
+  FileIdentity identity_;
   std::string path_;
 };
 
@@ -72,6 +77,9 @@ class SharedMemory {
 
   bool Reserve(std::size_t offset, std::size_t size_bytes) const;
   bool Publish(const std::string& name);
+  // To be called now and then: takes the lock again when the application closed our descriptor. False when nobody can
+  // find it by its name any more.
+  bool Renew();
   void Remove();
   // Gives it another name, under which nobody looks for it.
   bool Rename(const std::string& name);
@@ -81,11 +89,22 @@ class SharedMemory {
 
  private:
   SharedMemory(int descriptor, std::byte* data, std::size_t size_bytes, std::string name);
+  bool IsDescriptorOurs() const;
   int descriptor_ = -1;
+  FileIdentity identity_;  // the application may close our descriptor, and open another file under its number
   std::byte* data_ = nullptr;
   std::size_t size_bytes_ = 0;
   std::string name_;
 };
+
+// Room for shared memory on this machine.
+struct SharedMemorySpace {
+  std::uint64_t total_bytes = 0;
+  std::uint64_t free_bytes = 0;
+};
+SharedMemorySpace SpaceForSharedMemory();
+// What the blocks whose names begin so take of it.
+std::uint64_t SharedMemoryUsedBy(std::string_view prefix);
 
 // ---- this process
 

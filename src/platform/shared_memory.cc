@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -37,21 +38,29 @@ bool IsPrivate(const struct stat& info) {
   constexpr mode_t kOthers = 077;
   return S_ISREG(info.st_mode) && (info.st_mode & kOthers) == 0 && info.st_nlink == 1;
 }
+FileIdentity IdentityOf(const struct stat& info) {
+  return {static_cast<std::uint64_t>(info.st_dev), static_cast<std::uint64_t>(info.st_ino)};
+}
 bool IsOurs(const struct stat& info) { return IsPrivate(info) && info.st_uid == ::geteuid(); }
 
 }  // namespace
 
 SharedMemory::SharedMemory(int descriptor, std::byte* data, std::size_t size_bytes, std::string name)
-    : descriptor_(descriptor), data_(data), size_bytes_(size_bytes), name_(std::move(name)) {}
+    : descriptor_(descriptor), data_(data), size_bytes_(size_bytes), name_(std::move(name)) {
+  struct stat info = {};
+  if (descriptor_ >= 0 && ::fstat(descriptor_, &info) == 0) identity_ = IdentityOf(info);
+}
 
 SharedMemory::SharedMemory(SharedMemory&& other) noexcept
     : descriptor_(std::exchange(other.descriptor_, -1)),
+      identity_(other.identity_),
       data_(std::exchange(other.data_, nullptr)),
       size_bytes_(other.size_bytes_),
       name_(std::move(other.name_)) {}
 
 SharedMemory& SharedMemory::operator=(SharedMemory&& other) noexcept {
   std::swap(descriptor_, other.descriptor_);
+  std::swap(identity_, other.identity_);
   std::swap(data_, other.data_);
   std::swap(size_bytes_, other.size_bytes_);
   std::swap(name_, other.name_);
@@ -60,7 +69,26 @@ SharedMemory& SharedMemory::operator=(SharedMemory&& other) noexcept {
 
 SharedMemory::~SharedMemory() {
   if (data_ != nullptr) ::munmap(data_, size_bytes_);
-  if (descriptor_ >= 0) ::close(descriptor_);
+  if (IsDescriptorOurs()) ::close(descriptor_);
+}
+
+bool SharedMemory::IsDescriptorOurs() const {
+  struct stat info = {};
+  return descriptor_ >= 0 && ::fstat(descriptor_, &info) == 0 && IdentityOf(info) == identity_;
+}
+
+bool SharedMemory::Renew() {
+  struct stat info = {};
+  if (name_.empty() || ::stat(PathOf(name_).c_str(), &info) != 0 || IdentityOf(info) != identity_) return false;
+  if (IsDescriptorOurs()) return true;
+  const int descriptor = ::open(PathOf(name_).c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+  if (descriptor < 0) return false;
+  if (::fstat(descriptor, &info) == 0 && IdentityOf(info) == identity_ && TryLock(descriptor)) {
+    descriptor_ = descriptor;
+    return true;
+  }
+  ::close(descriptor);
+  return false;
 }
 
 Result<SharedMemory> SharedMemory::Create(std::size_t size_bytes) {
@@ -77,7 +105,7 @@ Result<SharedMemory> SharedMemory::Create(std::size_t size_bytes) {
 bool SharedMemory::Publish(const std::string& name) {
   std::string kept = name;  // before the name is there: memory may be out, and one that nobody knows would stay
   const std::string unpublished = fmt::format("/proc/self/fd/{}", descriptor_);
-  if (descriptor_ < 0 ||
+  if (!IsDescriptorOurs() ||
       ::linkat(AT_FDCWD, unpublished.c_str(), AT_FDCWD, PathOf(name).c_str(), AT_SYMLINK_FOLLOW) != 0)
     return false;
   name_ = std::move(kept);
@@ -131,6 +159,7 @@ Result<SharedMemory> SharedMemory::CreatePrivate(std::size_t size_bytes) {
 bool SharedMemory::Reserve(std::size_t offset, std::size_t size_bytes) const {
   if (offset + size_bytes > size_bytes_) return false;
   if (descriptor_ < 0) return true;
+  if (!IsDescriptorOurs()) return false;
   int problem = 0;
   do {
     problem = ::posix_fallocate(descriptor_, static_cast<off_t>(offset), static_cast<off_t>(size_bytes));
@@ -146,6 +175,23 @@ bool SharedMemory::Rename(const std::string& name) {
   if (name_.empty() || ::rename(PathOf(name_).c_str(), PathOf(name).c_str()) != 0) return false;
   name_ = name;
   return true;
+}
+
+SharedMemorySpace SpaceForSharedMemory() {
+  struct statvfs info = {};
+  if (::statvfs(SharedMemory::kFolder, &info) != 0) return {};
+  return {std::uint64_t{info.f_blocks} * info.f_frsize, std::uint64_t{info.f_bavail} * info.f_frsize};
+}
+
+std::uint64_t SharedMemoryUsedBy(std::string_view prefix) {
+  constexpr std::uint64_t kBlockBytes = 512;  // of st_blocks, whatever the file system has
+  std::uint64_t bytes = 0;
+  for (const std::string& name : NamesIn(SharedMemory::kFolder, prefix)) {
+    struct stat info = {};
+    if (::lstat(PathOf(name).c_str(), &info) == 0 && info.st_blocks > 0)
+      bytes += static_cast<std::uint64_t>(info.st_blocks) * kBlockBytes;
+  }
+  return bytes;
 }
 
 }  // namespace vigil::platform

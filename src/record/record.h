@@ -24,8 +24,9 @@ enum class Code : std::int32_t {
   kBusy = 6,      // recorded from a signal handler that interrupted a record call, or too many threads at once: dropped
   kTimeout = 7,   // not done in time; it goes on
   kNoMemory = 8,  // memory or threads are out
+  kFull = 9,      // more was recorded than is written meanwhile: this was not taken, what was taken stays
 };
-inline constexpr std::int32_t kLastCode = 8;
+inline constexpr std::int32_t kLastCode = 9;
 std::string_view Describe(Code code);
 
 // 0 is no handle. A handle of a run that was closed differs from every later one.
@@ -63,6 +64,7 @@ struct RunStatus {
   std::uint64_t dropped_records = 0;  // overwritten or dropped
   int problem = 0;                    // errno while writing fails
   bool survives_kill = false;         // what was recorded outlives a killed process
+  std::uint64_t shared_bytes = 0;     // of shared memory that it takes
   std::string path;
 };
 Code GetStatus(RunHandle run, RunStatus& status) noexcept;

@@ -152,6 +152,7 @@ std::string_view Describe(Code code) {
       "dropped: recorded from inside another record call, or by too many threads at once",
       "not done in time",
       "out of memory or threads",
+      "not recorded: too much at once, what was recorded before is not written yet",
   };
   const auto index = static_cast<std::size_t>(code);
   return index < kTexts.size() ? kTexts[index] : "no code of vigil";
@@ -201,7 +202,8 @@ Code GetStatus(RunHandle run, RunStatus& status) noexcept {
     status.records = moved.records;
     status.dropped_records = moved.dropped_records + slot->LanesOf(KeyOf(run)).dropped.load();
     status.problem = moved.problem;
-    status.survives_kill = !session->ring->name().empty();
+    status.survives_kill = session->survives_kill.load();
+    status.shared_bytes = status.survives_kill ? session->ring->reserved_bytes() : 0;
     status.path = session->mover->path();
     return Code::kOk;
   });

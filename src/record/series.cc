@@ -48,14 +48,21 @@ Code Define(Slot& slot, std::uint32_t key, const std::string& name, std::uint32_
   return Code::kOk;
 }
 
+using Importance = journal::LaneWriter::Importance;
+
 template <class Entry>
-Code AddText(RunHandle run, journal::Section section, const Entry& entry) noexcept {
+Code AddText(RunHandle run, journal::Section section, const Entry& entry,
+             Importance importance = Importance::kUsual) noexcept {
   return Guarded([&] {
     const std::string bytes = EncodeEntry(entry);
     Lease lease(SlotOf(run), run, Lease::ForText());
-    if (lease.code() == Code::kOk) lease.writer().AddText(section, bytes);
-    return lease.code();
+    if (lease.code() != Code::kOk) return lease.code();
+    return lease.Done(lease.writer().AddText(section, bytes, importance));
   });
+}
+
+bool IsError(const journal::Event& event) {
+  return event.severity >= model::Severity::kError || event.kind == journal::EventKind::kException;
 }
 
 constexpr std::array<std::string_view, 8> kFields = {"norm",      "min",      "max",        "mean",
@@ -100,8 +107,7 @@ Code Add(SeriesHandle series, std::int64_t step, double value) noexcept {
   Lease lease(slot, series);
   if (lease.code() != Code::kOk) return lease.code();
   if (IdOf(series) >= slot->series_count.load(std::memory_order_relaxed)) return Code::kInvalid;
-  lease.writer().AddScalar(IdOf(series), step, value, platform::CoarseMonotonicNs());
-  return Code::kOk;
+  return lease.Done(lease.writer().AddScalar(IdOf(series), step, value, platform::CoarseMonotonicNs()));
 }
 
 Code AddTensor(TensorHandle tensor, std::int64_t step, const TensorStatistics& statistics) noexcept {
@@ -113,14 +119,13 @@ Code AddTensor(TensorHandle tensor, std::int64_t step, const TensorStatistics& s
   const std::array<double, kFields.size()> row = {statistics.norm,       statistics.min,       statistics.max,
                                                   statistics.mean,       statistics.deviation, statistics.elements,
                                                   statistics.non_finite, statistics.zeros};
-  lease.writer().AddRow(IdOf(tensor), step, row, platform::CoarseMonotonicNs());
-  return Code::kOk;
+  return lease.Done(lease.writer().AddRow(IdOf(tensor), step, row, platform::CoarseMonotonicNs()));
 }
 
 Code AddBatch(RunHandle run, std::int64_t step, std::uint64_t fingerprint) noexcept {
   Lease lease(SlotOf(run), run);
-  if (lease.code() == Code::kOk) lease.writer().AddBatch(step, fingerprint, platform::CoarseMonotonicNs());
-  return lease.code();
+  if (lease.code() != Code::kOk) return lease.code();
+  return lease.Done(lease.writer().AddBatch(step, fingerprint, platform::CoarseMonotonicNs()));
 }
 
 std::uint64_t Fingerprint(std::string_view bytes) noexcept { return XXH3_64bits(bytes.data(), bytes.size()); }
@@ -145,12 +150,15 @@ Code EndStep(RunHandle run) noexcept {
   if (begin == 0) return Code::kInvalid;
   const std::int64_t step = slot->step.load(std::memory_order_relaxed);
   const std::uint64_t now = platform::MonotonicNs();
-  lease.writer().AddScalar(kStepTimeSeries, step, static_cast<double>(now - begin) * 1e-9, now);
+  Code code = lease.Done(lease.writer().AddScalar(kStepTimeSeries, step, static_cast<double>(now - begin) * 1e-9, now));
   for (std::uint32_t phase = 0; phase < kPhases; ++phase) {
     const std::uint64_t total = slot->phase_total_ns[phase].exchange(0, std::memory_order_relaxed);
-    if (total != 0) lease.writer().AddScalar(kPhaseTimeSeries + phase, step, static_cast<double>(total) * 1e-9, now);
+    if (total == 0) continue;
+    const double seconds = static_cast<double>(total) * 1e-9;
+    const Code added = lease.Done(lease.writer().AddScalar(kPhaseTimeSeries + phase, step, seconds, now));
+    if (added != Code::kOk) code = added;
   }
-  return Code::kOk;
+  return code;
 }
 
 Code BeginPhase(RunHandle run, Phase phase) noexcept {
@@ -179,7 +187,7 @@ Code AddEvent(RunHandle run, const journal::Event& event) noexcept {
   return Guarded([&] {
     journal::Event timed = event;
     timed.time_ms = NowMs();
-    return AddText(run, journal::Section::kEvents, timed);
+    return AddText(run, journal::Section::kEvents, timed, IsError(event) ? Importance::kImportant : Importance::kUsual);
   });
 }
 

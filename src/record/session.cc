@@ -69,6 +69,7 @@ Status MakeJournal(Session& session) {
   to.begin = BeginOf(options);
   to.flush_interval_ms = options.flush_interval_ms;
   if (options.shared_ring && session.ring->Publish(journal::Ring::NewName())) to.begin.ring = session.ring->name();
+  session.survives_kill.store(!session.ring->name().empty());
   DefineOwnSeries(*session.ring);
   auto mover = journal::Mover::Create(*session.ring, std::move(to));
   if (!mover) return Fail(mover.error());
@@ -132,9 +133,10 @@ std::uint32_t Finish(Session& session, bool say_end, std::int64_t status) noexce
   bool said = true;
   try {
     const std::string end = EncodeEntry(journal::End{status, NowMs()});
-    if (say_end) session.ring->Writer(journal::kTextLane).AddText(journal::Section::kEnd, end);
+    journal::LaneWriter writer = session.ring->Writer(journal::kTextLane);
+    if (say_end) said = writer.AddText(journal::Section::kEnd, end, journal::LaneWriter::Importance::kImportant);
   } catch (...) {
-    said = false;  // without memory for a few bytes the journal has no end, as that of a killed process
+    said = false;  // without memory or room for a few bytes the journal has no end, as that of a killed process
   }
   const bool whole = session.mover->Move(true) && said;
   if (whole) session.ring->Remove();
@@ -145,8 +147,19 @@ std::uint32_t Finish(Session& session, bool say_end, std::int64_t status) noexce
   return platform::Worker::kDone;
 }
 
+// The application may close our descriptors, and others may remove the ring: what that means for a killed process is
+// known within a second.
+void LookAfterRing(Session& session) {
+  constexpr std::uint64_t kIntervalNs = 1'000'000'000;
+  const std::uint64_t now = platform::MonotonicNs();
+  if (now - session.ring_looked_ns < kIntervalNs) return;
+  session.ring_looked_ns = now;
+  session.survives_kill.store(session.ring->Renew());
+}
+
 std::uint32_t Tick(Session& session) {
   if (!session.mover) return Start(session);
+  LookAfterRing(session);
   std::uint64_t wanted = 0;
   std::uint64_t done = 0;
   {

@@ -3,6 +3,7 @@
 // raises one in whoever writes. Private to record.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <map>
 #include <memory>
@@ -42,9 +43,11 @@ struct Session {
   bool whole = false;      // nothing was left unwritten at the end
   Lanes* lanes = nullptr;  // whose drops it counts
 
-  std::uint64_t drops_noted = 0;  // of the worker
-  platform::Worker drainer;       // empties what killed processes left in this folder, then ends
-  platform::Worker worker;        // last: ends before the rest goes
+  std::uint64_t drops_noted = 0;     // of the worker
+  std::uint64_t ring_looked_ns = 0;  // of the worker
+  std::atomic<bool> survives_kill = false;
+  platform::Worker drainer;  // empties what killed processes left in this folder, then ends
+  platform::Worker worker;   // last: ends before the rest goes
 };
 
 // For one whose thread is stuck: the thread uses it for as long as it lives.

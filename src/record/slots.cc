@@ -44,6 +44,30 @@ thread_local bool claiming = false;
 // The shared lanes that this thread is in, that of texts and the other.
 thread_local std::array<LaneState*, 2> own_stays = {};
 
+// Where a thread may meet itself: in its own lane, in that of texts, in the one for all.
+enum class Place : std::uint8_t { kOwn, kTexts, kShared };
+constexpr std::size_t kPlaces = 3;
+
+// Whether this thread left a record call in that lane by a jump (siglongjmp out of a handler), and not by its end. A
+// handler that interrupted the call meets the same, but it does not take a second.
+bool WasLeftByAJump(const LaneState& lane, Place place) {
+  struct Meeting {
+    const LaneState* lane = nullptr;
+    std::uint64_t head = 0;
+    std::uint64_t first_ns = 0;
+  };
+  thread_local std::array<Meeting, kPlaces> meetings;
+  Meeting& last = meetings[static_cast<std::size_t>(place)];
+  constexpr std::uint64_t kLongNs = 1'000'000'000;
+  const std::uint64_t now = platform::CoarseMonotonicNs();
+  const std::uint64_t head = lane.writer.head();
+  if (last.lane != &lane || last.head != head) {
+    last = {&lane, head, now};
+    return false;
+  }
+  return now - last.first_ns > kLongNs;
+}
+
 void Pause() {
 #if defined(__x86_64__)
   __builtin_ia32_pause();
@@ -99,7 +123,7 @@ void Lease::Drop(Slot& slot, std::uint32_t key) {
 
 void Lease::Enter(Slot& slot, LaneState& lane, std::uint32_t key) {
   // Set already: a signal handler interrupted a record call of this very thread.
-  if (lane.busy.load(std::memory_order_relaxed) != 0) return Drop(slot, key);
+  if (lane.busy.load(std::memory_order_relaxed) != 0 && !WasLeftByAJump(lane, Place::kOwn)) return Drop(slot, key);
   lane.busy.store(1, std::memory_order_relaxed);
   // Whoever closes the run takes the key away, makes every thread pass a fence, and waits for those that are busy. So
   // either we see that the key is not there, or we are waited for.
@@ -110,14 +134,22 @@ void Lease::Enter(Slot& slot, LaneState& lane, std::uint32_t key) {
     code_ = Code::kClosed;
     return;
   }
+  lanes_ = &slot.LanesOf(key);
   lane_ = &lane;
+}
+
+Code Lease::Refuse() {
+  lanes_->dropped.fetch_add(1, std::memory_order_relaxed);
+  return Code::kFull;
 }
 
 void Lease::EnterShared(Slot& slot, std::uint32_t number, std::uint32_t key) {
   LaneState& lane = slot.LanesOf(key).each[number];
   LaneState*& stay = own_stays[number == journal::kTextLane ? 0 : 1];
   // A signal handler that interrupted this very thread in there: not to be waited for.
-  if (stay == &lane) return Drop(slot, key);
+  const Place place = number == journal::kTextLane ? Place::kTexts : Place::kShared;
+  if (stay == &lane && !WasLeftByAJump(lane, place)) return Drop(slot, key);
+  if (stay == &lane) lane.busy.store(0);
   stay_ = &stay;
   stay = &lane;
   // Who is in there copies a few bytes, but may have lost its processor to those who wait.
@@ -137,6 +169,7 @@ void Lease::EnterShared(Slot& slot, std::uint32_t number, std::uint32_t key) {
     code_ = Code::kClosed;
     return;
   }
+  lanes_ = &slot.LanesOf(key);
   lane_ = &lane;
 }
 

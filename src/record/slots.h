@@ -84,12 +84,20 @@ class Lease {
 
   Code code() const { return code_; }
   journal::LaneWriter& writer() { return lane_->writer; }
+  // The code of a record call that came so far: what the lane did not take is counted.
+  Code Done(bool taken) {
+    if (taken) [[likely]]
+      return Code::kOk;
+    return Refuse();
+  }
 
  private:
   void Enter(Slot& slot, LaneState& lane, std::uint32_t key);
   void EnterShared(Slot& slot, std::uint32_t number, std::uint32_t key);
   void Drop(Slot& slot, std::uint32_t key);
+  Code Refuse();
 
+  Lanes* lanes_ = nullptr;
   LaneState* lane_ = nullptr;
   LaneState** stay_ = nullptr;  // where it is noted that this thread is in a lane that threads share
   Code code_ = Code::kOk;

@@ -51,12 +51,13 @@ Progress& SharedProgress() {
   LaneWriter samples = ring.Writer(1);
   LaneWriter texts = ring.Writer(kTextLane);
   for (std::int64_t step = 0;; ++step) {
-    samples.AddScalar(0, step, static_cast<double>(step) * 1.1, static_cast<std::uint64_t>(step) * 1'000'000);
+    static_cast<void>(
+        samples.AddScalar(0, step, static_cast<double>(step) * 1.1, static_cast<std::uint64_t>(step) * 1'000'000));
     progress.recorded.store(step + 1, std::memory_order_release);
     if (step % 50 == 0) {
       Hyperparameter hyperparameter = {0, std::to_string(step),
                                        std::string(static_cast<std::size_t>(step % 9000), 's')};
-      texts.AddText(Section::kHyperparameters, EncodeEntry(hyperparameter));
+      static_cast<void>(texts.AddText(Section::kHyperparameters, EncodeEntry(hyperparameter)));
       progress.texts.fetch_add(1, std::memory_order_release);
     }
     while (ring.FillPercent(1) > 50 || ring.FillPercent(kTextLane) > 50) std::this_thread::yield();

@@ -90,7 +90,7 @@ class KilledRecorder {
     ring.ReserveLane(1);
     ring.AddDefinition(EncodeEntry(SampleDefinition(0)));
     LaneWriter writer = ring.Writer(1);
-    for (std::int64_t step = 0; step < kRecords; ++step) writer.AddScalar(0, step, 1.5, 1'000'000);
+    for (std::int64_t step = 0; step < kRecords; ++step) EXPECT_TRUE(writer.AddScalar(0, step, 1.5, 1'000'000));
     static_cast<void>(::write(name_pipe, name.data(), name.size()));
     ::raise(SIGKILL);
     ::_exit(9);

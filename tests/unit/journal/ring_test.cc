@@ -45,7 +45,7 @@ TEST(Ring, WhatIsRecordedIsMovedOnce) {
   LaneWriter writer = bench.ring.Writer(1);
   std::int64_t step = 0;
   for (int round = 0; round < 50; ++round) {
-    for (int i = 0; i < 37; ++i) writer.AddScalar(0, step++, 0.5 * static_cast<double>(i), 1'000'000);
+    for (int i = 0; i < 37; ++i) EXPECT_TRUE(writer.AddScalar(0, step++, 0.5 * static_cast<double>(i), 1'000'000));
     EXPECT_TRUE(bench.mover->Move(true));
   }
   const Kept kept = bench.Read();
@@ -63,10 +63,10 @@ TEST(Ring, RowsBatchesAndTextsOfAnyLengthArriveWhole) {
   LaneWriter texts = bench.ring.Writer(kTextLane);
   const std::vector<double> row = {1.5, 2.5, 3.5};
   for (int round = 0; round < 40; ++round) {
-    samples.AddRow(7, round, row, 2'000'000);
-    samples.AddBatch(round, 99, 3'000'000);
+    EXPECT_TRUE(samples.AddRow(7, round, row, 2'000'000));
+    EXPECT_TRUE(samples.AddBatch(round, 99, 3'000'000));
     Hyperparameter hyperparameter = {4, "text", std::string(static_cast<std::size_t>(round * 777), 'x')};
-    texts.AddText(Section::kHyperparameters, EncodeEntry(hyperparameter));
+    EXPECT_TRUE(texts.AddText(Section::kHyperparameters, EncodeEntry(hyperparameter)));
     EXPECT_TRUE(bench.mover->Move(true));
   }
   const Kept kept = bench.Read();
@@ -77,11 +77,29 @@ TEST(Ring, RowsBatchesAndTextsOfAnyLengthArriveWhole) {
   for (std::size_t i = 0; i < 40; ++i) EXPECT_EQ(kept.settings[i].value.size(), i * 777);
 }
 
-TEST(Ring, AFullLaneKeepsTheNewestAndTheLossIsCounted) {
+TEST(Ring, AFullLaneRefusesAndKeepsWhatItTook) {
   Bench bench;
   LaneWriter writer = bench.ring.Writer(1);
+  std::size_t taken = 0;
+  for (std::int64_t step = 0; step < 5000; ++step) taken += writer.AddScalar(0, step, 1, 0) ? 1 : 0;
+  EXPECT_GT(taken, 800U);
+  EXPECT_LT(taken, 1100U) << "the lane holds about 1000";
+  EXPECT_TRUE(bench.mover->Move(true));
+  EXPECT_TRUE(writer.AddScalar(0, 5000, 1, 0)) << "there is room again";
+  EXPECT_TRUE(bench.mover->Move(true));
+  const Kept kept = bench.Read();
+  EXPECT_THAT(kept.dropped, IsEmpty());
+  const auto& points = kept.points.at(0);
+  ASSERT_THAT(points, SizeIs(taken + 1));
+  for (std::size_t i = 0; i < taken; ++i) ASSERT_EQ(points[i].step, static_cast<std::int64_t>(i));
+}
+
+TEST(Ring, WhileTheJournalCannotBeWrittenAFullLaneKeepsTheNewestAndTheLossIsCounted) {
+  Bench bench;
+  LaneWriter writer = bench.ring.Writer(1);
+  bench.ring.SetFails(true);
   constexpr std::int64_t kRecorded = 5000;  // the lane holds about 1000
-  for (std::int64_t step = 0; step < kRecorded; ++step) writer.AddScalar(0, step, 1, 0);
+  for (std::int64_t step = 0; step < kRecorded; ++step) EXPECT_TRUE(writer.AddScalar(0, step, 1, 0));
   EXPECT_TRUE(bench.mover->Move(true));
   const Kept kept = bench.Read();
   const auto& points = kept.points.at(0);
@@ -92,41 +110,70 @@ TEST(Ring, AFullLaneKeepsTheNewestAndTheLossIsCounted) {
   EXPECT_EQ(bench.mover->status().dropped_records, kept.dropped[0].records);
 }
 
+TEST(Ring, AnOwnerThatDoesNotLookAfterItForSecondsIsTrouble) {
+  Bench bench;
+  LaneWriter writer = bench.ring.Writer(1);
+  while (writer.AddScalar(0, 1, 1, 0)) continue;
+  bench.ring.SetAlive(platform::UnixNs() - 3'000'000'000);
+  EXPECT_TRUE(writer.AddScalar(0, 2, 1, 0));
+  bench.ring.SetAlive(platform::UnixNs());
+  EXPECT_FALSE(writer.AddScalar(0, 3, 1, 0));
+}
+
 TEST(Ring, EventsAreNotPushedOutBySamples) {
   Bench bench;
   Event event;
   event.text = "the cause of it all";
-  bench.ring.Writer(kTextLane).AddText(Section::kEvents, EncodeEntry(event));
+  EXPECT_TRUE(bench.ring.Writer(kTextLane).AddText(Section::kEvents, EncodeEntry(event)));
   LaneWriter writer = bench.ring.Writer(1);
-  for (std::int64_t step = 0; step < 50'000; ++step) writer.AddScalar(0, step, 1, 0);
+  for (std::int64_t step = 0; step < 50'000; ++step) static_cast<void>(writer.AddScalar(0, step, 1, 0));
   EXPECT_TRUE(bench.mover->Move(true));
   EXPECT_THAT(bench.Read().events, SizeIs(1));
 }
 
-TEST(Ring, TextsThatLostTheirBeginningAreLeftOut) {
+// Of words the first say what went wrong: those that come later are refused.
+TEST(Ring, AFullLaneOfTextsKeepsTheFirstAndHasRoomForWhatIsImportant) {
   Bench bench;
+  bench.ring.SetFails(true);
   LaneWriter texts = bench.ring.Writer(kTextLane);
+  std::size_t taken = 0;
   for (int i = 0; i < 300; ++i) {
     Hyperparameter hyperparameter = {0, std::to_string(i), std::string(10'000, 'y')};
-    texts.AddText(Section::kHyperparameters, EncodeEntry(hyperparameter));
+    taken += texts.AddText(Section::kHyperparameters, EncodeEntry(hyperparameter)) ? 1 : 0;
   }
+  EXPECT_GT(taken, 20U);
+  EXPECT_LT(taken, 60U);
+  Event event;
+  event.text = std::string(60'000, 'z');
+  EXPECT_TRUE(texts.AddText(Section::kEvents, EncodeEntry(event), LaneWriter::Importance::kImportant));
   EXPECT_TRUE(bench.mover->Move(true));
   const Kept kept = bench.Read();
   EXPECT_THAT(kept.damages, IsEmpty());
-  ASSERT_FALSE(kept.settings.empty());
-  EXPECT_EQ(kept.settings.back().key, "299");
-  for (const Hyperparameter& hyperparameter : kept.settings) EXPECT_EQ(hyperparameter.value.size(), 10'000U);
+  EXPECT_THAT(kept.events, SizeIs(1));
+  ASSERT_THAT(kept.settings, SizeIs(taken));
+  for (std::size_t i = 0; i < taken; ++i) {
+    EXPECT_EQ(kept.settings[i].key, std::to_string(i));
+    EXPECT_EQ(kept.settings[i].value.size(), 10'000U);
+  }
 }
 
-// The mover copies while the lane is overwritten: whatever it keeps must be what was recorded.
-TEST(Ring, ARaceBetweenWriterAndMoverNeverTearsARecord) {
+// The mover copies while the lane is overwritten, or refuses: whatever it keeps must be what was recorded.
+class RingRace : public testing::TestWithParam<bool> {};
+INSTANTIATE_TEST_SUITE_P(Ring, RingRace, testing::Bool());
+
+TEST_P(RingRace, BetweenWriterAndMoverNeverTearsARecord) {
   Bench bench;
   std::atomic<bool> done = false;
+  std::uint64_t taken = 0;
   std::thread recording([&] {
     LaneWriter writer = bench.ring.Writer(1);
-    for (std::int64_t step = 0; step < 400'000; ++step)
-      writer.AddScalar(static_cast<std::uint32_t>(step % 3), step, static_cast<double>(step) * 0.25,
-                       static_cast<std::uint64_t>(step) * 1'000'000);
+    for (std::int64_t step = 0; step < 400'000; ++step) {
+      if (GetParam()) bench.ring.SetFails(true);
+      taken += writer.AddScalar(static_cast<std::uint32_t>(step % 3), step, static_cast<double>(step) * 0.25,
+                                static_cast<std::uint64_t>(step) * 1'000'000)
+                   ? 1
+                   : 0;
+    }
     done = true;
   });
   while (!done) bench.mover->Move(true);
@@ -135,7 +182,8 @@ TEST(Ring, ARaceBetweenWriterAndMoverNeverTearsARecord) {
   const Kept kept = bench.Read();
   std::uint64_t lost = 0;
   for (const DroppedRecords& dropped : kept.dropped) lost += dropped.records;
-  EXPECT_EQ(kept.size() + lost, 400'000U);
+  EXPECT_EQ(lost > 0, GetParam());
+  EXPECT_EQ(kept.size() + lost, taken);
   for (const auto& [series, points] : kept.points) {
     for (const Point& point : points) {
       ASSERT_EQ(point.step % 3, series);
@@ -152,7 +200,7 @@ TEST(Ring, ManySeriesAreDefinedBeforeTheyAreUsedAndAgainLater) {
   std::int64_t step = 0;
   for (int round = 0; round < 400; ++round) {
     for (std::uint32_t i = 0; i < 900; ++i)
-      writer.AddScalar((i * 7919) % 20'000, step++, 1.0 / (1.0 + static_cast<double>(i) * round), 0);
+      EXPECT_TRUE(writer.AddScalar((i * 7919) % 20'000, step++, 1.0 / (1.0 + static_cast<double>(i) * round), 0));
     ASSERT_TRUE(bench.mover->Move(true));
   }
   const std::string bytes = ReadAll(bench.mover->path());
@@ -182,7 +230,7 @@ TEST(Ring, NamesAreNotMostOfTheFile) {
   ASSERT_GT(names, std::uint64_t{4} << 20U);
   LaneWriter writer = bench.ring.Writer(1);
   for (std::int64_t step = 0; step < 20; ++step) {
-    writer.AddScalar(0, step, 1.5, 1'000'000);
+    EXPECT_TRUE(writer.AddScalar(0, step, 1.5, 1'000'000));
     ASSERT_TRUE(bench.mover->Move(true));
   }
   EXPECT_LT(bench.mover->status().written_bytes - names, 10'000U);

@@ -77,7 +77,7 @@ TEST(JournalTrouble, AFullDiskLosesOnlyWhatTheRingCannotKeep) {
   for (int round = 0; round < 200; ++round) {
     Pass(1);
     for (int i = 0; i < 100; ++i, ++step)
-      writer.AddScalar(0, step, std::sqrt(static_cast<double>(step)), fake_monotonic_ns);
+      EXPECT_TRUE(writer.AddScalar(0, step, std::sqrt(static_cast<double>(step)), fake_monotonic_ns));
     failed |= !mover->Move(false);
   }
   ASSERT_TRUE(failed);
@@ -128,7 +128,7 @@ TEST(JournalTrouble, AQuotaStopsTheFileAndNotTheRecording) {
   const auto record = [&] {
     Pass(1);
     for (int i = 0; i < 100; ++i, ++step)
-      writer.AddScalar(0, step, std::sqrt(static_cast<double>(step)), fake_monotonic_ns);
+      EXPECT_TRUE(writer.AddScalar(0, step, std::sqrt(static_cast<double>(step)), fake_monotonic_ns));
     return mover->Move(false);
   };
   bool failed = false;
@@ -165,15 +165,15 @@ TEST(JournalTrouble, AFolderThatVanishesAndComesBackGetsANewFile) {
   const auto mover = Mover::Create(ring, OptionsFor(folder)).value();
   LaneWriter writer = ring.Writer(1);
   ring.AddDefinition(EncodeEntry(SampleDefinition(0)));
-  writer.AddScalar(0, 1, 1, 0);
+  EXPECT_TRUE(writer.AddScalar(0, 1, 1, 0));
   Pass(2);
   ASSERT_TRUE(mover->Move(false));
   fs::remove_all(folder);
   Pass(2);
-  writer.AddScalar(0, 2, 2, 0);
+  EXPECT_TRUE(writer.AddScalar(0, 2, 2, 0));
   EXPECT_FALSE(mover->Move(false));
   EXPECT_FALSE(fs::exists(folder));
-  writer.AddScalar(0, 3, 3, 0);
+  EXPECT_TRUE(writer.AddScalar(0, 3, 3, 0));
   fs::create_directory(folder);
   Pass(2);
   EXPECT_TRUE(mover->Move(false));
@@ -193,7 +193,7 @@ TEST(JournalTrouble, AClockThatJumpsBendsNoDuration) {
   LaneWriter writer = ring.Writer(1);
   for (int step = 0; step < 10; ++step) {
     if (step == 5) fake_unix_ns -= 3600'000'000'000;
-    writer.AddScalar(0, step, 1, fake_monotonic_ns);
+    EXPECT_TRUE(writer.AddScalar(0, step, 1, fake_monotonic_ns));
     Pass(1);
     ASSERT_TRUE(mover->Move(false));
   }
@@ -222,7 +222,7 @@ TEST(JournalTrouble, ARingWithoutSharedMemoryStillMoves) {
   EXPECT_FALSE(ring.Publish(Ring::NewName()));
   const auto mover = Mover::Create(ring, OptionsFor(folder.path())).value();
   ring.ReserveLane(1);
-  ring.Writer(1).AddScalar(0, 1, 2, 3);
+  EXPECT_TRUE(ring.Writer(1).AddScalar(0, 1, 2, 3));
   EXPECT_TRUE(mover->Move(true));
   EXPECT_EQ(Decode(ReadAll(mover->path())).size(), 1U);
 }
