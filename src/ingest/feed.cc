@@ -4,9 +4,12 @@
 
 #include <algorithm>
 #include <cstring>
+#include <exception>
+#include <new>
 #include <utility>
 
 #include "catalogue/says.h"
+#include "platform/clock.h"
 #include "platform/files.h"
 
 namespace vigil::ingest {
@@ -47,17 +50,64 @@ Result<bool> Window::FillFrom(ByteSource& file) {
   return false;
 }
 
+SourceBudget BudgetFor(std::uint64_t size_bytes) {
+  constexpr std::uint64_t kLeastMemory = std::uint64_t{1} << 30U;
+  constexpr std::uint64_t kMostMemory = std::uint64_t{8} << 30U;
+  constexpr std::uint64_t kMemoryTimes = 8;
+  constexpr double kLeastSeconds = 60;
+  constexpr double kBytesPerSecond = 10e6;
+  const std::uint64_t in_proportion = std::min(kMostMemory - kLeastMemory, size_bytes) * kMemoryTimes;
+  return {static_cast<std::int64_t>(std::min(kMostMemory, kLeastMemory + in_proportion)),
+          kLeastSeconds + static_cast<double>(size_bytes) / kBytesPerSecond};
+}
+
 Feed::Feed(OpenedFile opened)
     : file_(std::move(opened.file)),
       path_(std::move(opened.path)),
       format_(opened.format),
       window_(kPieceBytes, opened.head) {
-  Open();
+  memory_.most_bytes = BudgetFor(file_.size_bytes()).memory_bytes;
+  if (!Within([&] { Open(); })) return;
+}
+
+template <class Work>
+bool Feed::Within(Work&& work) {
+  if (failure_) return false;
+  began_s_ = platform::SteadySeconds();
+  bool done = false;
+  try {
+    const platform::MemoryScope scope(memory_);
+    work();
+    done = true;
+  } catch (const std::bad_alloc&) {
+    GiveUp(ErrorCode::kLimit, memory_.is_exceeded
+                                  ? fmt::format("takes more than {} of memory to read, and is left out",
+                                                FormatBytes(static_cast<std::uint64_t>(memory_.most_bytes)))
+                                  : "memory ran out while it was read, and it is left out");
+  } catch (const std::exception& problem) {
+    GiveUp(ErrorCode::kInternal, fmt::format("its reader failed, and it is left out: {}", problem.what()));
+  }
+  seconds_ += platform::SteadySeconds() - began_s_;
+  return done;
+}
+
+// What was read so far may be in the middle of a change: nothing of it is used.
+void Feed::GiveUp(ErrorCode code, std::string message) {
+  over_ = true;
+  failure_.emplace(code, path_, std::move(message));
+  reader_.reset();
+  builder_.reset();
+  window_ = Window(0, {});
+  MakeReader();
+}
+
+void Feed::MakeReader() {
+  builder_ = std::make_unique<PartBuilder>(path_, std::string(format_->id));
+  reader_ = format_->open(*builder_);
 }
 
 void Feed::Open() {
-  builder_ = std::make_unique<PartBuilder>(path_, std::string(format_->id));
-  reader_ = format_->open(*builder_);
+  MakeReader();
   whole_ = reader_->NeedsWholeFile();
   over_ = false;
   if (whole_ && !file_.is_changed()) {
@@ -82,6 +132,11 @@ void Feed::TakeCompanion() {
 }
 
 bool Feed::Take(bool last) {
+  bool readable = false;
+  return Within([&] { readable = TakePieces(last); }) && readable;
+}
+
+bool Feed::TakePieces(bool last) {
   while (!over_) {
     const auto at_end = window_.FillFrom(file_);
     if (!at_end) builder_->ReportDamage(says::DamageErrorAt{.byte = read_bytes(), .message = at_end.error().message});
@@ -95,8 +150,18 @@ bool Feed::Take(bool last) {
     if (begun && !file_.is_changed()) builder_->MakeRoom(offset_, file_.size_bytes());
     window_.Drop(consumed);
     if (ended) return at_end.has_value();
-    over_ = window_.full() && IsTooLong();
+    over_ = (window_.full() && IsTooLong()) || IsTooSlow();
   }
+  return true;
+}
+
+bool Feed::IsTooSlow() const {
+  // A file that grows is as large as what was read of it; what is packed may hold anything.
+  const std::uint64_t size = file_.is_changed() ? file_.size_bytes() : std::max(file_.size_bytes(), read_bytes());
+  const double seconds = seconds_ + platform::SteadySeconds() - began_s_;
+  if (seconds <= BudgetFor(size).seconds) return false;
+  builder_->ReportDamage(says::DamageTooSlow{.byte = offset_, .seconds = seconds});
+  reader_->Consume(window_.content(), true);
   return true;
 }
 
@@ -115,8 +180,12 @@ bool Feed::IsTooLong() {
   return true;
 }
 
+void Feed::Settle(bool paused) {
+  if (!over_) Within([&] { reader_->Settle(paused); });
+}
+
 void Feed::Conclude() {
-  if (!over_) reader_->Consume(window_.content(), true);
+  if (!over_) Within([&] { reader_->Consume(window_.content(), true); });
   over_ = true;
 }
 
@@ -124,8 +193,18 @@ Status Feed::Restart() {
   if (Status rewound = file_.Rewind(); !rewound) return rewound;
   window_.Drop(window_.content().size());
   offset_ = 0;
-  Open();
+  seconds_ = 0;
+  memory_ = {.most_bytes = BudgetFor(file_.size_bytes()).memory_bytes};
+  failure_.reset();
+  if (!Within([&] { Open(); })) return Fail(*failure_);
   return {};
+}
+
+Reading<std::vector<model::Run>> Feed::Finish() {
+  Reading<std::vector<model::Run>> parts;
+  Within([&] { parts = FinishParts(*builder_, *format_); });
+  if (failure_) return tl::unexpected<ReadFailure>(*failure_);
+  return parts;
 }
 
 Reading<std::vector<model::Run>> FinishParts(PartBuilder& builder, const Format& format) {

@@ -5,12 +5,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "ingest/bytes/byte_source.h"
 #include "ingest/format.h"
+#include "platform/memory_budget.h"
 
 namespace vigil::ingest {
 
@@ -49,6 +51,14 @@ class Window {
 // The parts of a builder when nothing more comes. An Error when they hold nothing: kCorrupt or kNoData.
 Reading<std::vector<model::Run>> FinishParts(PartBuilder& builder, const Format& format);
 
+// What reading one source may take, by its size on disk. Beyond the memory the source is given up, and is a failure of
+// its own; beyond the time it is read no further. What trainings leave stays far below both.
+struct SourceBudget {
+  std::int64_t memory_bytes = 0;
+  double seconds = 0;
+};
+SourceBudget BudgetFor(std::uint64_t size_bytes);
+
 class Feed {
  public:
   // `opened.format` must not be null.
@@ -59,9 +69,7 @@ class Feed {
   // read on.
   bool Take(bool last);
   // Brings the part up to date with all that was handed over.
-  void Settle(bool paused) {
-    if (!over_) reader_->Settle(paused);
-  }
+  void Settle(bool paused);
   // Nothing more will come: what was held back is handed over as it is, without another look at the source.
   void Conclude();
   // From the first byte of the source again, into a new part.
@@ -72,12 +80,19 @@ class Feed {
   // Bytes that were read from the source.
   std::uint64_t read_bytes() const { return offset_ + window_.content().size(); }
   // The parts, when nothing more comes; the feed is spent.
-  Reading<std::vector<model::Run>> Finish() { return FinishParts(*builder_, *format_); }
+  Reading<std::vector<model::Run>> Finish();
 
  private:
+  // Does a piece of the work within the budget. False when it could not be done: the source is given up.
+  template <class Work>
+  bool Within(Work&& work);
+  void GiveUp(ErrorCode code, std::string message);
   void Open();
+  void MakeReader();
   void TakeCompanion();
+  bool TakePieces(bool last);
   bool IsTooLong();
+  bool IsTooSlow() const;
 
   ByteSource file_;
   std::string path_;
@@ -88,6 +103,10 @@ class Feed {
   Window window_;
   std::uint64_t offset_ = 0;  // in the source, of the window's first byte
   bool over_ = false;
+  platform::MemoryBudget memory_;
+  double seconds_ = 0;  // that were spent on it
+  double began_s_ = 0;
+  std::optional<ReadFailure> failure_;
 };
 
 // Whether the part of a run holds anything at all.

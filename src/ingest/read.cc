@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <exception>
 #include <iterator>
+#include <new>
 #include <utility>
 
 #include "ingest/bytes/archive.h"
@@ -184,8 +186,15 @@ ReadOutcome ReadOpened(OpenedFile opened, FormatTable formats) {
 }
 
 ReadOutcome ReadSource(const std::string& path, FormatTable formats) {
-  auto opened = OpenFile(path, formats);
-  return opened ? ReadOpened(std::move(*opened), formats) : ReadOutcome{{}, {opened.error()}};
+  // Whatever one source does, the others get their verdict.
+  try {
+    auto opened = OpenFile(path, formats);
+    return opened ? ReadOpened(std::move(*opened), formats) : ReadOutcome{{}, {opened.error()}};
+  } catch (const std::bad_alloc&) {
+    return {{}, {{ErrorCode::kLimit, path, "memory ran out while it was read, and it is left out"}}};
+  } catch (const std::exception& problem) {
+    return {{}, {{ErrorCode::kInternal, path, fmt::format("reading it failed: {}", problem.what())}}};
+  }
 }
 
 Reading<std::vector<model::Run>> ReadRuns(const std::string& path, FormatTable formats) {

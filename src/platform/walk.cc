@@ -23,6 +23,8 @@ using Place = std::pair<std::uint64_t, std::uint64_t>;
 Place PlaceOf(const Entry& entry) { return {entry.identity.device, entry.identity.inode}; }
 
 constexpr std::size_t kFilesBetweenCalls = 2048;  // some milliseconds
+// Logs that are kept elsewhere are linked to, and so are data sets and whole disks.
+constexpr std::size_t kMostBehindLinks = 20'000;
 
 // Walks real folders first and what links lead to afterwards, so that each file has its real path where it has one.
 class Walk {
@@ -31,6 +33,10 @@ class Walk {
        const std::function<void(std::size_t)>& found)
       : root_(std::move(root)), limit_(limit), unreadable_(unreadable), found_(found), folders_{root_} {
     if (const auto entry = Stat(root_)) entered_.insert(PlaceOf(*entry));
+    for (std::string path = AbsolutePath(root_); path.size() > 1;) {
+      path = FolderOf(path);
+      if (const auto entry = Stat(path)) above_.insert(PlaceOf(*entry));
+    }
   }
 
   std::vector<Entry> Run() {
@@ -42,6 +48,7 @@ class Walk {
       const std::string folder = std::move(folders_.back());
       folders_.pop_back();
       List(folder);
+      if (follows_links_ && files_.size() > real_files_ + kMostBehindLinks) GiveUpLinks();
     }
     AddLinkedFiles();
     std::sort(files_.begin(), files_.end(), [](const Entry& a, const Entry& b) { return a.path < b.path; });
@@ -82,12 +89,28 @@ class Walk {
                                 fmt::format("more than {} files: the rest was not looked at", FormatCount(limit_))});
   }
 
-  // A folder is entered once, so that a link to a folder above it ends there.
+  // A folder is entered once, so that a link to a folder above it ends there. One above all of them would lead through
+  // everything that lies beside what was asked for.
   void FollowLinks() {
+    if (!std::exchange(follows_links_, true)) real_files_ = files_.size();
     std::vector<Entry> links = std::exchange(linked_folders_, {});
     for (Entry& link : links) {
-      if (entered_.insert(PlaceOf(link)).second) folders_.push_back(std::move(link.path));
+      if (above_.contains(PlaceOf(link))) {
+        unreadable_.push_back({ErrorCode::kLimit, std::move(link.path), std::nullopt,
+                               "leads to a folder above the one that was asked for, and is not followed"});
+      } else if (entered_.insert(PlaceOf(link)).second) {
+        folders_.push_back(std::move(link.path));
+      }
     }
+  }
+
+  void GiveUpLinks() {
+    folders_.clear();
+    linked_folders_.clear();
+    unreadable_.push_back(
+        {ErrorCode::kLimit, root_, std::nullopt,
+         fmt::format("more than {} files behind links to other folders: the rest of those was not looked at",
+                     FormatCount(kMostBehindLinks))});
   }
 
   void AddLinkedFiles() {
@@ -110,6 +133,9 @@ class Walk {
   std::vector<Entry> linked_files_;
   std::vector<Entry> linked_folders_;
   std::set<Place> entered_;
+  std::set<Place> above_;       // the folders that the root lies in
+  std::size_t real_files_ = 0;  // found before links were followed
+  bool follows_links_ = false;
   bool full_ = false;
 };
 

@@ -1,7 +1,5 @@
 #include "formats/wandb/axes.h"
 
-#include <algorithm>
-
 #include "codec/codec.h"
 #include "tabular/column_roles.h"
 
@@ -23,11 +21,9 @@ bool IsStepNumber(double value) { return value >= 0 && value < kHighestStep; }
 }  // namespace
 
 std::size_t Axes::AxisOf(std::string_view key) {
-  for (std::size_t i = 0; i < axes_.size(); ++i) {
-    if (axes_[i].key == key) return i;
-  }
-  axes_.push_back({std::string(key), std::nullopt});
-  return axes_.size() - 1;
+  const auto [at, is_new] = ids_.try_emplace(std::string(key), axes_.size());
+  if (is_new) axes_.push_back({std::string(key), std::nullopt});
+  return at->second;
 }
 
 void Axes::Declare(std::string_view metric_record) {
@@ -41,15 +37,15 @@ void Axes::Declare(std::string_view metric_record) {
     if (fields.key() == FieldKey(4, WireType::kBytes)) axis = fields.bytes();
   }
   // "_step" and "_runtime" are the client's own: the row's number serves for both.
-  if (axis.empty() || axis.starts_with('_') || rules_.size() + exact_.size() >= kMostRules) return;
+  if (axis.empty() || axis.starts_with('_') || by_prefix_.size() + exact_.size() >= kMostRules) return;
   if (!name.empty()) exact_[std::string(name)] = AxisOf(axis);
-  if (pattern.ends_with('*')) rules_.push_back({std::string(pattern.substr(0, pattern.size() - 1)), AxisOf(axis)});
+  if (!pattern.ends_with('*')) return;
+  pattern.remove_suffix(1);
+  by_prefix_.try_emplace(std::string(pattern), AxisOf(axis));
+  prefix_sizes_.insert(pattern.size());
 }
 
-bool Axes::IsStep(std::string_view key) const {
-  const auto is_key = [&](const Axis& axis) { return axis.key == key; };
-  return PriorityOf(key) != 0 || std::any_of(axes_.begin(), axes_.end(), is_key);
-}
+bool Axes::IsStep(std::string_view key) const { return PriorityOf(key) != 0 || ids_.find(key) != ids_.end(); }
 
 void Axes::BeginRow(std::int64_t row_step) {
   row_step_ = row_step;
@@ -68,9 +64,7 @@ void Axes::TakeStep(std::string_view key, double value) {
     own_step_ = step;
     own_priority_ = priority;
   }
-  for (Axis& axis : axes_) {
-    if (axis.key == key) axis.last = step;
-  }
+  if (const auto at = ids_.find(key); at != ids_.end()) axes_[at->second].last = step;
 }
 
 model::Axis Axes::KindOf(std::size_t axis) const {
@@ -88,13 +82,13 @@ model::Axis Axes::KindOf(std::size_t axis) const {
 }
 
 std::size_t Axes::AxisFor(std::string_view key) const {
-  if (const auto at = exact_.find(std::string(key)); at != exact_.end()) return at->second;
+  if (const auto at = exact_.find(key); at != exact_.end()) return at->second;
   // Of several patterns the longest speaks of the metric most closely.
-  const Rule* best = nullptr;
-  for (const Rule& rule : rules_) {
-    if (key.starts_with(rule.prefix) && (best == nullptr || rule.prefix.size() > best->prefix.size())) best = &rule;
+  for (const std::size_t size : prefix_sizes_) {
+    if (size > key.size()) continue;
+    if (const auto at = by_prefix_.find(key.substr(0, size)); at != by_prefix_.end()) return at->second;
   }
-  return best == nullptr ? kNone : best->axis;
+  return kNone;
 }
 
 }  // namespace vigil::formats::wandb

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -40,20 +42,23 @@ class Axes {
   static constexpr std::size_t kNone = static_cast<std::size_t>(-1);
 
  private:
-  struct Rule {
-    std::string prefix;  // of "train/*"; empty for "*"
-    std::size_t axis = 0;
-  };
   struct Axis {
     std::string key;
     std::optional<std::int64_t> last;
   };
+  struct KeyHash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view key) const { return std::hash<std::string_view>()(key); }
+  };
+  using AxisByKey = std::unordered_map<std::string, std::size_t, KeyHash, std::equal_to<>>;
 
   std::size_t AxisOf(std::string_view key);
 
   std::vector<Axis> axes_;
-  std::vector<Rule> rules_;
-  std::unordered_map<std::string, std::size_t> exact_;
+  AxisByKey ids_;        // of the axes, by their keys
+  AxisByKey exact_;      // by metric
+  AxisByKey by_prefix_;  // by the beginning of metrics: of "train/*", empty for "*"
+  std::set<std::size_t, std::greater<>> prefix_sizes_;
   std::int64_t row_step_ = 0;
   std::optional<std::int64_t> own_step_;  // of this row, under the best of the names that trainers use
   int own_priority_ = 0;
