@@ -25,6 +25,7 @@ struct Command {
 Command AddDiagnose(CLI::App& program);
 Command AddExplain(CLI::App& program);
 Command AddGym(CLI::App& program);
+Command AddJournal(CLI::App& program);
 Command AddWatch(CLI::App& program);
 
 // By what findings are judged and when they make the program fail; the options --settings and --fail-on.
@@ -45,6 +46,9 @@ struct Layout {
 void AddLayoutOptions(CLI::App& command, Layout& layout);
 // What the terminal and the environment say, where the options leave it to them.
 report::TextOptions TextOptionsFor(const Layout& layout);
+
+// The option --keep-secrets: takes effect while the options are parsed.
+void AddSecretsOption(CLI::App& command);
 
 // The option --no-drain.
 void AddDrainOption(CLI::App& command, bool& no_drain);

@@ -80,6 +80,9 @@ int RunDiagnose(const DiagnoseOptions& options) {
   if (std::find(options.paths.begin(), options.paths.end(), "") != options.paths.end())
     return Refuse("diagnose: an empty path was given (an unset variable?)");
   if (options.what) return ShowWhat(options);
+  if (options.no_drain && options.exports.tensorboard)
+    return Refuse(
+        "diagnose: --tensorboard writes into the folder of each run, which --no-drain and --read-only forbid");
   std::vector<std::string> on_stdout = OptionsOnStandardOutput(options.exports);
   if (options.json) on_stdout.emplace_back("--json");
   if (on_stdout.size() > 1)
@@ -123,6 +126,7 @@ Command AddDiagnose(CLI::App& program) {
   command->add_flag("-q,--quiet", options->quiet, "only the verdict of each run")->excludes(verbose);
   AddLimitOptions(*command, options->limits);
   AddDrainOption(*command, options->no_drain);
+  AddSecretsOption(*command);
   command->add_flag("--what", options->what,
                     "only list what was recognised, run by run, and which files were not and why; also with --json");
   AddExportOptions(*command, options->exports);

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "command.h"
+#include "ingest/secrets.h"
 #include "pipeline/pipeline.h"
 
 namespace vigil::app {
@@ -9,6 +10,14 @@ namespace vigil::app {
 void AddDrainOption(CLI::App& command, bool& no_drain) {
   command.add_flag("--no-drain", no_drain,
                    "write nothing: records that killed processes left in shared memory stay there, and are not read");
+  command.add_flag("--read-only", no_drain,
+                   "the same, for evidence: nothing is written anywhere but to files that are named by options");
+}
+
+void AddSecretsOption(CLI::App& command) {
+  command.add_flag_callback(
+      "--keep-secrets", [] { ingest::KeepSecrets(true); },
+      "show tokens, keys and passwords in quoted text and settings as they are; they are masked otherwise");
 }
 
 void DrainVisibly(const std::vector<std::string>& paths, bool quiet, bool problems) {

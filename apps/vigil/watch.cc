@@ -196,6 +196,7 @@ Command AddWatch(CLI::App& program) {
       ->check(SecondsBetween(0.01, 1e7));
   AddLimitOptions(*command, options->limits);
   AddDrainOption(*command, options->no_drain);
+  AddSecretsOption(*command);
   AddLayoutOptions(*command, options->layout);
   command->footer(std::string(kExamples));
   return {command, [options] { return RunWatch(*options); }};

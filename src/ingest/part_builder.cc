@@ -3,6 +3,7 @@
 #include "catalogue/catalogue.h"
 #include "catalogue/says.h"
 #include "ingest/ingest.h"
+#include "ingest/secrets.h"
 #include "platform/process.h"
 
 namespace vigil::ingest {
@@ -61,12 +62,18 @@ PartBuilder::SeriesId PartBuilder::OpenSeries(std::string_view raw_name, const m
   return id;
 }
 
-void PartBuilder::AddEvent(model::Event event) { part_.events.push_back(std::move(event)); }
+void PartBuilder::AddEvent(model::Event event) {
+  event.text = WithoutSecrets(std::move(event.text));
+  MaskSecrets(event.says);
+  part_.events.push_back(std::move(event));
+}
 
 void PartBuilder::AddFact(std::string_view raw_key, std::string_view value, std::uint32_t line) {
   const std::string_view canonical = catalogue::InterpretFact(raw_key);
-  part_.facts.push_back(
-      {std::string(canonical.empty() ? raw_key : canonical), std::string(value), std::string(raw_key), {0, line}});
+  part_.facts.push_back({std::string(canonical.empty() ? raw_key : canonical),
+                         WithoutSecrets(raw_key, std::string(value)),
+                         std::string(raw_key),
+                         {0, line}});
 }
 
 void PartBuilder::ReportDamage(model::Statement damage) {
@@ -76,7 +83,10 @@ void PartBuilder::ReportDamage(model::Statement damage) {
 
 void PartBuilder::ReportDamage(const Error& error) { ReportDamage(says::DamageError{.message = error.Text()}); }
 
-void PartBuilder::AddNote(model::Statement note) { part_.sources.front().notes.push_back(std::move(note)); }
+void PartBuilder::AddNote(model::Statement note) {
+  MaskSecrets(note);
+  part_.sources.front().notes.push_back(std::move(note));
+}
 
 PartBuilder& PartBuilder::OpenRun(std::string_view id, std::string_view name) {
   const model::Source& source = part_.sources.front();
