@@ -114,7 +114,8 @@ int Main(int argc, char** argv) {
   program.get_formatter()->column_width(26);
   program.set_help_flag("-h,--help", "this text");
   program.footer(std::string(kExamples));
-  const std::vector<Command> commands = {AddDiagnose(program), AddWatch(program), AddExplain(program), AddGym(program)};
+  const std::vector<Command> commands = {AddDiagnose(program), AddWatch(program), AddExplain(program), AddGym(program),
+                                         AddJournal(program)};
   // Leftover words are refused by us, with the nearest names.
   program.allow_extras();
   for (const Command& command : commands) command.app->allow_extras();
