@@ -44,7 +44,7 @@ bool IsAmong(const std::string& path, const std::vector<std::string>& places) {
 double SecondsSince(double unix_s) { return static_cast<double>(platform::UnixNs()) * 1e-9 - unix_s; }
 
 // How long its owner has been dead. Not by the file's own time, where the owner left one: that stops when the pages are
-// mapped, and begins anew when somebody looks (what is reserved again counts as written).
+// mapped, and begins again when somebody looks (what is reserved again counts as written).
 double AgeSeconds(const std::string& name, const RingNote& note) {
   if (note.alive_unix_ns != 0) return SecondsSince(static_cast<double>(note.alive_unix_ns) * 1e-9);
   const auto entry = platform::Stat(ShownName(name));
@@ -69,7 +69,9 @@ bool IsWanted(const std::string& name, const DrainOptions& options) {
 // Whether another journal stands where that of the ring was.
 bool IsReplaced(const Ring& ring, const std::string& path) {
   const auto journal = platform::AppendFile::OpenExisting(path);
-  return journal && ReadRingId(*journal) != ring.id();
+  if (!journal) return false;
+  const auto ring_id = ReadRingId(*journal);
+  return ring_id && *ring_id != ring.id();
 }
 
 // Days after its journal was removed or replaced: not when the file system that held it, or the folder above it, is out
@@ -133,6 +135,10 @@ void Drain(const std::string& name, const DrainOptions& options, Leftovers& left
       return;
     case RingState::kUnfinished:
       return ring.Remove();
+    case RingState::kOutOfReach:
+      leftovers.problems.push_back({ErrorCode::kIo, ShownName(name), std::nullopt,
+                                    "holds the last records of a killed process, and cannot be looked at now"});
+      return;
     case RingState::kOtherVersion:
     case RingState::kDamaged:
       leftovers.problems.push_back(WhyNot(ring, state));

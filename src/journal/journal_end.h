@@ -15,11 +15,12 @@ struct JournalEnd {
   std::array<Position, kLanes> positions = {};
 };
 
-// `committed`: where a block is known to begin, near the end.
-JournalEnd ReadEnd(const platform::AppendFile& file, std::uint64_t committed);
+// `committed`: where a block is known to begin, near the end. An Error when the file cannot be read: what is appended
+// to a journal whose end is not known would be taken for what it holds already.
+Result<JournalEnd> ReadEnd(const platform::AppendFile& file, std::uint64_t committed);
 
 // The id of the ring that the journal was written from.
-std::string ReadRingId(const platform::AppendFile& file);
+Result<std::string> ReadRingId(const platform::AppendFile& file);
 
 // What a block says about who writes.
 Begin ReadBegin(std::string_view block);

@@ -60,7 +60,7 @@ struct Mover::State {
   std::size_t pending_done = 0;
   std::array<Position, kLanes> moved = {};           // up to what the builder holds, it included
   std::array<Position, kLanes> pending_moved = {};   // up to the pending block, it included
-  std::array<std::uint64_t, kLanes> committed = {};  // up to what is in the file, as the ring was told
+  std::array<std::uint64_t, kLanes> committed = {};  // up to what is in the file, as the ring has it
   // What the journal does not get to know from the ring, until it is in the file.
   struct Counts {
     std::uint64_t records = 0;
@@ -187,7 +187,9 @@ struct Mover::State {
 
   void Commit() {
     const std::uint64_t header = pending.starts_with(kMagic) ? kFileHeaderBytes : 0;
-    ring.SetCommitted(file->size_bytes() - pending.size() + header);
+    // Where the last block begins shortens the search for the end; what is known of an earlier one serves too.
+    const std::uint64_t size = file->size_bytes();
+    if (size >= pending.size()) ring.SetCommitted(size - pending.size() + header);
     for (const Position& position : moved) {
       if (position.position != ring.Tail(position.lane).position) ring.SetTail(position);
       committed[position.lane] = position.position;
@@ -389,20 +391,22 @@ struct Mover::State {
 
   // ---- going on with the journal of a dead process
 
-  void FindEnd() {
-    const JournalEnd end = ReadEnd(*file, ring.committed());
-    number = end.number;
+  Status FindEnd() {
+    const auto end = ReadEnd(*file, ring.committed());
+    if (!end) return Fail(end.error());
+    number = end->number;
     for (std::uint32_t lane = 0; lane < kLanes; ++lane) {
-      if (end.positions[lane].position > moved[lane].position) moved[lane] = end.positions[lane];
+      if (end->positions[lane].position > moved[lane].position) moved[lane] = end->positions[lane];
     }
+    return {};
   }
 
-  void OpenOld(platform::AppendFile journal) {
+  Status OpenOld(platform::AppendFile journal) {
     options.folder = platform::FolderOf(journal.path());
     taken_over = true;
     published = true;
     UseFile(std::move(journal));
-    FindEnd();
+    return FindEnd();
   }
 };
 
@@ -421,11 +425,13 @@ Result<std::unique_ptr<Mover>> Mover::Resume(Ring& ring, const std::string& path
   auto journal = platform::AppendFile::OpenExisting(path);
   if (!journal) return Fail(journal.error());
   // Another may stand where it was, or be seen under its name from another container.
-  if (ReadRingId(*journal) != ring.id()) return Fail(ErrorCode::kInvalid, path, "is the journal of another run");
+  const auto ring_id = ReadRingId(*journal);
+  if (!ring_id) return Fail(ring_id.error());
+  if (*ring_id != ring.id()) return Fail(ErrorCode::kInvalid, path, "is the journal of another run");
   MoverOptions options;
   options.begin = ReadBegin(ring.journal_begin());
   auto state = std::make_unique<State>(ring, std::move(options));
-  state->OpenOld(std::move(*journal));
+  if (const Status opened = state->OpenOld(std::move(*journal)); !opened) return Fail(opened.error());
   return std::unique_ptr<Mover>(new Mover(std::move(state)));
 }
 

@@ -131,9 +131,12 @@ std::string Ring::id() const { return fmt::format("{:016x}{:016x}", header().id[
 
 namespace {
 
-// What a ring may take of shared memory.
+// What all rings of a user may take of shared memory.
+std::uint64_t ShareOfAll(const platform::SharedMemorySpace& space) { return space.total_bytes / 4; }
+
+// What a ring may take of it.
 std::uint64_t ShareOf(const platform::SharedMemorySpace& space) {
-  const std::uint64_t together = space.total_bytes / 4;
+  const std::uint64_t together = ShareOfAll(space);
   const std::uint64_t others = platform::SharedMemoryUsedBy(Ring::NamePrefix());
   return std::min({space.total_bytes / 8, space.free_bytes / 4, together - std::min(together, others)});
 }
@@ -159,6 +162,11 @@ Result<Ring> Ring::Create(const RingOptions& options) {
   auto memory = platform::SharedMemory::CreatePrivate(SizeFor(wanted));
   if (!memory) return Fail(memory.error());
   return Prepare(std::move(*memory), wanted, SizeFor(wanted));
+}
+
+double Ring::ShareTaken(const platform::SharedMemorySpace& space) {
+  const std::uint64_t most = ShareOfAll(space);
+  return most == 0 ? 1 : static_cast<double>(platform::SharedMemoryUsedBy(NamePrefix())) / static_cast<double>(most);
 }
 
 std::uint64_t Ring::reserved_bytes() const {
@@ -191,14 +199,15 @@ Result<Ring> Ring::Prepare(platform::SharedMemory memory, std::uint64_t lane_byt
 }
 
 // Words are written in the order reserved, head; moved words were written before.
-bool Ring::IsLaneSound(std::uint32_t lane) const {
+RingState Ring::LaneState(std::uint32_t lane) const {
   const LaneControl& it = control(lane);
   const std::uint64_t head = it.head.load();
   const std::uint64_t reserved = it.reserved.load();
-  if (head > reserved || reserved - head > Capacity(lane) || it.tail.load() > head) return false;
-  if (it.tail_records.load() > it.records.load() || it.records.load() > head) return false;
+  if (head > reserved || reserved - head > Capacity(lane) || it.tail.load() > head) return RingState::kDamaged;
+  if (it.tail_records.load() > it.records.load() || it.records.load() > head) return RingState::kDamaged;
   // What was never reserved could not be read either: the system may have no memory for it.
-  return reserved == 0 || memory_.Reserve(LaneOffset(lane), Capacity(lane) * sizeof(Word));
+  const bool is_there = reserved == 0 || memory_.Reserve(LaneOffset(lane), Capacity(lane) * sizeof(Word));
+  return is_there ? RingState::kSound : RingState::kOutOfReach;
 }
 
 RingState Ring::state() const {
@@ -215,10 +224,10 @@ RingState Ring::state() const {
       !std::has_single_bit(it.lane_bytes) || memory_.size_bytes() != SizeFor(it.lane_bytes))
     return RingState::kDamaged;
   const std::uint64_t definitions = it.definitions_end.load();
-  if (definitions > kDefinitionBytes || (definitions > 0 && !memory_.Reserve(kHeaderBytes, definitions)))
-    return RingState::kDamaged;
+  if (definitions > kDefinitionBytes) return RingState::kDamaged;
+  if (definitions > 0 && !memory_.Reserve(kHeaderBytes, definitions)) return RingState::kOutOfReach;
   for (std::uint32_t lane = 0; lane < kLanes; ++lane) {
-    if (!IsLaneSound(lane)) return RingState::kDamaged;
+    if (const RingState found = LaneState(lane); found != RingState::kSound) return found;
   }
   return RingState::kSound;
 }

@@ -162,6 +162,7 @@ enum class RingState : std::uint8_t {
   kUnfinished,    // its owner died while it was made: nothing was recorded
   kOtherVersion,  // of the library
   kDamaged,
+  kOutOfReach,  // the system would not give the memory to look at it
 };
 
 struct RingOptions {
@@ -190,6 +191,9 @@ class Ring {
   static std::string NamePrefix();  // of this user's
   static constexpr std::string_view kAnyUsersPrefix = "vigil-";
   static bool IsOwnName(std::string_view name);
+
+  // What all rings of this user take of what they may take together, 0 to 1 and more.
+  static double ShareTaken(const platform::SharedMemorySpace& space = platform::SpaceForSharedMemory());
 
   // See SharedMemory. False when this process could be killed and nobody would find what it left.
   bool Renew() { return memory_.Renew(); }
@@ -241,7 +245,7 @@ class Ring {
   LaneControl& control(std::uint32_t lane) const;
   std::uint64_t LaneOffset(std::uint32_t lane) const;
   Word* LaneWords(std::uint32_t lane) const;
-  bool IsLaneSound(std::uint32_t lane) const;
+  RingState LaneState(std::uint32_t lane) const;
 
   platform::SharedMemory memory_;
   std::uint64_t most_bytes_ = 0;      // that may be reserved

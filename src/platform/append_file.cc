@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "platform/calls.h"
 #include "platform/files.h"
 #include "platform/recording.h"
 
@@ -15,7 +16,7 @@ namespace {
 
 FileIdentity IdentityOf(int descriptor) {
   struct stat info = {};
-  if (::fstat(descriptor, &info) != 0) return {};
+  if (Try([&] { return ::fstat(descriptor, &info); }) != 0) return {};
   return {static_cast<std::uint64_t>(info.st_dev), static_cast<std::uint64_t>(info.st_ino)};
 }
 
@@ -41,19 +42,21 @@ AppendFile::~AppendFile() {
 bool AppendFile::is_ours() const { return descriptor_ >= 0 && IdentityOf(descriptor_) == identity_; }
 
 Result<AppendFile> AppendFile::Create(const std::string& path, bool& exists) {
-  const int descriptor = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0644);
+  const int descriptor =
+      Try([&] { return ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0644); });
   exists = descriptor < 0 && errno == EEXIST;
   if (descriptor < 0) return Fail(CodeOf(errno), path, fmt::format("cannot be created: {}", SystemReason(errno)));
   return AppendFile(descriptor, path);
 }
 
 Result<AppendFile> AppendFile::OpenExisting(const std::string& path) {
-  const int descriptor = ::open(path.c_str(), O_RDWR | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+  const int descriptor =
+      Try([&] { return ::open(path.c_str(), O_RDWR | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK); });
   if (descriptor < 0)
     return Fail(CodeOf(errno), path, fmt::format("cannot be opened for writing: {}", SystemReason(errno)));
   AppendFile file(descriptor, path);
   struct stat info = {};
-  if (::fstat(descriptor, &info) != 0 || !S_ISREG(info.st_mode))
+  if (Try([&] { return ::fstat(descriptor, &info); }) != 0 || !S_ISREG(info.st_mode))
     return Fail(ErrorCode::kInvalid, path, "is no regular file");
   return file;
 }
@@ -61,7 +64,7 @@ Result<AppendFile> AppendFile::OpenExisting(const std::string& path) {
 std::size_t AppendFile::Write(std::string_view bytes, int& problem) const {
   problem = is_ours() ? 0 : EBADF;
   while (problem == 0) {
-    const ssize_t count = ::write(descriptor_, bytes.data(), bytes.size());
+    const ssize_t count = Try([&] { return ::write(descriptor_, bytes.data(), bytes.size()); });
     if (count > 0) return static_cast<std::size_t>(count);
     if (count < 0 && errno == EINTR) continue;
     problem = count < 0 ? errno : ENOSPC;
@@ -69,21 +72,25 @@ std::size_t AppendFile::Write(std::string_view bytes, int& problem) const {
   return 0;
 }
 
-std::size_t AppendFile::ReadAt(std::uint64_t offset, char* into, std::size_t capacity) const {
-  if (!is_ours()) return 0;
-  const ssize_t count = ::pread(descriptor_, into, capacity, static_cast<off_t>(offset));
-  return count > 0 ? static_cast<std::size_t>(count) : 0;
+Result<std::size_t> AppendFile::ReadAt(std::uint64_t offset, char* into, std::size_t capacity) const {
+  if (!is_ours()) return Fail(ErrorCode::kIo, path_, "cannot be read: its descriptor was closed");
+  for (;;) {
+    const ssize_t count = Try([&] { return ::pread(descriptor_, into, capacity, static_cast<off_t>(offset)); });
+    if (count >= 0) return static_cast<std::size_t>(count);
+    if (errno != EINTR) return Fail(CodeOf(errno), path_, fmt::format("cannot be read: {}", SystemReason(errno)));
+  }
 }
 
 std::uint64_t AppendFile::size_bytes() const {
   struct stat info = {};
-  return is_ours() && ::fstat(descriptor_, &info) == 0 && info.st_size > 0 ? static_cast<std::uint64_t>(info.st_size)
-                                                                           : 0;
+  return is_ours() && Try([&] { return ::fstat(descriptor_, &info); }) == 0 && info.st_size > 0
+             ? static_cast<std::uint64_t>(info.st_size)
+             : 0;
 }
 
 bool AppendFile::is_removed() const {
   struct stat info = {};
-  return is_ours() && (::fstat(descriptor_, &info) != 0 || info.st_nlink == 0);
+  return is_ours() && (Try([&] { return ::fstat(descriptor_, &info); }) != 0 || info.st_nlink == 0);
 }
 
 }  // namespace vigil::platform

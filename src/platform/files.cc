@@ -13,6 +13,8 @@
 #include <system_error>
 #include <utility>
 
+#include "platform/calls.h"
+
 namespace vigil::platform {
 namespace {
 
@@ -57,10 +59,10 @@ File::~File() {
 
 Result<File> File::Open(const std::string& path) {
   // O_NONBLOCK: opening a FIFO must not wait for a writer.
-  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  const int descriptor = Try([&] { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK); });
   if (descriptor < 0) return Fail(CodeOf(errno), path, fmt::format("cannot be opened: {}", SystemReason(errno)));
   struct stat info = {};
-  const bool known = ::fstat(descriptor, &info) == 0;
+  const bool known = Try([&] { return ::fstat(descriptor, &info); }) == 0;
   File file(descriptor, known && info.st_size > 0 ? static_cast<std::uint64_t>(info.st_size) : 0, path);
   if (!known) return Fail(CodeOf(errno), path, fmt::format("cannot be examined: {}", SystemReason(errno)));
   if (S_ISDIR(info.st_mode)) return Fail(ErrorCode::kInvalid, path, "is a folder, expected a file");
@@ -79,7 +81,7 @@ Result<File> File::StandardInput() {
 
 Result<std::size_t> File::Read(char* into, std::size_t capacity) {
   for (;;) {
-    const ssize_t count = ::read(descriptor_, into, capacity);
+    const ssize_t count = Try([&] { return ::read(descriptor_, into, capacity); });
     if (count >= 0) return static_cast<std::size_t>(count);
     if (errno != EINTR) return Fail(CodeOf(errno), path_, fmt::format("cannot be read: {}", SystemReason(errno)));
   }
@@ -87,14 +89,14 @@ Result<std::size_t> File::Read(char* into, std::size_t capacity) {
 
 Result<std::size_t> File::ReadAt(std::uint64_t offset, char* into, std::size_t capacity) const {
   for (;;) {
-    const ssize_t count = ::pread(descriptor_, into, capacity, static_cast<off_t>(offset));
+    const ssize_t count = Try([&] { return ::pread(descriptor_, into, capacity, static_cast<off_t>(offset)); });
     if (count >= 0) return static_cast<std::size_t>(count);
     if (errno != EINTR) return Fail(CodeOf(errno), path_, fmt::format("cannot be read: {}", SystemReason(errno)));
   }
 }
 
 Status File::Rewind() {
-  if (::lseek(descriptor_, 0, SEEK_SET) == 0) return {};
+  if (Try([&] { return ::lseek(descriptor_, 0, SEEK_SET); }) == 0) return {};
   return Fail(CodeOf(errno), path_, fmt::format("cannot be read from its beginning: {}", SystemReason(errno)));
 }
 
@@ -117,7 +119,7 @@ Result<std::string> ReadWholeFile(const std::string& path, std::uint64_t limit_b
 
 Result<Entry> Stat(const std::string& path) {
   struct stat info = {};
-  if (::stat(path.c_str(), &info) != 0) return Fail(CodeOf(errno), path, SystemReason(errno));
+  if (Try([&] { return ::stat(path.c_str(), &info); }) != 0) return Fail(CodeOf(errno), path, SystemReason(errno));
   return ToEntry(path, info);
 }
 
@@ -135,7 +137,7 @@ std::string FolderOf(const std::string& path) {
 
 bool IsAbsent(const std::string& path) {
   struct stat info = {};
-  return ::stat(path.c_str(), &info) != 0 && errno == ENOENT;
+  return Try([&] { return ::stat(path.c_str(), &info); }) != 0 && errno == ENOENT;
 }
 
 std::string AbsolutePath(const std::string& path) {

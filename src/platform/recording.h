@@ -34,8 +34,8 @@ class AppendFile {
   // One write: the number of bytes that were taken, which may be fewer than given; `problem` is the errno when none
   // was.
   std::size_t Write(std::string_view bytes, int& problem) const;
-  // Up to `capacity` bytes at an offset; 0 at the end and on failure.
-  std::size_t ReadAt(std::uint64_t offset, char* into, std::size_t capacity) const;
+  // Up to `capacity` bytes at an offset; 0 at the end.
+  Result<std::size_t> ReadAt(std::uint64_t offset, char* into, std::size_t capacity) const;
   std::uint64_t size_bytes() const;
   bool is_removed() const;  // the file, or its file system
   bool is_ours() const;     // the descriptor still leads to it

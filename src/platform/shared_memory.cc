@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <utility>
 
+#include "platform/calls.h"
 #include "platform/files.h"
 #include "platform/recording.h"
 
@@ -24,7 +25,7 @@ bool TryLock(int descriptor) {
   struct flock lock = {};
   lock.l_type = F_WRLCK;
   lock.l_whence = SEEK_SET;
-  return ::fcntl(descriptor, F_SETLK, &lock) == 0;
+  return Try([&] { return ::fcntl(descriptor, F_SETLK, &lock); }) == 0;
 }
 
 std::byte* Map(int descriptor, std::size_t size_bytes) {
@@ -48,7 +49,7 @@ bool IsOurs(const struct stat& info) { return IsPrivate(info) && info.st_uid == 
 SharedMemory::SharedMemory(int descriptor, std::byte* data, std::size_t size_bytes, std::string name)
     : descriptor_(descriptor), data_(data), size_bytes_(size_bytes), name_(std::move(name)) {
   struct stat info = {};
-  if (descriptor_ >= 0 && ::fstat(descriptor_, &info) == 0) identity_ = IdentityOf(info);
+  if (descriptor_ >= 0 && Try([&] { return ::fstat(descriptor_, &info); }) == 0) identity_ = IdentityOf(info);
 }
 
 SharedMemory::SharedMemory(SharedMemory&& other) noexcept
@@ -74,16 +75,18 @@ SharedMemory::~SharedMemory() {
 
 bool SharedMemory::IsDescriptorOurs() const {
   struct stat info = {};
-  return descriptor_ >= 0 && ::fstat(descriptor_, &info) == 0 && IdentityOf(info) == identity_;
+  return descriptor_ >= 0 && Try([&] { return ::fstat(descriptor_, &info); }) == 0 && IdentityOf(info) == identity_;
 }
 
 bool SharedMemory::Renew() {
   struct stat info = {};
-  if (name_.empty() || ::stat(PathOf(name_).c_str(), &info) != 0 || IdentityOf(info) != identity_) return false;
+  if (name_.empty() || Try([&] { return ::stat(PathOf(name_).c_str(), &info); }) != 0 || IdentityOf(info) != identity_)
+    return false;
   if (IsDescriptorOurs()) return true;
-  const int descriptor = ::open(PathOf(name_).c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+  const int descriptor =
+      Try([&] { return ::open(PathOf(name_).c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK); });
   if (descriptor < 0) return false;
-  if (::fstat(descriptor, &info) == 0 && IdentityOf(info) == identity_ && TryLock(descriptor)) {
+  if (Try([&] { return ::fstat(descriptor, &info); }) == 0 && IdentityOf(info) == identity_ && TryLock(descriptor)) {
     descriptor_ = descriptor;
     return true;
   }
@@ -92,10 +95,11 @@ bool SharedMemory::Renew() {
 }
 
 Result<SharedMemory> SharedMemory::Create(std::size_t size_bytes) {
-  const int descriptor = ::open(kFolder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+  const int descriptor = Try([&] { return ::open(kFolder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600); });
   if (descriptor < 0) return Fail(CodeOf(errno), kFolder, fmt::format("no shared memory: {}", SystemReason(errno)));
   SharedMemory memory(descriptor, nullptr, size_bytes, {});
-  const bool sized = TryLock(descriptor) && ::ftruncate(descriptor, static_cast<off_t>(size_bytes)) == 0;
+  const bool sized =
+      TryLock(descriptor) && Try([&] { return ::ftruncate(descriptor, static_cast<off_t>(size_bytes)); }) == 0;
   if (sized) memory.data_ = Map(descriptor, size_bytes);
   if (memory.data_ == nullptr)
     return Fail(CodeOf(errno), kFolder, fmt::format("cannot be mapped: {}", SystemReason(errno)));
@@ -106,7 +110,8 @@ bool SharedMemory::Publish(const std::string& name) {
   std::string kept = name;  // before the name is there: memory may be out, and one that nobody knows would stay
   const std::string unpublished = fmt::format("/proc/self/fd/{}", descriptor_);
   if (!IsDescriptorOurs() ||
-      ::linkat(AT_FDCWD, unpublished.c_str(), AT_FDCWD, PathOf(name).c_str(), AT_SYMLINK_FOLLOW) != 0)
+      Try([&] { return ::linkat(AT_FDCWD, unpublished.c_str(), AT_FDCWD, PathOf(name).c_str(), AT_SYMLINK_FOLLOW); }) !=
+          0)
     return false;
   name_ = std::move(kept);
   return true;
@@ -114,15 +119,16 @@ bool SharedMemory::Publish(const std::string& name) {
 
 Result<SharedMemory> SharedMemory::TakeOver(const std::string& name) {
   const std::string path = PathOf(name);
-  const int descriptor = ::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+  const int descriptor = Try([&] { return ::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK); });
   if (descriptor < 0) return Fail(CodeOf(errno), path, fmt::format("cannot be opened: {}", SystemReason(errno)));
   SharedMemory memory(descriptor, nullptr, 0, name);
   struct stat info = {};
-  if (::fstat(descriptor, &info) != 0 || !IsOurs(info))
+  if (Try([&] { return ::fstat(descriptor, &info); }) != 0 || !IsOurs(info))
     return Fail(ErrorCode::kInvalid, path, "is not a ring of this user");
   if (!TryLock(descriptor)) return Fail(ErrorCode::kBusy, path, "is in use");
   // Whoever held the lock before may have removed it.
-  if (::fstat(descriptor, &info) != 0 || !IsOurs(info)) return Fail(ErrorCode::kNotFound, path, "no longer exists");
+  if (Try([&] { return ::fstat(descriptor, &info); }) != 0 || !IsOurs(info))
+    return Fail(ErrorCode::kNotFound, path, "no longer exists");
   memory.size_bytes_ = static_cast<std::size_t>(info.st_size);
   memory.data_ = memory.size_bytes_ == 0 ? nullptr : Map(descriptor, memory.size_bytes_);
   if (memory.data_ == nullptr) return Fail(ErrorCode::kInvalid, path, "cannot be mapped");
@@ -130,22 +136,26 @@ Result<SharedMemory> SharedMemory::TakeOver(const std::string& name) {
 }
 
 bool SharedMemory::Peek(const std::string& name, std::span<std::byte> into, Owner owner) {
-  const int descriptor = ::open(PathOf(name).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+  const int descriptor =
+      Try([&] { return ::open(PathOf(name).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK); });
   if (descriptor < 0) return false;
   struct stat info = {};
-  const bool whole = ::fstat(descriptor, &info) == 0 && (owner == Owner::kAnyUser ? IsPrivate(info) : IsOurs(info)) &&
-                     ::pread(descriptor, into.data(), into.size(), 0) == static_cast<ssize_t>(into.size());
+  const bool whole =
+      Try([&] { return ::fstat(descriptor, &info); }) == 0 &&
+      (owner == Owner::kAnyUser ? IsPrivate(info) : IsOurs(info)) &&
+      Try([&] { return ::pread(descriptor, into.data(), into.size(), 0); }) == static_cast<ssize_t>(into.size());
   ::close(descriptor);
   return whole;
 }
 
 bool SharedMemory::IsInUse(const std::string& name) {
-  const int descriptor = ::open(PathOf(name).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+  const int descriptor =
+      Try([&] { return ::open(PathOf(name).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK); });
   if (descriptor < 0) return false;
   struct flock lock = {};
   lock.l_type = F_WRLCK;
   lock.l_whence = SEEK_SET;
-  const bool held = ::fcntl(descriptor, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+  const bool held = Try([&] { return ::fcntl(descriptor, F_GETLK, &lock); }) == 0 && lock.l_type != F_UNLCK;
   ::close(descriptor);
   return held;
 }
@@ -172,7 +182,7 @@ void SharedMemory::Remove() {
 }
 
 bool SharedMemory::Rename(const std::string& name) {
-  if (name_.empty() || ::rename(PathOf(name_).c_str(), PathOf(name).c_str()) != 0) return false;
+  if (name_.empty() || Try([&] { return ::rename(PathOf(name_).c_str(), PathOf(name).c_str()); }) != 0) return false;
   name_ = name;
   return true;
 }

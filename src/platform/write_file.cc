@@ -8,6 +8,7 @@
 #include <climits>
 #include <optional>
 
+#include "platform/calls.h"
 #include "platform/files.h"
 #include "platform/process.h"
 
@@ -21,7 +22,7 @@ tl::unexpected<Error> NotWritten(const std::string& path, int problem) {
 // 0, or the errno of what went wrong.
 int WriteAll(int descriptor, std::string_view content) {
   while (!content.empty()) {
-    const ssize_t count = ::write(descriptor, content.data(), content.size());
+    const ssize_t count = Try([&] { return ::write(descriptor, content.data(), content.size()); });
     if (count >= 0) content.remove_prefix(static_cast<std::size_t>(count));
     if (count < 0 && errno != EINTR) return errno;
   }
@@ -43,7 +44,7 @@ std::optional<int> DescriptorOf(std::string_view path) {
 // A device or a pipe takes what is written; it is nothing that could be replaced. A FIFO that nobody reads is refused,
 // as a program that waits without a word is of no use.
 Status WriteThrough(const std::string& path, std::string_view content) {
-  const int descriptor = ::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  const int descriptor = Try([&] { return ::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY); });
   if (descriptor < 0) return NotWritten(path, errno);
   const int flags = ::fcntl(descriptor, F_GETFL);
   int problem = flags >= 0 && ::fcntl(descriptor, F_SETFL, flags & ~O_NONBLOCK) == 0 ? 0 : errno;
@@ -72,7 +73,8 @@ int OpenNew(const std::string& target, std::string& temporary) {
   constexpr mode_t kAsTheMaskSays = 0666;
   for (int tries = 0; tries < 100; ++tries) {
     temporary = fmt::format("{}.{:08x}", target, static_cast<std::uint32_t>(RandomNumber()));
-    const int descriptor = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, kAsTheMaskSays);
+    const int descriptor =
+        Try([&] { return ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, kAsTheMaskSays); });
     if (descriptor >= 0 || errno != EEXIST) return descriptor;
   }
   return -1;
@@ -83,7 +85,7 @@ int TakeRightsOf(const struct stat& before, int descriptor) {
   const bool kept = ::fchown(descriptor, before.st_uid, before.st_gid) == 0;
   // Without the owner, what ran with his rights must not run with ours.
   const mode_t rights = before.st_mode & (kept ? 07777U : 0777U);
-  return ::fchmod(descriptor, rights) == 0 ? 0 : errno;
+  return Try([&] { return ::fchmod(descriptor, rights); }) == 0 ? 0 : errno;
 }
 
 }  // namespace
@@ -95,7 +97,7 @@ Status WriteFileAtomically(const std::string& path, std::string_view content) {
     return {};
   }
   struct stat before = {};
-  const bool exists = ::stat(path.c_str(), &before) == 0;
+  const bool exists = Try([&] { return ::stat(path.c_str(), &before); }) == 0;
   if (exists && !S_ISREG(before.st_mode)) return WriteThrough(path, content);
   const auto target = TargetOf(path);
   if (!target) return Fail(target.error());
@@ -105,7 +107,7 @@ Status WriteFileAtomically(const std::string& path, std::string_view content) {
   int problem = exists ? TakeRightsOf(before, descriptor) : 0;
   if (problem == 0) problem = WriteAll(descriptor, content);
   if (::close(descriptor) != 0 && problem == 0) problem = errno;
-  if (problem == 0 && ::rename(temporary.c_str(), target->c_str()) != 0) problem = errno;
+  if (problem == 0 && Try([&] { return ::rename(temporary.c_str(), target->c_str()); }) != 0) problem = errno;
   if (problem == 0) return {};
   ::unlink(temporary.c_str());
   return NotWritten(path, problem);

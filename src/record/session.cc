@@ -77,13 +77,26 @@ Status MakeJournal(Session& session) {
   return {};
 }
 
+// What is to be done about what killed processes left, for a run in that folder. Rings of runs that were removed are
+// kept for days, in case their journals come back: not where they leave no room for those of runs that are there.
+journal::DrainOptions DrainOptionsFor(const std::string& folder) {
+  constexpr double kMuch = 0.5;
+  constexpr double kNearlyAll = 0.9;
+  constexpr double kHour = 3600;
+  constexpr double kMinute = 60;
+  journal::DrainOptions options;
+  options.places = {platform::AbsolutePath(folder)};
+  options.tidies_up = true;  // those who make rings see to it that none stays for ever
+  const double taken = journal::Ring::ShareTaken();
+  if (taken > kMuch) options.forget_after_s = kHour;
+  if (taken > kNearlyAll) options.forget_after_s = kMinute;
+  return options;
+}
+
 // What killed processes left in this run's folder. A thread of its own: nothing it waits for keeps records from being
 // written. What lies elsewhere is not a trainer's business, unless its journal was removed long ago.
 void StartDraining(Session& session) {
-  journal::DrainOptions options;
-  options.places = {platform::AbsolutePath(session.options.folder)};
-  options.tidies_up = true;  // those who make rings see to it that none stays for ever
-  const auto drain = [options] {
+  const auto drain = [options = DrainOptionsFor(session.options.folder)] {
     journal::DrainLeftovers(options);
     return platform::Worker::kDone;
   };

@@ -177,6 +177,16 @@ TEST_F(PlatformTest, FollowsLinksToWhatLiesElsewhere) {
   fs::remove_all(elsewhere);
 }
 
+// Such a link leads through everything that lies beside what was asked for, up to the whole disk.
+TEST_F(PlatformTest, DoesNotFollowLinksToFoldersAbove) {
+  Write("run/train.log", "x");
+  fs::create_directory_symlink("/", Path("run/root"));
+  fs::create_directory_symlink(fs::path(folder_).parent_path(), Path("run/beside"));
+  EXPECT_THAT(List(), ElementsAre("run/train.log"));
+  ASSERT_EQ(unreadable_.size(), 2U);
+  for (const Error& error : unreadable_) EXPECT_THAT(error.message, HasSubstr("leads to a folder above"));
+}
+
 TEST_F(PlatformTest, StopsAtTheLimitAndSaysSo) {
   for (int i = 0; i < 10; ++i) Write("log-" + std::to_string(i), "");
   EXPECT_EQ(List(4).size(), 4U);

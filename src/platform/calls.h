@@ -1,0 +1,22 @@
+// The system calls of platform, each of which a test can make fail: the failure that comes once a year has to be met
+// before. Private to platform, but for FailCall.
+#pragma once
+
+#include <cerrno>
+#include <cstdint>
+
+#include "platform/faults.h"
+
+namespace vigil::platform {
+
+// True when this call is the one that is to fail; errno is set.
+bool IsToFail() noexcept;
+
+// What `call` returns, or -1 when it is to fail.
+template <class Call>
+auto Try(Call&& call) -> decltype(call()) {
+  if (IsToFail()) return static_cast<decltype(call())>(-1);
+  return call();
+}
+
+}  // namespace vigil::platform
