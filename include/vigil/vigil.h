@@ -3,7 +3,7 @@
  *
  * A run is recorded into a journal, one file for each rank, which `vigil diagnose FOLDER` reads at any time. Promises:
  *   - any thread may call anything; vigil_series_add and the other calls made every step take some nanoseconds,
- * allocate nothing, and make no system call;
+ * allocate nothing, and make no system call, but for the first one of a thread in a run, which takes memory for it;
  *   - nothing throws, prints, aborts, takes a lock that is held for long, or waits for a disk, except where said;
  *   - what a call returned VIGIL_OK for survives kill -9 of the process, while survives_kill is set in its status. What
  * comes faster than it is written, and fills the memory of its thread (lane_kib), is refused with VIGIL_FULL and
@@ -37,7 +37,7 @@ enum {
   VIGIL_INVALID = 1, /* an argument that makes no sense, or no handle at all */
   VIGIL_CLOSED = 2,  /* the handle's run was closed */
   VIGIL_FORKED = 3,  /* the handle belongs to the parent process: open a run in the child */
-  VIGIL_LIMIT = 4,   /* too many runs (8), series (1,000,000) or bytes */
+  VIGIL_LIMIT = 4,   /* too many runs (8), series (1,000,000, or 16 MiB of names and labels) or bytes */
   VIGIL_IO = 5,      /* the journal could not be created (vigil_last_error() says why), or not be written to its end */
   VIGIL_BUSY = 6,    /* dropped: called in a signal handler that interrupted a record call, or by too many threads */
   VIGIL_TIMEOUT = 7, /* not done in time */

@@ -1,0 +1,95 @@
+// Rounds of kill, delete and restart: nothing piles up, in shared memory or in the process that drains. Few rounds in
+// every test run; `VIGIL_SOAK_ROUNDS=5000 ctest -R Soak` for the long form.
+#include <gmock/gmock.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdlib>
+#include <random>
+
+#include "journal/ring.h"
+#include "platform/files.h"
+#include "platform/process.h"
+#include "support.h"
+
+namespace vigil::record {
+namespace {
+
+namespace fs = std::filesystem;
+
+int Rounds() {
+  const char* const given = std::getenv("VIGIL_SOAK_ROUNDS");
+  return given == nullptr ? 40 : std::atoi(given);
+}
+
+std::size_t EntriesOf(const char* folder) {
+  return static_cast<std::size_t>(std::distance(fs::directory_iterator(folder), fs::directory_iterator()));
+}
+
+// Rings of journals in that folder.
+std::size_t RingsOf(const std::string& folder) {
+  std::size_t rings = 0;
+  for (const std::string& name : platform::NamesIn("/dev/shm", journal::Ring::NamePrefix())) {
+    if (journal::Ring::IsOwnName(name)) continue;
+    const auto note = journal::Ring::Peek(name);
+    rings += note && note->journal_path.starts_with(folder) ? 1 : 0;
+  }
+  return rings;
+}
+
+// Records until it is killed, a while after it said that it records.
+void RecordAndBeKilled(const std::string& folder, std::mt19937& random) {
+  std::array<int, 2> ends = {};
+  ASSERT_EQ(::pipe(ends.data()), 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const RunHandle run = OpenIn(folder);
+    const SeriesHandle loss = SeriesIn(run, "loss");
+    static_cast<void>(::write(ends[1], "x", 1));
+    for (std::int64_t step = 0;; ++step) {
+      static_cast<void>(Add(loss, step, 1));
+      if (step % 100 == 0) ::usleep(200);
+    }
+  }
+  ::close(ends[1]);
+  char ready = 0;
+  EXPECT_EQ(::read(ends[0], &ready, 1), 1);
+  ::close(ends[0]);
+  ::usleep(static_cast<useconds_t>(random() % 15'000));
+  ::kill(child, SIGKILL);
+  ::waitpid(child, nullptr, 0);
+}
+
+TEST(Soak, KillsDeletionsAndRestartsLeaveNothingBehind) {
+  const Folder outer;
+  std::mt19937 random(3);
+  std::size_t files_before = 0;
+  std::size_t threads_before = 0;
+  std::uint64_t memory_before = 0;
+  const int rounds = Rounds();
+  for (int round = 0; round < rounds; ++round) {
+    const std::string folder = outer.path() + "/run-" + std::to_string(random() % 3);
+    RecordAndBeKilled(folder, random);
+    if (random() % 3 == 0) fs::remove_all(folder);
+    if (random() % 3 == 0) DrainIn(folder);
+    if (round == rounds / 4) {
+      files_before = EntriesOf("/proc/self/fd");
+      threads_before = EntriesOf("/proc/self/task");
+      memory_before = platform::ResidentBytes();
+    }
+  }
+  EXPECT_EQ(EntriesOf("/proc/self/fd"), files_before);
+  EXPECT_EQ(EntriesOf("/proc/self/task"), threads_before);
+  EXPECT_LT(platform::ResidentBytes(), memory_before + (std::uint64_t{64} << 20U));
+  EXPECT_LE(journal::Ring::ShareTaken(), 1.05);
+  journal::DrainOptions all;
+  all.places = {outer.path()};
+  all.forget_after_s = -1;
+  journal::DrainLeftovers(all);
+  EXPECT_EQ(RingsOf(outer.path()), 0U);
+}
+
+}  // namespace
+}  // namespace vigil::record
