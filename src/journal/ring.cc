@@ -135,9 +135,11 @@ namespace {
 std::uint64_t ShareOfAll(const platform::SharedMemorySpace& space) { return space.total_bytes / 4; }
 
 // What a ring may take of it.
-std::uint64_t ShareOf(const platform::SharedMemorySpace& space) {
+std::uint64_t ShareOf(const RingOptions& options) {
+  const platform::SharedMemorySpace& space = options.space;
   const std::uint64_t together = ShareOfAll(space);
-  const std::uint64_t others = platform::SharedMemoryUsedBy(Ring::NamePrefix());
+  const std::uint64_t others =
+      options.taken_bytes ? *options.taken_bytes : platform::SharedMemoryUsedBy(Ring::NamePrefix());
   return std::min({space.total_bytes / 8, space.free_bytes / 4, together - std::min(together, others)});
 }
 
@@ -153,7 +155,7 @@ std::uint64_t LaneBytesWithin(std::uint64_t share, std::uint64_t wanted) {
 
 Result<Ring> Ring::Create(const RingOptions& options) {
   const std::uint64_t wanted = std::bit_floor(std::clamp(options.lane_bytes, kSmallestLaneBytes, kLargestLaneBytes));
-  const std::uint64_t share = ShareOf(options.space);
+  const std::uint64_t share = ShareOf(options);
   if (const std::uint64_t lane_bytes = LaneBytesWithin(share, wanted); options.shared && lane_bytes != 0) {
     if (auto memory = platform::SharedMemory::Create(SizeFor(lane_bytes))) {
       if (auto ring = Prepare(std::move(*memory), lane_bytes, share)) return ring;

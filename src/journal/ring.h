@@ -171,6 +171,7 @@ struct RingOptions {
   // What there is of that memory. Containers have 64 MB of it, and other libraries need it: a ring takes an eighth at
   // most, a quarter of what is free, and all rings of a user take a quarter.
   platform::SharedMemorySpace space = platform::SpaceForSharedMemory();
+  std::optional<std::uint64_t> taken_bytes = std::nullopt;  // by rings of this user; looked for where not given
 };
 
 class Ring {

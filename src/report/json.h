@@ -1,4 +1,5 @@
-// JSON as vigil writes it: valid UTF-8 whatever the input, null for what is unknown, non-finite numbers as strings.
+// report/json: JSON as vigil writes it: valid UTF-8 whatever the input, null for what is unknown, non-finite numbers as
+// strings.
 #pragma once
 
 #include <cstdint>

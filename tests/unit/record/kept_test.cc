@@ -168,6 +168,7 @@ TEST(Kept, ASmallSharedMemoryIsLeftToOthers) {
   for (const std::uint64_t free_bytes : {kAll, kAll / 4, kAll / 16, kAll / 64}) {
     journal::RingOptions options;
     options.space = {kAll, free_bytes};
+    options.taken_bytes = 0;
     journal::Ring ring = journal::Ring::Create(options).value();
     const bool shared = ring.Publish(journal::Ring::NewName());
     for (std::uint32_t lane = 0; lane < journal::kLanes; ++lane) static_cast<void>(ring.ReserveLane(lane));

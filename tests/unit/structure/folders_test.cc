@@ -100,6 +100,8 @@ constexpr OtherMeaning kOtherMeanings[] = {
     {"src/assemble/place.cc", "wandb"},      // a directory
     {"src/assemble/passes.cc", "tfevents"},  // part of a file's name
     {"src/journal/mover.cc", "journal"},     // an event
+    {"src/journal/inspect.cc", "journal"},   // the same
+    {"apps/vigil/journal.cc", "journal"},    // a command
 };
 
 bool MeansSomethingElse(std::string_view file, std::string_view literal) {

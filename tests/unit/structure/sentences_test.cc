@@ -25,7 +25,8 @@ constexpr std::array<std::string_view, 13> kWithErrorsOnly = {
     "base",    "platform", "catalogue", "codec",    "journal", "ingest", "hyperparams",
     "tabular", "textlog",  "formats",   "pipeline", "record",  "guard"};
 // These record into a file from inside the training process, which has no templates to render: readers quote them.
-constexpr std::array<std::string_view, 2> kRecorded = {"src/guard/guard.cc", "src/journal/mover.cc"};
+constexpr std::array<std::string_view, 3> kRecorded = {"src/guard/guard.cc", "src/journal/mover.cc",
+                                                       "src/journal/inspect.cc"};
 
 // Texts that training programs print, and that are searched for in what was quoted of their logs.
 constexpr std::array<std::string_view, 2> kTextsOfLogs = {"Tried to allocate", "total capacity of"};
