@@ -81,6 +81,7 @@ int vigil_run_open(const vigil_run_options* options, vigil_run* run) {
     if (given.flush_interval_ms != 0) made.flush_interval_ms = given.flush_interval_ms;
     if (given.lane_kib != 0) made.lane_bytes = std::uint64_t{given.lane_kib} << 10U;
     made.shared_ring = given.private_ring == 0;
+    made.sync_interval_ms = given.sync_interval_ms;
     std::string message;
     const Code code = vigil::record::Open(made, run->id, message);
     KeepError(message);

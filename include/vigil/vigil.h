@@ -8,6 +8,8 @@
  *   - what a call returned VIGIL_OK for survives kill -9 of the process, while survives_kill is set in its status. What
  * comes faster than it is written, and fills the memory of its thread (lane_kib), is refused with VIGIL_FULL and
  * counted;
+ *   - what a vigil_run_flush returned VIGIL_OK for survives a loss of power, when sync_interval_ms was given. Without,
+ * nothing recorded is promised to;
  *   - when the disk is full, missing, or does not answer for two seconds, the training goes on, the newest values and
  * the first words are kept, and the journal says what is missing;
  *   - misuse gives a code: handles that are zero, closed, forged or inherited through fork() are recognised.
@@ -77,9 +79,13 @@ typedef struct vigil_run_options {
   const char* folder;    /* of the run; made when it is not there */
   const char* run_id;    /* equal for all ranks and restarts; null: what is in one folder is one run */
   const char* name;      /* for people; may be null */
+  /* not 0: the journal is synced to the disk so often, and by vigil_run_flush and vigil_run_close. What was recorded
+   * before then survives a loss of power. The training does not wait for it. 0: left to the operating system. */
+  uint32_t sync_interval_ms;
+  uint32_t reserved;
 } vigil_run_options;
 
-#define VIGIL_RUN_OPTIONS_INIT {sizeof(vigil_run_options), 0, 1, 250, 2048, 0, NULL, NULL, NULL}
+#define VIGIL_RUN_OPTIONS_INIT {sizeof(vigil_run_options), 0, 1, 250, 2048, 0, NULL, NULL, NULL, 0, 0}
 
 /* Starts a thread named vigil-record, with all signals blocked, which opens the journal, and waits for it: ten seconds
  * at most. Another one, vigil-drain, empties what killed processes left in that folder, and ends. */
@@ -88,8 +94,9 @@ VIGIL_API int vigil_run_open(const vigil_run_options* options, vigil_run* run);
  * is well. A process that exits without it has its journal closed too, without a status. VIGIL_IO: not all could be
  * written (the disk is full, say); the rest stays in shared memory for `vigil diagnose`. VIGIL_TIMEOUT: it goes on. */
 VIGIL_API int vigil_run_close(vigil_run run, int64_t status);
-/* Waits until what was recorded before is in the file, at most timeout_ms. For other hosts' eyes; not needed otherwise.
- */
+/* Waits until what was recorded before is in the file, and on the disk with sync_interval_ms; at most timeout_ms. For
+ * other hosts' eyes; not needed otherwise. VIGIL_IO: the disk reported that it could not keep what was recorded since
+ * the flush before. */
 VIGIL_API int vigil_run_flush(vigil_run run, uint32_t timeout_ms);
 
 typedef struct vigil_run_status {

@@ -50,6 +50,7 @@ struct RunOptions {
   std::string name;
   int rank = 0;
   int world_size = 1;
+  std::uint32_t sync_interval_ms = 0;  // not 0: the journal is synced to the disk so often
 };
 
 // A run, closed when it goes. `Finish` says how it ended; without it the journal says that nobody did.
@@ -63,6 +64,7 @@ class Run {
     given.name = options.name.c_str();
     given.rank = options.rank;
     given.world_size = options.world_size;
+    given.sync_interval_ms = options.sync_interval_ms;
     code_ = vigil_run_open(&given, &handle_);
   }
   explicit Run(const std::string& folder) noexcept {

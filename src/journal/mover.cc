@@ -28,6 +28,7 @@ constexpr std::uint64_t kLookIntervalNs = 1'000'000'000;
 constexpr std::uint64_t kUrgentPercent = 25;
 constexpr std::uint32_t kUsualWaitMs = 20;
 constexpr std::uint32_t kUrgentWaitMs = 1;
+constexpr std::uint32_t kTroubleWaitMs = 1000;  // however rarely it is to be written: somebody may wait for a flush
 constexpr std::uint32_t kUrgentTicks = 200;
 constexpr std::int32_t kMostParts = 100'000;
 
@@ -80,8 +81,11 @@ struct Mover::State {
   std::uint64_t failing_since_ns = 0;
   std::int64_t clock_offset = 0;
   std::uint32_t urgent_ticks = 0;
-  bool taken_over = false;  // the ring is that of a dead process
-  bool published = false;   // the ring says where the file is
+  bool taken_over = false;       // the ring is that of a dead process
+  bool published = false;        // the ring says where the file is
+  bool unsynced = false;         // something was written since the last sync
+  bool folder_unsynced = false;  // the file is new
+  std::uint64_t synced_ns = 0;
   std::vector<std::string_view> definitions;
   std::vector<std::uint64_t> scratch;
   LaneRecords records;
@@ -94,6 +98,7 @@ struct Mover::State {
   std::atomic<std::uint64_t> overwritten_now = 0;  // and in no block yet
   std::atomic<int> problem = 0;
   std::atomic<std::uint32_t> files = 0;
+  std::atomic<std::uint32_t> sync_failures = 0;
 
   // Those who record hear of it: with no way out, a full lane keeps the newest.
   void SetProblem(int reason) noexcept {
@@ -116,6 +121,7 @@ struct Mover::State {
     if (!created) return Fail(created.error());
     UseFile(std::move(*created));
     files.fetch_add(1);
+    folder_unsynced = true;
     number = 0;
     published = false;
     ForgetPending();
@@ -194,6 +200,7 @@ struct Mover::State {
       if (position.position != ring.Tail(position.lane).position) ring.SetTail(position);
       committed[position.lane] = position.position;
     }
+    unsynced = true;
     written_bytes.fetch_add(pending.size());
     moved_records.fetch_add(in_pending.records);
     dropped_records.fetch_add(in_pending.overwritten);
@@ -350,7 +357,27 @@ struct Mover::State {
     return true;
   }
 
-  bool MoveAll() {
+  // Waits for the disk: this thread may. The error is given once by the system, and what was written since the last
+  // sync may be lost or not: that is noted, as nothing else can be done.
+  bool SyncIfDue(bool force) {
+    if (options.sync_interval_ms == 0 || !unsynced) return true;
+    const std::uint64_t now = options.monotonic_ns();
+    if (!force && now - synced_ns < std::uint64_t{options.sync_interval_ms} * 1'000'000) return true;
+    synced_ns = now;
+    int reason = 0;
+    const bool synced =
+        file->Sync(reason) && (!folder_unsynced || platform::SyncFolder(platform::FolderOf(file->path()), reason));
+    unsynced = false;
+    if (synced) folder_unsynced = false;
+    if (synced) return true;
+    SetProblem(reason);
+    sync_failures.fetch_add(1);
+    AddGapEvent(fmt::format("the journal could not be synced: {}; a loss of power may take what was written before",
+                            platform::SystemReason(reason)));
+    return false;
+  }
+
+  bool MoveAll(bool force) {
     if (!taken_over && WasMovedByAnother() && !GoOnElsewhere()) return false;
     if (!IsWritable()) return false;
     if (!published) PublishJournal();
@@ -360,7 +387,7 @@ struct Mover::State {
       if (!MoveLane(lane)) return false;
     }
     AddDropped();
-    return FinishBlock();
+    return FinishBlock() && SyncIfDue(force);
   }
 
   // What was overwritten beyond what is in a block: counted there when the journal can be written again.
@@ -385,7 +412,7 @@ struct Mover::State {
     // Short enough to be stored as it is, or packed: kept as the block it would be.
     ring.SetJournal(platform::AbsolutePath(file->path()), block);
     if (const auto folder = platform::Stat(options.folder)) ring.SetFolder(folder->identity);
-    ring.SetAlive(options.unix_ns());
+    ring.SetAlive(options.unix_ns(), options.monotonic_ns());
     published = true;
   }
 
@@ -438,7 +465,7 @@ Result<std::unique_ptr<Mover>> Mover::Resume(Ring& ring, const std::string& path
 bool Mover::Move(bool force) noexcept {
   State& state = *state_;
   const std::uint64_t now = state.options.monotonic_ns();
-  if (!state.taken_over) state.ring.SetAlive(state.options.unix_ns());
+  if (!state.taken_over) state.ring.SetAlive(state.options.unix_ns(), now);
   const bool urgent = state.IsUrgent();
   state.urgent_ticks = urgent ? kUrgentTicks : state.urgent_ticks - std::min(state.urgent_ticks, 1U);
   const bool due = now - state.flushed_ns >= std::uint64_t{state.options.flush_interval_ms} * 1'000'000;
@@ -447,7 +474,7 @@ bool Mover::Move(bool force) noexcept {
   if (force) state.looked_ns = 0;
   bool whole = false;
   try {
-    whole = state.MoveAll();
+    whole = state.MoveAll(force);
   } catch (...) {
     state.Restart();
   }
@@ -458,15 +485,18 @@ bool Mover::Move(bool force) noexcept {
 void Mover::NoteDropped(std::uint64_t records) { state_->dropped += records; }
 
 std::uint32_t Mover::wait_ms() const {
-  if (state_->problem.load() != 0) return std::max(kUsualWaitMs, state_->options.flush_interval_ms);
+  if (state_->problem.load() != 0) return std::clamp(state_->options.flush_interval_ms, kUsualWaitMs, kTroubleWaitMs);
   if (state_->urgent_ticks > 0) return kUrgentWaitMs;
   return std::clamp(state_->options.flush_interval_ms, kUrgentWaitMs, kUsualWaitMs);
 }
 
 MoverStatus Mover::status() const {
-  return {state_->written_bytes.load(), state_->moved_records.load(),
-          state_->dropped_records.load() + state_->overwritten_now.load(), state_->problem.load(),
-          state_->files.load()};
+  return {state_->written_bytes.load(),
+          state_->moved_records.load(),
+          state_->dropped_records.load() + state_->overwritten_now.load(),
+          state_->problem.load(),
+          state_->files.load(),
+          state_->sync_failures.load()};
 }
 
 std::string Mover::path() const {

@@ -20,6 +20,8 @@ struct MoverOptions {
   std::string folder;
   Begin begin;
   std::uint32_t flush_interval_ms = 250;
+  // What is in the file is made to survive a loss of power so often, and when moving is forced; 0: never.
+  std::uint32_t sync_interval_ms = 0;
   std::uint64_t (*monotonic_ns)() = platform::MonotonicNs;
   std::int64_t (*unix_ns)() = platform::UnixNs;
 };
@@ -30,6 +32,7 @@ struct MoverStatus {
   std::uint64_t dropped_records = 0;  // overwritten before they could be moved; the file says so when it can be written
   int problem = 0;                    // errno while writing fails, 0 when all is well
   std::uint32_t files = 0;            // opened: more than one after a folder came back
+  std::uint32_t sync_failures = 0;    // each may have lost what was written since the sync before
 };
 
 // Moves what the ring holds to the journal. Trouble with the file never loses what the ring can keep: a write that was

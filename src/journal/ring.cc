@@ -63,31 +63,21 @@ std::uint64_t LaneWriter::OpenChunk(std::uint64_t at, std::uint64_t count) {
   return begin;
 }
 
-bool LaneWriter::HasRoom(std::uint64_t end, std::uint64_t spared) {
-  free_until_ = control_->tail.load(std::memory_order_acquire) + mask_ + 1;
-  if (end + spared <= free_until_) return true;
-  if (trouble_ == nullptr) return false;
-  if (trouble_->fails.load(std::memory_order_relaxed) != 0) return true;
-  // A file system that does not answer is trouble, too: the owner looks after the ring many times a second.
-  constexpr std::int64_t kMostNs = 2'000'000'000;
-  const auto alive = static_cast<std::int64_t>(trouble_->alive_unix_ns.load(std::memory_order_relaxed));
-  return platform::CoarseUnixNs() - alive > kMostNs;
-}
-
 bool LaneWriter::AddText(Section section, std::string_view entry, Importance importance) {
   constexpr std::size_t kMostBytes = (kChunkWords - kChunkHeadWords - 1) * sizeof(std::uint64_t);
   const auto words_of = [](std::string_view piece) { return 1 + RoundUp(piece.size(), 8) / 8; };
   std::uint64_t end = control_->head.load(std::memory_order_relaxed);
   for (std::size_t begin = 0; begin == 0 || begin < entry.size(); begin += kMostBytes)
     end = Behind(end, words_of(entry.substr(begin, kMostBytes)));
-  if (!HasRoom(end, importance == Importance::kUsual ? (mask_ + 1) / 4 : 0)) return false;
+  const std::uint64_t spared = importance == Importance::kUsual ? (mask_ + 1) / 4 : 0;
+  if (!HasRoom(end + spared)) return false;
   auto place = kTextFirst;
   do {
     const std::string_view piece = entry.substr(0, kMostBytes);
     entry.remove_prefix(piece.size());
     const std::uint64_t words = words_of(piece);
     std::uint64_t at = 0;
-    if (!Open(words, at)) return false;  // never: there is room for all of it
+    if (!Open(words, 0, at)) return false;  // never: there is room for all of it
     const auto flags =
         static_cast<std::uint8_t>(static_cast<std::uint8_t>(section) | place | (entry.empty() ? 0 : kTextMore));
     place = 0;
@@ -383,8 +373,9 @@ void Ring::SetFolder(const platform::FileIdentity& folder) {
   header().folder_inode.store(folder.inode, std::memory_order_relaxed);
 }
 
-void Ring::SetAlive(std::int64_t unix_ns) {
+void Ring::SetAlive(std::int64_t unix_ns, std::uint64_t monotonic_ns) {
   header().trouble.alive_unix_ns.store(static_cast<std::uint64_t>(unix_ns), std::memory_order_relaxed);
+  header().trouble.alive_monotonic_ns.store(monotonic_ns, std::memory_order_relaxed);
 }
 
 void Ring::SetFails(bool fails) { header().trouble.fails.store(fails ? 1 : 0, std::memory_order_relaxed); }

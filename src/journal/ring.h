@@ -39,8 +39,9 @@ struct LaneControl {
 
 // Whether the journal is being written, for those who fill the lanes. Zero in rings of libraries that did not have it.
 struct WritingTrouble {
-  Word alive_unix_ns;  // when the owner last looked after the ring
-  Word fails;          // not 0: the journal cannot be written
+  Word alive_unix_ns;       // when the owner last looked after the ring
+  Word fails;               // not 0: the journal cannot be written
+  Word alive_monotonic_ns;  // as alive_unix_ns, by the clock that records carry
 };
 
 // Flags of a record of text: the first of an entry, and that more of it follow.
@@ -66,7 +67,7 @@ class LaneWriter {
   // False when there is no room: nothing was recorded.
   [[nodiscard]] bool AddScalar(std::uint32_t series, std::int64_t step, double value, std::uint64_t time_ns) {
     std::uint64_t at = 0;
-    if (!Open(4, at)) return false;
+    if (!Open(4, time_ns, at)) return false;
     Put(at, RecordHead(RecordKind::kScalar, 4, series));
     Put(at + 1, static_cast<std::uint64_t>(step));
     Put(at + 2, std::bit_cast<std::uint64_t>(value));
@@ -75,7 +76,7 @@ class LaneWriter {
   }
   [[nodiscard]] bool AddBatch(std::int64_t step, std::uint64_t fingerprint, std::uint64_t time_ns) {
     std::uint64_t at = 0;
-    if (!Open(4, at)) return false;
+    if (!Open(4, time_ns, at)) return false;
     Put(at, RecordHead(RecordKind::kBatch, 4, 0));
     Put(at + 1, static_cast<std::uint64_t>(step));
     Put(at + 2, fingerprint);
@@ -87,7 +88,7 @@ class LaneWriter {
                             std::uint64_t time_ns) {
     const std::uint64_t count = 3 + values.size();
     std::uint64_t at = 0;
-    if (!Open(count, at)) return false;
+    if (!Open(count, time_ns, at)) return false;
     Put(at, RecordHead(RecordKind::kRow, count, first_series));
     Put(at + 1, static_cast<std::uint64_t>(step));
     Put(at + 2, time_ns);
@@ -115,10 +116,10 @@ class LaneWriter {
 
   // Where a record of that many words begins; false when there is no room for it. Says first, for a reader that copies
   // at the same time, what is about to be overwritten.
-  bool Open(std::uint64_t count, std::uint64_t& at) {
+  bool Open(std::uint64_t count, std::uint64_t time_ns, std::uint64_t& at) {
     at = control_->head.load(std::memory_order_relaxed);
     const std::uint64_t end = Behind(at, count);
-    if (end > free_until_ && !HasRoom(end)) [[unlikely]]
+    if (end > free_until_ && !HasRoom(end) && !MayOverwrite(time_ns)) [[unlikely]]
       return false;
     if (end != at + count) [[unlikely]]
       at = OpenChunk(at, count);
@@ -128,7 +129,20 @@ class LaneWriter {
   }
   std::uint64_t OpenChunk(std::uint64_t at, std::uint64_t count);
   // Looks how far the reader is by now.
-  bool HasRoom(std::uint64_t end, std::uint64_t spared = 0);
+  bool HasRoom(std::uint64_t end) {
+    free_until_ = control_->tail.load(std::memory_order_acquire) + mask_ + 1;
+    return end <= free_until_;
+  }
+  // Whether nobody moves what the lane holds. The time is that of the record: reading a clock here would double what a
+  // refusal costs.
+  bool MayOverwrite(std::uint64_t now_ns) const {
+    if (trouble_ == nullptr) return false;
+    if (trouble_->fails.load(std::memory_order_relaxed) != 0) return true;
+    // A file system that does not answer is trouble, too: the owner looks after the ring many times a second.
+    constexpr std::int64_t kMostNs = 2'000'000'000;
+    const std::uint64_t alive_ns = trouble_->alive_monotonic_ns.load(std::memory_order_relaxed);
+    return static_cast<std::int64_t>(now_ns - alive_ns) > kMostNs;
+  }
 
   bool Publish(std::uint64_t head) {
     control_->records.store(control_->records.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
@@ -227,7 +241,7 @@ class Ring {
   // Where the journal is, and where its last block begins.
   bool SetJournal(std::string_view path, std::string_view begin);
   void SetFolder(const platform::FileIdentity& folder);
-  void SetAlive(std::int64_t unix_ns);
+  void SetAlive(std::int64_t unix_ns, std::uint64_t monotonic_ns);
   void SetFails(bool fails);  // whether the journal cannot be written
   RingNote note() const;
   std::string journal_path() const;

@@ -10,6 +10,7 @@ std::atomic<std::int64_t> calls_left = kNever;
 std::atomic<int> problem_to_give = 0;
 std::atomic<bool> fails_for_good = false;
 std::atomic<bool> has_failed = false;
+std::atomic<DiskWatcher> disk_watcher = nullptr;
 
 }  // namespace
 
@@ -19,6 +20,14 @@ void FailCall(std::int64_t left, int problem, bool for_good) {
   fails_for_good.store(for_good);
   has_failed.store(false);
   calls_left.store(left);
+}
+
+void WatchDisk(DiskWatcher watcher) { disk_watcher.store(watcher); }
+
+void NoteDiskCall(const DiskCall& call) {
+  const DiskWatcher watcher = disk_watcher.load(std::memory_order_relaxed);
+  if (watcher != nullptr) [[unlikely]]
+    watcher(call);
 }
 
 bool HasFailed() { return has_failed.load(); }

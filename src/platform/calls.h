@@ -9,6 +9,9 @@
 
 namespace vigil::platform {
 
+// For whoever watches the disk.
+void NoteDiskCall(const DiskCall& call);
+
 // True when this call is the one that is to fail; errno is set.
 bool IsToFail() noexcept;
 

@@ -1,7 +1,8 @@
-// platform/faults: system calls that fail, for tests.
+// platform/faults: system calls that fail, and what was asked of a disk, for tests.
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 namespace vigil::platform {
 
@@ -10,5 +11,16 @@ namespace vigil::platform {
 void FailCall(std::int64_t calls_left, int problem, bool for_good = false);
 // Whether one did since.
 bool HasFailed();
+
+// What was done to files that grow, and succeeded.
+struct DiskCall {
+  enum class Kind : std::uint8_t { kCreate, kWrite, kSync, kSyncFolder };
+  Kind kind = Kind::kCreate;
+  std::string_view path;
+  std::string_view bytes;  // of a write
+};
+// Called for each, in the thread that made it, from now on; null: not any more.
+using DiskWatcher = void (*)(const DiskCall& call);
+void WatchDisk(DiskWatcher watcher);
 
 }  // namespace vigil::platform

@@ -34,6 +34,9 @@ class AppendFile {
   // One write: the number of bytes that were taken, which may be fewer than given; `problem` is the errno when none
   // was.
   std::size_t Write(std::string_view bytes, int& problem) const;
+  // Returns when what was written is on the disk, and a loss of power cannot take it; false with the errno when that
+  // failed. Then nobody knows what is there of it, and to try again would tell nothing.
+  bool Sync(int& problem) const;
   // Up to `capacity` bytes at an offset; 0 at the end.
   Result<std::size_t> ReadAt(std::uint64_t offset, char* into, std::size_t capacity) const;
   std::uint64_t size_bytes() const;
@@ -44,10 +47,14 @@ class AppendFile {
 
  private:
   AppendFile(int descriptor, std::string path);
+  bool is_known() const;
   int descriptor_ = -1;
   FileIdentity identity_;
   std::string path_;
 };
+
+// The same for the names in a folder: a new file whose folder was not synced may be missing after a loss of power.
+bool SyncFolder(const std::string& path, int& problem);
 
 // ---- memory that outlives the process
 

@@ -41,6 +41,7 @@ struct Options {
   std::int32_t rank = 0;
   std::int32_t world = 1;
   std::uint32_t flush_interval_ms = 250;               // at least 1
+  std::uint32_t sync_interval_ms = 0;                  // how often the file is synced to the disk; 0: never
   std::uint64_t lane_bytes = std::uint64_t{2} << 20U;  // per recording thread
   bool shared_ring = true;
   std::uint32_t close_timeout_ms = 5000;  // how long closing waits for the disk
@@ -55,7 +56,8 @@ Code Open(const Options& options, RunHandle& run, std::string& message) noexcept
 // Writes what is left and ends the recorder's thread. Waits some seconds at most. What cannot be written stays in the
 // ring, and is a code.
 Code Close(RunHandle run, std::int64_t status) noexcept;
-// Returns when what was recorded before is in the file, or the time is over.
+// Returns when what was recorded before is in the file, and on the disk where syncing was asked for, or the time is
+// over. kIo: the disk failed to keep what was recorded since the flush before.
 Code Flush(RunHandle run, std::uint32_t timeout_ms) noexcept;
 
 struct RunStatus {

@@ -61,6 +61,7 @@ void Prepare(Slot& slot, std::uint32_t key, const std::shared_ptr<Session>& sess
   for (LaneState& lane : lanes.each) {
     lane.busy.store(0);
     lane.owned.store(false);
+    lane.refused.store(0);
   }
   for (const std::uint32_t lane : {journal::kTextLane, journal::kSharedLane})
     lanes.each[lane].writer = session->ring->Writer(lane);
@@ -187,7 +188,9 @@ Code Flush(RunHandle run, std::uint32_t timeout_ms) noexcept {
     session->worker.Wake();
     const bool done = session->changed.wait_for(lock, std::chrono::milliseconds(timeout_ms),
                                                 [&] { return session->flushes_done >= mine; });
-    return done ? Code::kOk : Code::kTimeout;
+    if (!done) return Code::kTimeout;
+    const Session::Range& failed = session->failed_flushes;
+    return mine > failed.after && mine <= failed.last ? Code::kIo : Code::kOk;
   });
 }
 
@@ -200,7 +203,7 @@ Code GetStatus(RunHandle run, RunStatus& status) noexcept {
     const journal::MoverStatus moved = session->mover->status();
     status.written_bytes = moved.written_bytes;
     status.records = moved.records;
-    status.dropped_records = moved.dropped_records + slot->LanesOf(KeyOf(run)).dropped.load();
+    status.dropped_records = moved.dropped_records + slot->LanesOf(KeyOf(run)).NotTaken();
     status.problem = moved.problem;
     status.survives_kill = session->survives_kill.load();
     status.shared_bytes = status.survives_kill ? session->ring->reserved_bytes() : 0;

@@ -3,6 +3,7 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <utility>
 
 #include "journal/mover.h"
 #include "journal/ring.h"
@@ -68,6 +69,7 @@ Status MakeJournal(Session& session) {
   to.folder = platform::AbsolutePath(options.folder);
   to.begin = BeginOf(options);
   to.flush_interval_ms = options.flush_interval_ms;
+  to.sync_interval_ms = options.sync_interval_ms;
   if (options.shared_ring && session.ring->Publish(journal::Ring::NewName())) to.begin.ring = session.ring->name();
   session.survives_kill.store(!session.ring->name().empty());
   DefineOwnSeries(*session.ring);
@@ -136,7 +138,7 @@ void NoteDrops(Session& session) {
     lanes = session.lanes;
   }
   if (lanes == nullptr) return;
-  const std::uint64_t drops = lanes->dropped.load(std::memory_order_relaxed);
+  const std::uint64_t drops = lanes->NotTaken();
   session.mover->NoteDropped(drops - session.drops_noted);
   session.drops_noted = drops;
 }
@@ -170,6 +172,17 @@ void LookAfterRing(Session& session) {
   session.survives_kill.store(session.ring->Renew());
 }
 
+// Those who wait for a flush hear when it was done, and when a sync failed since the last: to wait for another would be
+// to believe in it, as the system reports an error once and forgets what it could not write.
+void EndFlushes(Session& session, std::uint64_t done, std::uint64_t wanted, bool whole) {
+  const std::uint32_t failures = session.mover->status().sync_failures;
+  const bool failed = failures != std::exchange(session.sync_failures, failures);
+  if (!whole && !failed) return;
+  if (failed) session.failed_flushes = {done, wanted};
+  session.flushes_done = wanted;
+  session.changed.notify_all();
+}
+
 std::uint32_t Tick(Session& session) {
   if (!session.mover) return Start(session);
   LookAfterRing(session);
@@ -183,10 +196,7 @@ std::uint32_t Tick(Session& session) {
   NoteDrops(session);
   const bool whole = session.mover->Move(wanted != done);
   std::unique_lock lock(session.mutex);
-  if (wanted != done && whole) {
-    session.flushes_done = wanted;
-    session.changed.notify_all();
-  }
+  if (wanted != done) EndFlushes(session, done, wanted, whole);
   if (!session.end_wanted) return session.mover->wait_ms();
   const bool say_end = session.end_said;
   const std::int64_t status = session.end_status;

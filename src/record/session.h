@@ -37,6 +37,11 @@ struct Session {
   std::string message;
   std::uint64_t flushes_wanted = 0;
   std::uint64_t flushes_done = 0;
+  struct Range {
+    std::uint64_t after = 0;
+    std::uint64_t last = 0;
+  };
+  Range failed_flushes;  // the last that were done and not synced
   bool end_wanted = false;
   bool end_said = false;  // how it ended is to be written
   std::int64_t end_status = kUnknownEnd;
@@ -44,6 +49,7 @@ struct Session {
   Lanes* lanes = nullptr;  // whose drops it counts
 
   std::uint64_t drops_noted = 0;     // of the worker
+  std::uint32_t sync_failures = 0;   // that a flush has reported; of the worker
   std::uint64_t ring_looked_ns = 0;  // of the worker
   std::atomic<bool> survives_kill = false;
   platform::Worker drainer;  // empties what killed processes left in this folder, then ends

@@ -134,13 +134,7 @@ void Lease::Enter(Slot& slot, LaneState& lane, std::uint32_t key) {
     code_ = Code::kClosed;
     return;
   }
-  lanes_ = &slot.LanesOf(key);
   lane_ = &lane;
-}
-
-Code Lease::Refuse() {
-  lanes_->dropped.fetch_add(1, std::memory_order_relaxed);
-  return Code::kFull;
 }
 
 void Lease::EnterShared(Slot& slot, std::uint32_t number, std::uint32_t key) {
@@ -169,7 +163,6 @@ void Lease::EnterShared(Slot& slot, std::uint32_t number, std::uint32_t key) {
     code_ = Code::kClosed;
     return;
   }
-  lanes_ = &slot.LanesOf(key);
   lane_ = &lane;
 }
 

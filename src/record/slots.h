@@ -18,6 +18,9 @@ inline constexpr std::uint32_t kSlots = 8;
 struct alignas(64) LaneState {
   std::atomic<std::uint32_t> busy = 0;  // a record call is in it
   std::atomic<bool> owned = false;      // by a thread
+  // Records that found no room. Counted where only the recording thread writes: a count for all would be what threads
+  // that record flat out fight for.
+  std::atomic<std::uint64_t> refused = 0;
   journal::LaneWriter writer;
 };
 
@@ -25,7 +28,14 @@ struct alignas(64) LaneState {
 // record call, and goes on when its run was closed long ago, finds those of its own run.
 struct Lanes {
   std::array<LaneState, journal::kLanes> each;
-  std::atomic<std::uint64_t> dropped = 0;
+  std::atomic<std::uint64_t> dropped = 0;  // before they came to a lane
+
+  // All records of the run that were not taken.
+  std::uint64_t NotTaken() const {
+    std::uint64_t count = dropped.load(std::memory_order_relaxed);
+    for (const LaneState& lane : each) count += lane.refused.load(std::memory_order_relaxed);
+    return count;
+  }
 };
 
 struct Session;
@@ -95,9 +105,11 @@ class Lease {
   void Enter(Slot& slot, LaneState& lane, std::uint32_t key);
   void EnterShared(Slot& slot, std::uint32_t number, std::uint32_t key);
   void Drop(Slot& slot, std::uint32_t key);
-  Code Refuse();
+  Code Refuse() {
+    lane_->refused.store(lane_->refused.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    return Code::kFull;
+  }
 
-  Lanes* lanes_ = nullptr;
   LaneState* lane_ = nullptr;
   LaneState** stay_ = nullptr;  // where it is noted that this thread is in a lane that threads share
   Code code_ = Code::kOk;

@@ -73,8 +73,7 @@ TEST(CApiSurface, TheLibraryNeedsNothingButTheCLibrary) {
 }
 
 TEST(CApiSurface, EveryCodeHasWords) {
-  for (int code = VIGIL_OK; code <= VIGIL_FULL; ++code)
-    EXPECT_THAT(vigil_error_text(code), Not(HasSubstr("no code")));
+  for (int code = VIGIL_OK; code <= VIGIL_FULL; ++code) EXPECT_THAT(vigil_error_text(code), Not(HasSubstr("no code")));
   EXPECT_THAT(vigil_error_text(-1), HasSubstr("no code"));
   EXPECT_THAT(vigil_error_text(1000), HasSubstr("no code"));
 }

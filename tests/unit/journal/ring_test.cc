@@ -113,11 +113,12 @@ TEST(Ring, WhileTheJournalCannotBeWrittenAFullLaneKeepsTheNewestAndTheLossIsCoun
 TEST(Ring, AnOwnerThatDoesNotLookAfterItForSecondsIsTrouble) {
   Bench bench;
   LaneWriter writer = bench.ring.Writer(1);
-  while (writer.AddScalar(0, 1, 1, 0)) continue;
-  bench.ring.SetAlive(platform::UnixNs() - 3'000'000'000);
-  EXPECT_TRUE(writer.AddScalar(0, 2, 1, 0));
-  bench.ring.SetAlive(platform::UnixNs());
-  EXPECT_FALSE(writer.AddScalar(0, 3, 1, 0));
+  constexpr std::uint64_t kNow = 10'000'000'000;
+  bench.ring.SetAlive(platform::UnixNs(), kNow);
+  while (writer.AddScalar(0, 1, 1, kNow)) continue;
+  EXPECT_TRUE(writer.AddScalar(0, 2, 1, kNow + 3'000'000'000));
+  bench.ring.SetAlive(platform::UnixNs(), kNow + 3'000'000'000);
+  EXPECT_FALSE(writer.AddScalar(0, 3, 1, kNow + 3'000'000'000));
 }
 
 TEST(Ring, EventsAreNotPushedOutBySamples) {
