@@ -1,4 +1,7 @@
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <exception>
 #include <iterator>
 #include <utility>
 
@@ -29,6 +32,20 @@ model::RunReport DiagnoseRun(model::Run run, const catalogue::Thresholds& thresh
   return report;
 }
 
+namespace {
+
+// A run that cannot be judged is named, and leaves the others theirs.
+void AddDiagnosis(model::Run run, const catalogue::Thresholds& thresholds, model::Report& report) {
+  std::string name = run.sources.empty() ? run.name : run.sources.front().path;
+  try {
+    report.runs.push_back(DiagnoseRun(std::move(run), thresholds));
+  } catch (const std::exception& problem) {
+    report.unread.push_back({std::move(name), fmt::format("could not be judged: {}", problem.what())});
+  }
+}
+
+}  // namespace
+
 Drained DrainJournals(const std::vector<std::string>& paths) {
   journal::DrainOptions options;
   for (const std::string& path : paths) options.places.push_back(platform::AbsolutePath(path));
@@ -42,7 +59,7 @@ Outcome DiagnosePaths(const std::vector<std::string>& paths, const catalogue::Th
   Outcome outcome;
   outcome.ignored = imported.ignored.size();
   outcome.report.unread = std::move(imported.unread);
-  for (model::Run& run : imported.runs) outcome.report.runs.push_back(DiagnoseRun(std::move(run), thresholds));
+  for (model::Run& run : imported.runs) AddDiagnosis(std::move(run), thresholds, outcome.report);
   return outcome;
 }
 

@@ -1,17 +1,21 @@
+#include <dirent.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include <algorithm>
-#include <filesystem>
+#include <array>
+#include <cerrno>
+#include <memory>
 #include <set>
-#include <system_error>
 #include <utility>
 
+#include "platform/calls.h"
 #include "platform/files.h"
 
 namespace vigil::platform {
 namespace {
 
-namespace fs = std::filesystem;
+using Opened = std::unique_ptr<DIR, int (*)(DIR*)>;
 
 bool IsUninteresting(std::string_view folder) {
   constexpr std::array<std::string_view, 6> kSkipped = {".git",  "node_modules",  "__pycache__",
@@ -56,18 +60,30 @@ class Walk {
   }
 
  private:
+  // Not by std::filesystem: without memory its iterator ends the program.
   void List(const std::string& folder) {
-    std::error_code problem;
-    for (fs::directory_iterator at(folder, problem), end; !problem && at != end; at.increment(problem)) {
-      std::error_code unknown;
-      Take(at->path(), at->is_symlink(unknown));
-      if (full_) return;
+    const std::string before = folder.ends_with('/') ? folder : folder + "/";
+    const Opened opened(IsToFail() ? nullptr : ::opendir(folder.c_str()), ::closedir);
+    while (opened && !full_) {
+      errno = 0;
+      const dirent* const at = IsToFail() ? nullptr : ::readdir(opened.get());
+      if (at == nullptr) break;
+      const std::string_view name = at->d_name;
+      if (name != "." && name != "..") Take(before, name, IsLink(*at, before));
     }
-    if (problem) unreadable_.push_back({CodeOf(problem.value()), folder, std::nullopt, problem.message()});
+    if (const int problem = full_ ? 0 : errno; problem != 0)
+      unreadable_.push_back({CodeOf(problem), folder, std::nullopt, SystemReason(problem)});
   }
 
-  void Take(const fs::path& path, bool link) {
-    auto entry = Stat(path.string());
+  // Some file systems do not say it with the name.
+  static bool IsLink(const dirent& entry, const std::string& before) {
+    if (entry.d_type != DT_UNKNOWN) return entry.d_type == DT_LNK;
+    struct stat info = {};
+    return Try([&] { return ::lstat((before + entry.d_name).c_str(), &info); }) == 0 && S_ISLNK(info.st_mode);
+  }
+
+  void Take(const std::string& before, std::string_view name, bool link) {
+    auto entry = Stat(before + std::string(name));
     if (!entry) {
       unreadable_.push_back(entry.error());
       return;
@@ -76,7 +92,7 @@ class Walk {
       (link ? linked_files_ : files_).push_back(std::move(*entry));
       const std::size_t count = files_.size() + linked_files_.size();
       if (found_ && count % kFilesBetweenCalls == 0) found_(count);
-    } else if (!IsUninteresting(path.filename().string())) {
+    } else if (!IsUninteresting(name)) {
       if (link) {
         linked_folders_.push_back(std::move(*entry));
       } else if (entered_.insert(PlaceOf(*entry)).second) {

@@ -128,5 +128,42 @@ TEST(OutOfMemory, IsAFailureAtEveryPointOfEveryReader) {
   }
 }
 
+class OutOfMemoryTest : public ScratchTest {};
+
+// Two runs; whichever allocation fails, of reading, joining or judging: no run is missing without a word, and one
+// failure does not cost both.
+TEST_F(OutOfMemoryTest, CostsOneRunItsVerdictAndIsNamed) {
+  for (const char* name : {"a", "b"}) {
+    std::string rows;
+    for (int step = 1; step <= 40; ++step)
+      rows += fmt::format("{{\"step\": {}, \"loss\": {}}}\n", step, step < 30 ? "2.5" : "NaN");
+    Write(std::string(name) + "/train.jsonl", rows);
+  }
+  const catalogue::Thresholds thresholds;
+  std::int64_t named = 0;
+  std::int64_t thrown = 0;
+  for (std::int64_t at = 0;; at += 1 + at / 100) {
+    platform::MemoryBudget budget;
+    budget.allocations_left = at;
+    budget.fails_once = true;
+    model::Report report;
+    {
+      const platform::MemoryScope scope(budget);
+      try {
+        report = pipeline::DiagnosePaths({Folder()}, thresholds).report;
+      } catch (const std::bad_alloc&) {
+        ++thrown;  // while the folder was listed: there is nothing to name yet
+        continue;
+      }
+    }
+    EXPECT_EQ(report.runs.size() + report.unread.size(), 2U) << at;
+    EXPECT_GE(report.runs.size(), 1U) << at;
+    named += report.unread.empty() ? 0 : 1;
+    if (!budget.has_failed) break;
+  }
+  EXPECT_GT(named, 10);
+  EXPECT_LT(thrown, named);
+}
+
 }  // namespace
 }  // namespace vigil::ingest
