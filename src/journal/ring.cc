@@ -63,6 +63,15 @@ std::uint64_t LaneWriter::OpenChunk(std::uint64_t at, std::uint64_t count) {
   return begin;
 }
 
+bool LaneWriter::MayOverwrite(std::uint64_t now_ns) const {
+  if (trouble_ == nullptr) return false;
+  if (trouble_->fails.load(std::memory_order_relaxed) != 0) return true;
+  // A file system that does not answer is trouble, too: the owner looks after the ring many times a second.
+  constexpr std::int64_t kMostNs = 2'000'000'000;
+  const std::uint64_t alive_ns = trouble_->alive_monotonic_ns.load(std::memory_order_relaxed);
+  return static_cast<std::int64_t>(now_ns - alive_ns) > kMostNs;
+}
+
 bool LaneWriter::AddText(Section section, std::string_view entry, Importance importance) {
   constexpr std::size_t kMostBytes = (kChunkWords - kChunkHeadWords - 1) * sizeof(std::uint64_t);
   const auto words_of = [](std::string_view piece) { return 1 + RoundUp(piece.size(), 8) / 8; };

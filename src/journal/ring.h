@@ -135,14 +135,7 @@ class LaneWriter {
   }
   // Whether nobody moves what the lane holds. The time is that of the record: reading a clock here would double what a
   // refusal costs.
-  bool MayOverwrite(std::uint64_t now_ns) const {
-    if (trouble_ == nullptr) return false;
-    if (trouble_->fails.load(std::memory_order_relaxed) != 0) return true;
-    // A file system that does not answer is trouble, too: the owner looks after the ring many times a second.
-    constexpr std::int64_t kMostNs = 2'000'000'000;
-    const std::uint64_t alive_ns = trouble_->alive_monotonic_ns.load(std::memory_order_relaxed);
-    return static_cast<std::int64_t>(now_ns - alive_ns) > kMostNs;
-  }
+  bool MayOverwrite(std::uint64_t now_ns) const;
 
   bool Publish(std::uint64_t head) {
     control_->records.store(control_->records.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);

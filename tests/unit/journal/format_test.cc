@@ -400,7 +400,7 @@ TEST(JournalFormat, BlocksWithinBlocksAreReadOnce) {
 }
 
 // Files of every released format are read for good.
-TEST(JournalFormat, ReadsTheKeptJournalOfFormat1) {
+TEST(JournalFormat, ReadsTheKeptJournalOfFormat1_0) {
   const Kept kept = Decode(ReadAll(std::string(VIGIL_SOURCE_DIR) + "/tests/unit/journal/samples/1.0.vigil"));
   EXPECT_THAT(kept.damages, IsEmpty());
   EXPECT_EQ(kept.size(), 480U);
@@ -416,6 +416,27 @@ TEST(JournalFormat, ReadsTheKeptJournalOfFormat1) {
   EXPECT_EQ(kept.batches.at(0).fingerprint, 0xfeedfacecafef00d);
   EXPECT_EQ(kept.dropped.at(0).records, 12U);
   EXPECT_EQ(kept.ends.at(0).time_ms, 3000U);
+}
+
+// Written by libvigil: a burst that was refused in part, and a column that packs so well that its block is padded.
+TEST(JournalFormat, ReadsTheKeptJournalOfFormat1_1) {
+  const Kept kept = Decode(ReadAll(std::string(VIGIL_SOURCE_DIR) + "/tests/unit/journal/samples/1.1.vigil"));
+  EXPECT_THAT(kept.damages, IsEmpty());
+  EXPECT_EQ(kept.size(), 1423U);
+  EXPECT_EQ(kept.begins.at(0).rank, 3);
+  EXPECT_EQ(kept.begins.at(0).name, "sample of format 1.1");
+  EXPECT_EQ(kept.definitions.at(5).name, "loss");
+  EXPECT_EQ(kept.definitions.at(5).labels.at(0).second, "7");
+  EXPECT_EQ(std::bit_cast<double>(kept.points.at(5)[99].bits), 3.0 / 100);
+  EXPECT_EQ(kept.points.at(5).size(), 1215U);
+  EXPECT_EQ(std::bit_cast<double>(kept.points.at(7)[0].bits), 2.5);
+  EXPECT_EQ(kept.events.at(0).name, "OutOfMemoryError");
+  EXPECT_EQ(kept.settings.at(0).value, "3e-4");
+  EXPECT_EQ(kept.artifacts.at(0).path, "step-100");
+  EXPECT_EQ(kept.batches.at(199).fingerprint, 0xfeedfacecafef00d);
+  EXPECT_EQ(kept.dropped.at(0).lane, kNoLane);
+  EXPECT_EQ(kept.dropped.at(0).records, 3985U);
+  EXPECT_EQ(kept.ends.at(0).status, 3);
 }
 
 // What trainers log: two noisy curves and a gradient norm as floats, a schedule as doubles, counters.

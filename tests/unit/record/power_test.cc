@@ -168,8 +168,8 @@ TEST(LossOfPower, TakesWhatWasNotSynced) {
 
 // The disk reports an error once: the flush that hears of it must not say that all is well, and the journal says it.
 TEST(LossOfPower, ASyncThatFailsIsACodeAndStandsInTheJournal) {
-  bool told = false;
-  for (std::int64_t call = 0; !told && call < 200; ++call) {
+  bool noted = false;
+  for (std::int64_t call = 0; !noted && call < 200; ++call) {
     const Folder folder;
     Options options;
     options.folder = folder.path();
@@ -189,12 +189,12 @@ TEST(LossOfPower, ASyncThatFailsIsACodeAndStandsInTheJournal) {
     EXPECT_EQ(Close(run, 0), Code::kOk);
     if (flushed != Code::kIo) continue;
     const journal::Kept kept = journal::Decode(journal::ReadAll(folder.path() + "/rank-0.vigil"));
-    told = std::any_of(kept.events.begin(), kept.events.end(), [](const journal::Event& event) {
+    noted = std::any_of(kept.events.begin(), kept.events.end(), [](const journal::Event& event) {
       return event.text.find("could not be synced") != std::string::npos;
     });
-    EXPECT_TRUE(told);
+    EXPECT_TRUE(noted);
   }
-  EXPECT_TRUE(told) << "no call of the sync was reached";
+  EXPECT_TRUE(noted) << "no call of the sync was reached";
 }
 
 }  // namespace
