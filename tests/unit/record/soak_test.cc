@@ -1,5 +1,6 @@
 // Rounds of kill, delete and restart: nothing piles up, in shared memory or in the process that drains. Few rounds in
 // every test run; `VIGIL_SOAK_ROUNDS=5000 ctest -R Soak` for the long form.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -12,6 +13,7 @@
 #include "journal/ring.h"
 #include "platform/files.h"
 #include "platform/process.h"
+#include "platform/recording.h"
 #include "support.h"
 
 namespace vigil::record {
@@ -68,12 +70,14 @@ TEST(Soak, KillsDeletionsAndRestartsLeaveNothingBehind) {
   std::size_t files_before = 0;
   std::size_t threads_before = 0;
   std::uint64_t memory_before = 0;
+  std::uint64_t shared_most = 0;
   const int rounds = Rounds();
   for (int round = 0; round < rounds; ++round) {
     const std::string folder = outer.path() + "/run-" + std::to_string(random() % 3);
     RecordAndBeKilled(folder, random);
     if (random() % 3 == 0) fs::remove_all(folder);
     if (random() % 3 == 0) DrainIn(folder);
+    shared_most = std::max(shared_most, platform::SharedMemoryUsedBy(journal::Ring::NamePrefix()));
     if (round == rounds / 4) {
       files_before = EntriesOf("/proc/self/fd");
       threads_before = EntriesOf("/proc/self/task");
@@ -89,6 +93,9 @@ TEST(Soak, KillsDeletionsAndRestartsLeaveNothingBehind) {
   all.forget_after_s = -1;
   journal::DrainLeftovers(all);
   EXPECT_EQ(RingsOf(outer.path()), 0U);
+  fmt::print("{} rounds: at most {:.1f} MiB of shared memory at once, memory grew by {:.1f} MiB\n", rounds,
+             static_cast<double>(shared_most) / 1048576.0,
+             (static_cast<double>(platform::ResidentBytes()) - static_cast<double>(memory_before)) / 1048576.0);
 }
 
 }  // namespace
