@@ -83,6 +83,7 @@ Status MakeJournal(Session& session) {
 // kept for days, in case their journals come back: not where they leave no room for those of runs that are there.
 journal::DrainOptions DrainOptionsFor(const std::string& folder) {
   constexpr double kMuch = 0.5;
+  constexpr std::uint64_t kMuchBytes = std::uint64_t{1} << 30U;  // large machines have better use for it, too
   constexpr double kNearlyAll = 0.9;
   constexpr double kHour = 3600;
   constexpr double kMinute = 60;
@@ -90,8 +91,9 @@ journal::DrainOptions DrainOptionsFor(const std::string& folder) {
   options.places = {platform::AbsolutePath(folder)};
   options.tidies_up = true;  // those who make rings see to it that none stays for ever
   const double taken = journal::Ring::ShareTaken();
-  if (taken > kMuch) options.forget_after_s = kHour;
-  if (taken > kNearlyAll) options.forget_after_s = kMinute;
+  const std::uint64_t taken_bytes = platform::SharedMemoryUsedBy(journal::Ring::NamePrefix());
+  if (taken > kMuch || taken_bytes > kMuchBytes / 2) options.forget_after_s = kHour;
+  if (taken > kNearlyAll || taken_bytes > kMuchBytes) options.forget_after_s = kMinute;
   return options;
 }
 

@@ -2,12 +2,20 @@
 
 #include <hs/hs.h>
 
+#include <new>
+
 namespace vigil::textlog {
 namespace {
 
-int Collect(unsigned id, unsigned long long /*from*/, unsigned long long to, unsigned /*flags*/, void* hints) {
-  static_cast<std::vector<Hint>*>(hints)->push_back({static_cast<std::uint32_t>(to), id});
-  return 0;
+// No exception may pass the search engine, which is C: it would never free its working memory. One that memory ran out
+// in is ended instead.
+int Collect(unsigned id, unsigned long long /*from*/, unsigned long long to, unsigned /*flags*/, void* hints) noexcept {
+  try {
+    static_cast<std::vector<Hint>*>(hints)->push_back({static_cast<std::uint32_t>(to), id});
+    return 0;
+  } catch (const std::bad_alloc&) {
+    return 1;
+  }
 }
 
 }  // namespace
@@ -41,8 +49,9 @@ LiteralScanner::~LiteralScanner() { hs_free_scratch(static_cast<hs_scratch_t*>(s
 
 void LiteralScanner::Scan(std::string_view text, std::vector<Hint>& hints) {
   hints.clear();
-  hs_scan(set_.database_, text.data(), static_cast<unsigned>(text.size()), 0, static_cast<hs_scratch_t*>(scratch_),
-          Collect, &hints);
+  const hs_error_t ended = hs_scan(set_.database_, text.data(), static_cast<unsigned>(text.size()), 0,
+                                   static_cast<hs_scratch_t*>(scratch_), Collect, &hints);
+  if (ended == HS_SCAN_TERMINATED) throw std::bad_alloc();
 }
 
 }  // namespace vigil::textlog

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <exception>
 #include <utility>
 #include <vector>
 
@@ -105,6 +106,7 @@ struct Input {
   std::size_t block_size = 0;
   bool encrypted = false;      // the member that is read
   std::optional<Error> error;  // the first one: libarchive cannot go on behind it
+  std::exception_ptr thrown;   // by what it reads from
 
   Result<std::size_t> Fill() {
     auto count =
@@ -116,9 +118,20 @@ struct Input {
     return count;
   }
 
+  // No exception may pass the library, which is C: it is kept, and goes on behind it.
+  Result<std::size_t> FillOrKeep() noexcept {
+    try {
+      return Fill();
+    } catch (...) {
+      thrown = std::current_exception();
+      return 0;
+    }
+  }
+
   static la_ssize_t ReadSome(Handle* handle, void* data, const void** bytes) {
     auto& input = *static_cast<Input*>(data);
-    const auto count = input.Fill();
+    const auto count = input.FillOrKeep();
+    if (input.thrown) return ARCHIVE_FATAL;
     if (!count) {
       input.error = count.error();
       archive_set_error(handle, EIO, "the archive cannot be read on");
@@ -139,6 +152,7 @@ struct Input {
   }
 
   Error Failure() {
+    if (thrown) std::rethrow_exception(std::exchange(thrown, nullptr));
     if (error) return *error;
     const char* const said = archive_error_string(handle);
     error = Error{encrypted ? ErrorCode::kUnsupported : ErrorCode::kCorrupt, path, std::nullopt,

@@ -91,6 +91,9 @@ std::size_t PointsIn(const std::string& folder) {
   return points;
 }
 
+// Far more than there are: how many depends on the load of the machine, and on what others left in shared memory.
+constexpr std::int64_t kMostCalls = 1'000'000;
+
 class RecorderFaults : public testing::TestWithParam<std::pair<int, bool>> {};
 INSTANTIATE_TEST_SUITE_P(Every, RecorderFaults,
                          testing::Values(std::pair(EIO, false), std::pair(ENOSPC, false), std::pair(EMFILE, true)));
@@ -113,7 +116,7 @@ TEST_P(RecorderFaults, CallThatFailsLosesNothingThatWasTaken) {
       EXPECT_EQ(recorded.taken, 300U);
       break;
     }
-    ASSERT_LT(at, 3000);
+    ASSERT_LT(at, kMostCalls);
   }
   EXPECT_GT(opened, 0U);
 }
@@ -137,7 +140,7 @@ TEST_P(RecorderFaults, DrainingThatFailsLeavesTheRingOrEmptiesIt) {
     DrainIn(folder.path());
     EXPECT_EQ(PointsIn(folder.path()), 300U) << "call " << at;
     if (!failed) break;
-    ASSERT_LT(at, 3000);
+    ASSERT_LT(at, kMostCalls);
   }
 }
 
