@@ -104,7 +104,9 @@ int vigil_run_get_status(vigil_run run, vigil_run_status* status) {
                                got.records,
                                got.dropped_records,
                                got.survives_kill ? 1U : 0U,
-                               static_cast<std::uint32_t>(got.shared_bytes >> 10U)};
+                               static_cast<std::uint32_t>(got.shared_bytes >> 10U),
+                               static_cast<std::uint32_t>(got.lane_bytes >> 10U),
+                               0};
     std::memcpy(status, &filled, std::min<std::size_t>(status->size, sizeof(filled)));
     return code;
   });

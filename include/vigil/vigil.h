@@ -107,6 +107,8 @@ typedef struct vigil_run_status {
   uint64_t lost_records;  /* refused (VIGIL_FULL, VIGIL_BUSY), or overwritten while the journal could not be written */
   uint32_t survives_kill; /* not 0: what is recorded outlives a killed process */
   uint32_t shared_kib;    /* shared memory that it takes: an eighth of /dev/shm at most, all of a user's a quarter */
+  uint32_t lane_kib;      /* for each thread: less than asked for where shared memory is small */
+  uint32_t reserved;
 } vigil_run_status;
 VIGIL_API int vigil_run_get_status(vigil_run run, vigil_run_status* status);
 

@@ -60,7 +60,7 @@ bool IsOfThePlaces(const RingNote& note, const DrainOptions& options) {
 // Looked at without its lock, so that nobody who wants to empty it is kept from doing so.
 bool IsWanted(const std::string& name, const DrainOptions& options) {
   const auto note = Ring::Peek(name);
-  if (!note) return false;
+  if (!note) return options.tidies_up && AgeSeconds(name, {}) > options.forget_after_s;
   const bool died_while_it_was_made = note->journal_path.empty();
   return died_while_it_was_made || IsOfThePlaces(*note, options) ||
          (options.tidies_up && AgeSeconds(name, *note) > options.forget_after_s);
@@ -71,18 +71,22 @@ bool IsReplaced(const Ring& ring, const std::string& path) {
   const auto journal = platform::AppendFile::OpenExisting(path);
   if (!journal) return false;
   const auto ring_id = ReadRingId(*journal);
-  return ring_id && *ring_id != ring.id();
+  return ring_id && !ring_id->empty() && *ring_id != ring.id();
 }
 
-// Days after its journal was removed or replaced: not when the file system that held it, or the folder above it, is out
-// of sight.
+// Days after its journal was removed or replaced; weeks after, when the file system that held it, or the folder above
+// it, is out of sight: that may come back.
 bool IsForgotten(const Ring& ring, const DrainOptions& options) {
+  constexpr double kTimesOutOfSight = 10;
   const RingNote note = ring.note();
-  if (AgeSeconds(ring.name(), note) <= options.forget_after_s) return false;
+  const double age_s = AgeSeconds(ring.name(), note);
+  if (age_s <= options.forget_after_s) return false;
   if (!platform::IsAbsent(note.journal_path) && !IsReplaced(ring, note.journal_path)) return false;
   const std::string folder = platform::FolderOf(note.journal_path);
   const auto nearest = platform::Stat(platform::IsAbsent(folder) ? platform::FolderOf(folder) : folder);
-  return nearest && nearest->identity.device == note.folder.device;
+  const bool is_known = note.folder != platform::FileIdentity();
+  const bool in_sight = nearest && (!is_known || nearest->identity.device == note.folder.device);
+  return in_sight || age_s > options.forget_after_s * kTimesOutOfSight;
 }
 
 // Why one that cannot be emptied stays.
@@ -140,6 +144,9 @@ void Drain(const std::string& name, const DrainOptions& options, Leftovers& left
                                     "holds the last records of a killed process, and cannot be looked at now"});
       return;
     case RingState::kOtherVersion:
+      // Nobody here can say where its journal is, or when its owner died.
+      if (options.tidies_up && AgeSeconds(name, {}) > options.forget_after_s) return ring.Remove();
+      [[fallthrough]];
     case RingState::kDamaged:
       leftovers.problems.push_back(WhyNot(ring, state));
   }

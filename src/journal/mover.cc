@@ -116,9 +116,17 @@ struct Mover::State {
     path = file->path();
   }
 
+  // What is in a file that another takes the place of is not synced by the syncs to come.
+  void LeaveFile() {
+    if (options.sync_interval_ms == 0 || !file || !unsynced) return;
+    int reason = 0;
+    if (!file->Sync(reason)) sync_failures.fetch_add(1);
+  }
+
   Status OpenNew() {
     auto created = CreateFile(options.folder, begin.rank, begin.part);
     if (!created) return Fail(created.error());
+    LeaveFile();
     UseFile(std::move(*created));
     files.fetch_add(1);
     folder_unsynced = true;
@@ -357,6 +365,18 @@ struct Mover::State {
     return true;
   }
 
+  // The name of a new file is in its folder, whose name may be new as well. Folders further up that cannot be opened
+  // are old, and another's.
+  bool SyncNames(int& reason) const {
+    std::string folder = platform::FolderOf(file->path());
+    if (!platform::SyncFolder(folder, reason)) return false;
+    for (int ignored = 0; folder.size() > 1;) {
+      folder = platform::FolderOf(folder);
+      if (!platform::SyncFolder(folder, ignored)) break;
+    }
+    return true;
+  }
+
   // Waits for the disk: this thread may. The error is given once by the system, and what was written since the last
   // sync may be lost or not: that is noted, as nothing else can be done.
   bool SyncIfDue(bool force) {
@@ -365,12 +385,11 @@ struct Mover::State {
     if (!force && now - synced_ns < std::uint64_t{options.sync_interval_ms} * 1'000'000) return true;
     synced_ns = now;
     int reason = 0;
-    const bool synced =
-        file->Sync(reason) && (!folder_unsynced || platform::SyncFolder(platform::FolderOf(file->path()), reason));
+    const bool synced = file->Sync(reason) && (!folder_unsynced || SyncNames(reason));
     unsynced = false;
     if (synced) folder_unsynced = false;
     if (synced) return true;
-    SetProblem(reason);
+    problem.store(reason);  // the file can be written: no lane has to overwrite anything
     sync_failures.fetch_add(1);
     AddGapEvent(fmt::format("the journal could not be synced: {}; a loss of power may take what was written before",
                             platform::SystemReason(reason)));
@@ -411,9 +430,10 @@ struct Mover::State {
     text.Finish(0, block);
     // Short enough to be stored as it is, or packed: kept as the block it would be.
     ring.SetJournal(platform::AbsolutePath(file->path()), block);
-    if (const auto folder = platform::Stat(options.folder)) ring.SetFolder(folder->identity);
-    ring.SetAlive(options.unix_ns(), options.monotonic_ns());
-    published = true;
+    const auto folder = platform::Stat(options.folder);
+    if (folder) ring.SetFolder(folder->identity);
+    if (!taken_over) ring.SetAlive(options.unix_ns(), options.monotonic_ns());
+    published = folder.has_value();  // else again, at the next turn
   }
 
   // ---- going on with the journal of a dead process
@@ -426,6 +446,13 @@ struct Mover::State {
       if (end->positions[lane].position > moved[lane].position) moved[lane] = end->positions[lane];
     }
     return {};
+  }
+
+  // The disk was full before the first block was written: nothing says whose file it is, and it is left as it is.
+  Status OpenBeside(const std::string& journal) {
+    options.folder = platform::FolderOf(journal);
+    taken_over = true;
+    return OpenNew();
   }
 
   Status OpenOld(platform::AppendFile journal) {
@@ -454,11 +481,13 @@ Result<std::unique_ptr<Mover>> Mover::Resume(Ring& ring, const std::string& path
   // Another may stand where it was, or be seen under its name from another container.
   const auto ring_id = ReadRingId(*journal);
   if (!ring_id) return Fail(ring_id.error());
-  if (*ring_id != ring.id()) return Fail(ErrorCode::kInvalid, path, "is the journal of another run");
+  if (!ring_id->empty() && *ring_id != ring.id())
+    return Fail(ErrorCode::kInvalid, path, "is the journal of another run");
   MoverOptions options;
   options.begin = ReadBegin(ring.journal_begin());
   auto state = std::make_unique<State>(ring, std::move(options));
-  if (const Status opened = state->OpenOld(std::move(*journal)); !opened) return Fail(opened.error());
+  const Status opened = ring_id->empty() ? state->OpenBeside(path) : state->OpenOld(std::move(*journal));
+  if (!opened) return Fail(opened.error());
   return std::unique_ptr<Mover>(new Mover(std::move(state)));
 }
 

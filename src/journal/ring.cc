@@ -50,58 +50,6 @@ struct Ring::Header {
   WritingTrouble trouble;
 };
 
-// ---- writing
-
-std::uint64_t LaneWriter::OpenChunk(std::uint64_t at, std::uint64_t count) {
-  const std::uint64_t chunk = RoundUp(at, kChunkWords);
-  const std::uint64_t begin = chunk + kChunkHeadWords;
-  control_->reserved.store(begin + count, std::memory_order_relaxed);
-  std::atomic_thread_fence(std::memory_order_release);
-  if (at != chunk) Put(at, RecordHead(RecordKind::kPad, chunk - at, 0));
-  Put(chunk, chunk);
-  Put(chunk + 1, control_->records.load(std::memory_order_relaxed));
-  return begin;
-}
-
-bool LaneWriter::MayOverwrite(std::uint64_t now_ns) const {
-  if (trouble_ == nullptr) return false;
-  if (trouble_->fails.load(std::memory_order_relaxed) != 0) return true;
-  // A file system that does not answer is trouble, too: the owner looks after the ring many times a second.
-  constexpr std::int64_t kMostNs = 2'000'000'000;
-  const std::uint64_t alive_ns = trouble_->alive_monotonic_ns.load(std::memory_order_relaxed);
-  return static_cast<std::int64_t>(now_ns - alive_ns) > kMostNs;
-}
-
-bool LaneWriter::AddText(Section section, std::string_view entry, Importance importance) {
-  constexpr std::size_t kMostBytes = (kChunkWords - kChunkHeadWords - 1) * sizeof(std::uint64_t);
-  const auto words_of = [](std::string_view piece) { return 1 + RoundUp(piece.size(), 8) / 8; };
-  std::uint64_t end = control_->head.load(std::memory_order_relaxed);
-  for (std::size_t begin = 0; begin == 0 || begin < entry.size(); begin += kMostBytes)
-    end = Behind(end, words_of(entry.substr(begin, kMostBytes)));
-  const std::uint64_t spared = importance == Importance::kUsual ? (mask_ + 1) / 4 : 0;
-  if (!HasRoom(end + spared)) return false;
-  auto place = kTextFirst;
-  do {
-    const std::string_view piece = entry.substr(0, kMostBytes);
-    entry.remove_prefix(piece.size());
-    const std::uint64_t words = words_of(piece);
-    std::uint64_t at = 0;
-    if (!Open(words, 0, at)) return false;  // never: there is room for all of it
-    const auto flags =
-        static_cast<std::uint8_t>(static_cast<std::uint8_t>(section) | place | (entry.empty() ? 0 : kTextMore));
-    place = 0;
-    Put(at, RecordHead(RecordKind::kText, words, static_cast<std::uint32_t>(piece.size()), flags));
-    for (std::uint64_t i = 1; i < words; ++i) {
-      std::uint64_t word = 0;
-      const std::string_view bytes = piece.substr((i - 1) * 8, 8);
-      std::memcpy(&word, bytes.data(), bytes.size());
-      Put(at + i, word);
-    }
-    Publish(at + words);
-  } while (!entry.empty());
-  return true;
-}
-
 // ---- the memory
 
 Ring::Header& Ring::header() const { return *std::launder(reinterpret_cast<Header*>(memory_.data())); }
@@ -137,8 +85,7 @@ std::uint64_t ShareOfAll(const platform::SharedMemorySpace& space) { return spac
 std::uint64_t ShareOf(const RingOptions& options) {
   const platform::SharedMemorySpace& space = options.space;
   const std::uint64_t together = ShareOfAll(space);
-  const std::uint64_t others =
-      options.taken_bytes ? *options.taken_bytes : platform::SharedMemoryUsedBy(Ring::NamePrefix());
+  const std::uint64_t others = options.taken_bytes(Ring::NamePrefix());
   return std::min({space.total_bytes / 8, space.free_bytes / 4, together - std::min(together, others)});
 }
 
@@ -157,12 +104,13 @@ Result<Ring> Ring::Create(const RingOptions& options) {
   const std::uint64_t share = ShareOf(options);
   if (const std::uint64_t lane_bytes = LaneBytesWithin(share, wanted); options.shared && lane_bytes != 0) {
     if (auto memory = platform::SharedMemory::Create(SizeFor(lane_bytes))) {
-      if (auto ring = Prepare(std::move(*memory), lane_bytes, share)) return ring;
+      Limits limits = {share, ShareOfAll(options.space), options.taken_bytes, NamePrefix()};
+      if (auto ring = Prepare(std::move(*memory), lane_bytes, std::move(limits))) return ring;
     }
   }
   auto memory = platform::SharedMemory::CreatePrivate(SizeFor(wanted));
   if (!memory) return Fail(memory.error());
-  return Prepare(std::move(*memory), wanted, SizeFor(wanted));
+  return Prepare(std::move(*memory), wanted, Limits{SizeFor(wanted)});
 }
 
 double Ring::ShareTaken(const platform::SharedMemorySpace& space) {
@@ -174,18 +122,27 @@ std::uint64_t Ring::reserved_bytes() const {
   return std::atomic_ref(const_cast<std::uint64_t&>(reserved_bytes_)).load(std::memory_order_relaxed);
 }
 
+// Other processes may have made their rings at the same time: what is free for all of them is looked up when it is
+// taken, and not when a ring is made.
+bool Ring::IsRoomFor(std::uint64_t size_bytes) const {
+  if (limits_.taken_bytes == nullptr) return true;
+  const std::uint64_t taken = limits_.taken_bytes(limits_.prefix);
+  return taken <= limits_.together_bytes && size_bytes <= limits_.together_bytes - taken;
+}
+
 bool Ring::Reserve(std::uint64_t offset, std::uint64_t size_bytes) {
   const std::atomic_ref reserved(reserved_bytes_);
-  if (reserved.fetch_add(size_bytes) + size_bytes <= most_bytes_ && memory_.Reserve(offset, size_bytes)) return true;
+  const bool is_within = reserved.fetch_add(size_bytes) + size_bytes <= limits_.own_bytes && IsRoomFor(size_bytes);
+  if (is_within && memory_.Reserve(offset, size_bytes)) return true;
   reserved.fetch_sub(size_bytes);
   return false;
 }
 
-Result<Ring> Ring::Prepare(platform::SharedMemory memory, std::uint64_t lane_bytes, std::uint64_t most_bytes) {
+Result<Ring> Ring::Prepare(platform::SharedMemory memory, std::uint64_t lane_bytes, Limits limits) {
   static_assert(sizeof(Header) <= kHeaderBytes);
   static_assert(Word::is_always_lock_free);
   Ring ring(std::move(memory));
-  ring.most_bytes_ = most_bytes;
+  ring.limits_ = std::move(limits);
   if (!ring.Reserve(0, kHeaderBytes + kDefinitionStep)) return Fail(ErrorCode::kLimit, "no room for a ring");
   auto* const header = new (ring.memory_.data()) Header;
   header->layout = kLayout;

@@ -1,5 +1,5 @@
-// The system calls of platform, each of which a test can make fail: the failure that comes once a year has to be met
-// before. Private to platform, but for FailCall.
+// The system calls that recording, draining, reading and following make, each of which a test can make fail. Private to
+// platform, but for FailCall.
 #pragma once
 
 #include <cerrno>

@@ -110,7 +110,7 @@ struct SharedMemorySpace {
   std::uint64_t free_bytes = 0;
 };
 SharedMemorySpace SpaceForSharedMemory();
-// What the blocks whose names begin so take of it.
+// What the blocks with that in their names take of it. Allocates nothing.
 std::uint64_t SharedMemoryUsedBy(std::string_view prefix);
 
 // ---- this process

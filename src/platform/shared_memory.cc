@@ -3,9 +3,11 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <utility>
@@ -30,7 +32,8 @@ bool TryLock(int descriptor) {
 
 std::byte* Map(int descriptor, std::size_t size_bytes) {
   const int flags = descriptor >= 0 ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS;
-  void* const data = ::mmap(nullptr, size_bytes, PROT_READ | PROT_WRITE, flags, descriptor, 0);
+  void* const data =
+      IsToFail() ? MAP_FAILED : ::mmap(nullptr, size_bytes, PROT_READ | PROT_WRITE, flags, descriptor, 0);
   return data == MAP_FAILED ? nullptr : static_cast<std::byte*>(data);
 }
 
@@ -172,13 +175,14 @@ bool SharedMemory::Reserve(std::size_t offset, std::size_t size_bytes) const {
   if (!IsDescriptorOurs()) return false;
   int problem = 0;
   do {
-    problem = ::posix_fallocate(descriptor_, static_cast<off_t>(offset), static_cast<off_t>(size_bytes));
+    problem =
+        Try([&] { return ::posix_fallocate(descriptor_, static_cast<off_t>(offset), static_cast<off_t>(size_bytes)); });
   } while (problem == EINTR);
   return problem == 0;
 }
 
 void SharedMemory::Remove() {
-  if (!name_.empty()) ::unlink(PathOf(name_).c_str());
+  if (!name_.empty()) static_cast<void>(Try([&] { return ::unlink(PathOf(name_).c_str()); }));
 }
 
 bool SharedMemory::Rename(const std::string& name) {
@@ -189,18 +193,47 @@ bool SharedMemory::Rename(const std::string& name) {
 
 SharedMemorySpace SpaceForSharedMemory() {
   struct statvfs info = {};
-  if (::statvfs(SharedMemory::kFolder, &info) != 0) return {};
+  if (Try([&] { return ::statvfs(SharedMemory::kFolder, &info); }) != 0) return {};
   return {std::uint64_t{info.f_blocks} * info.f_frsize, std::uint64_t{info.f_bavail} * info.f_frsize};
 }
 
-std::uint64_t SharedMemoryUsedBy(std::string_view prefix) {
+namespace {
+
+// An entry of a folder as the system hands it out.
+struct RawEntry {
+  std::uint64_t inode;
+  std::int64_t offset;
+  std::uint16_t size;
+  std::uint8_t kind;
+  char name[1];
+};
+
+std::uint64_t UsedBy(int folder, const char* name) {
   constexpr std::uint64_t kBlockBytes = 512;  // of st_blocks, whatever the file system has
+  struct stat info = {};
+  if (::fstatat(folder, name, &info, AT_SYMLINK_NOFOLLOW) != 0 || info.st_blocks <= 0) return 0;
+  return static_cast<std::uint64_t>(info.st_blocks) * kBlockBytes;
+}
+
+}  // namespace
+
+// Without opendir, which allocates: a thread's first record call may be made in a signal handler.
+std::uint64_t SharedMemoryUsedBy(std::string_view prefix) {
+  const int folder = Try([&] { return ::open(SharedMemory::kFolder, O_RDONLY | O_DIRECTORY | O_CLOEXEC); });
+  if (folder < 0) return 0;
   std::uint64_t bytes = 0;
-  for (const std::string& name : NamesIn(SharedMemory::kFolder, prefix)) {
-    struct stat info = {};
-    if (::lstat(PathOf(name).c_str(), &info) == 0 && info.st_blocks > 0)
-      bytes += static_cast<std::uint64_t>(info.st_blocks) * kBlockBytes;
+  alignas(RawEntry) std::array<char, 4096> block;
+  for (;;) {
+    const long count = Try([&] { return ::syscall(SYS_getdents64, folder, block.data(), block.size()); });
+    if (count <= 0) break;
+    for (long at = 0; at < count;) {
+      const auto* const entry = reinterpret_cast<const RawEntry*>(block.data() + at);
+      const std::string_view name = entry->name;
+      if (name.find(prefix) != std::string_view::npos) bytes += UsedBy(folder, entry->name);
+      at += entry->size;
+    }
   }
+  ::close(folder);
   return bytes;
 }
 

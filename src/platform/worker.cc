@@ -5,6 +5,7 @@
 #include <csignal>
 #include <mutex>
 
+#include "platform/calls.h"
 #include "platform/recording.h"
 
 namespace vigil::platform {
@@ -48,7 +49,7 @@ bool Worker::Start(const char* name, std::function<std::uint32_t()> tick, bool e
   sigset_t before;
   ::sigfillset(&all);
   ::pthread_sigmask(SIG_SETMASK, &all, &before);
-  const bool made = ::pthread_create(&state->thread, nullptr, Run, argument.get()) == 0;
+  const bool made = !IsToFail() && ::pthread_create(&state->thread, nullptr, Run, argument.get()) == 0;
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
   if (!made) return false;
   [[maybe_unused]] const auto* const taken = argument.release();  // the thread owns it now

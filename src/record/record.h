@@ -67,6 +67,7 @@ struct RunStatus {
   int problem = 0;                    // errno while writing fails
   bool survives_kill = false;         // what was recorded outlives a killed process
   std::uint64_t shared_bytes = 0;     // of shared memory that it takes
+  std::uint64_t lane_bytes = 0;       // for each thread; less than asked for where shared memory is small
   std::string path;
 };
 Code GetStatus(RunHandle run, RunStatus& status) noexcept;

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <chrono>
 #include <new>
 
@@ -96,7 +97,7 @@ Code CloseSlot(Slot& slot, std::uint32_t key, std::int64_t status) {
   std::shared_ptr<Session> session;
   {
     const std::lock_guard lock(TableMutex());
-    const std::lock_guard lanes(slot.lane_mutex);
+    const auto lanes = LockInTime(slot.lane_mutex);
     std::uint32_t expected = key;
     if (!slot.key.compare_exchange_strong(expected, 0)) return Code::kClosed;
     session = std::move(slot.session->self);
@@ -189,8 +190,9 @@ Code Flush(RunHandle run, std::uint32_t timeout_ms) noexcept {
     const bool done = session->changed.wait_for(lock, std::chrono::milliseconds(timeout_ms),
                                                 [&] { return session->flushes_done >= mine; });
     if (!done) return Code::kTimeout;
-    const Session::Range& failed = session->failed_flushes;
-    return mine > failed.after && mine <= failed.last ? Code::kIo : Code::kOk;
+    const bool failed = std::any_of(session->failed_flushes.begin(), session->failed_flushes.end(),
+                                    [&](const Session::Range& it) { return mine > it.after && mine <= it.last; });
+    return failed ? Code::kIo : Code::kOk;
   });
 }
 
@@ -207,6 +209,7 @@ Code GetStatus(RunHandle run, RunStatus& status) noexcept {
     status.problem = moved.problem;
     status.survives_kill = session->survives_kill.load();
     status.shared_bytes = status.survives_kill ? session->ring->reserved_bytes() : 0;
+    status.lane_bytes = session->ring->Capacity(journal::kSharedLane) * sizeof(std::uint64_t);
     status.path = session->mover->path();
     return Code::kOk;
   });

@@ -18,6 +18,7 @@ namespace {
 constexpr std::uint32_t kStartTimeoutMs = 10'000;
 constexpr std::uint32_t kJoinTimeoutMs = 1000;
 constexpr std::uint32_t kDrainTimeoutMs = 200;
+constexpr double kMuch = 0.5;  // of the shared memory that all rings may take
 constexpr std::string_view kWriter = "libvigil " VIGIL_VERSION;
 
 constexpr std::array<std::string_view, kPhases> kPhaseNames = {"data", "forward", "backward", "optimizer"};
@@ -82,7 +83,6 @@ Status MakeJournal(Session& session) {
 // What is to be done about what killed processes left, for a run in that folder. Rings of runs that were removed are
 // kept for days, in case their journals come back: not where they leave no room for those of runs that are there.
 journal::DrainOptions DrainOptionsFor(const std::string& folder) {
-  constexpr double kMuch = 0.5;
   constexpr std::uint64_t kMuchBytes = std::uint64_t{1} << 30U;  // large machines have better use for it, too
   constexpr double kNearlyAll = 0.9;
   constexpr double kHour = 3600;
@@ -116,6 +116,9 @@ void Enter(Session& session, Session::Stage stage) {
 // The first turn: what opening a run waits for.
 std::uint32_t Start(Session& session) noexcept {
   try {
+    // What the killed processes of this very run left may be what there is no room for.
+    if (session.options.shared_ring && journal::Ring::ShareTaken() > kMuch)
+      journal::DrainLeftovers(DrainOptionsFor(session.options.folder));
     const Status made = MakeJournal(session);
     if (made) {
       StartDraining(session);
@@ -180,7 +183,9 @@ void EndFlushes(Session& session, std::uint64_t done, std::uint64_t wanted, bool
   const std::uint32_t failures = session.mover->status().sync_failures;
   const bool failed = failures != std::exchange(session.sync_failures, failures);
   if (!whole && !failed) return;
-  if (failed) session.failed_flushes = {done, wanted};
+  if (failed) session.failed_flushes.push_back({done, wanted});
+  constexpr std::size_t kMostKept = 64;  // those who wait hear of theirs at once
+  if (session.failed_flushes.size() > kMostKept) session.failed_flushes.erase(session.failed_flushes.begin());
   session.flushes_done = wanted;
   session.changed.notify_all();
 }

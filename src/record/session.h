@@ -10,6 +10,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "journal/mover.h"
 #include "journal/ring.h"
@@ -41,7 +42,7 @@ struct Session {
     std::uint64_t after = 0;
     std::uint64_t last = 0;
   };
-  Range failed_flushes;  // the last that were done and not synced
+  std::vector<Range> failed_flushes;  // the last that were done and not synced
   bool end_wanted = false;
   bool end_said = false;  // how it ended is to be written
   std::int64_t end_status = kUnknownEnd;

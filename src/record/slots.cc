@@ -42,7 +42,7 @@ struct LaneKeeper {
 thread_local LaneKeeper keeper;
 thread_local bool claiming = false;
 // The shared lanes that this thread is in, that of texts and the other.
-thread_local std::array<LaneState*, 2> own_stays = {};
+thread_local std::array<Stay, 2> own_stays = {};
 
 // Where a thread may meet itself: in its own lane, in that of texts, in the one for all.
 enum class Place : std::uint8_t { kOwn, kTexts, kShared };
@@ -53,16 +53,16 @@ constexpr std::size_t kPlaces = 3;
 bool WasLeftByAJump(const LaneState& lane, Place place) {
   struct Meeting {
     const LaneState* lane = nullptr;
-    std::uint64_t head = 0;
+    std::uint64_t entries = 0;
     std::uint64_t first_ns = 0;
   };
   thread_local std::array<Meeting, kPlaces> meetings;
   Meeting& last = meetings[static_cast<std::size_t>(place)];
   constexpr std::uint64_t kLongNs = 1'000'000'000;
   const std::uint64_t now = platform::CoarseMonotonicNs();
-  const std::uint64_t head = lane.writer.head();
-  if (last.lane != &lane || last.head != head) {
-    last = {&lane, head, now};
+  const std::uint64_t entries = lane.entries.load(std::memory_order_relaxed);
+  if (last.lane != &lane || last.entries != entries) {
+    last = {&lane, entries, now};
     return false;
   }
   return now - last.first_ns > kLongNs;
@@ -125,6 +125,7 @@ void Lease::Enter(Slot& slot, LaneState& lane, std::uint32_t key) {
   // Set already: a signal handler interrupted a record call of this very thread.
   if (lane.busy.load(std::memory_order_relaxed) != 0 && !WasLeftByAJump(lane, Place::kOwn)) return Drop(slot, key);
   lane.busy.store(1, std::memory_order_relaxed);
+  lane.entries.store(lane.entries.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   // Whoever closes the run takes the key away, makes every thread pass a fence, and waits for those that are busy. So
   // either we see that the key is not there, or we are waited for.
   std::atomic_signal_fence(std::memory_order_seq_cst);
@@ -139,13 +140,13 @@ void Lease::Enter(Slot& slot, LaneState& lane, std::uint32_t key) {
 
 void Lease::EnterShared(Slot& slot, std::uint32_t number, std::uint32_t key) {
   LaneState& lane = slot.LanesOf(key).each[number];
-  LaneState*& stay = own_stays[number == journal::kTextLane ? 0 : 1];
+  Stay& stay = own_stays[number == journal::kTextLane ? 0 : 1];
   // A signal handler that interrupted this very thread in there: not to be waited for.
   const Place place = number == journal::kTextLane ? Place::kTexts : Place::kShared;
-  if (stay == &lane && !WasLeftByAJump(lane, place)) return Drop(slot, key);
-  if (stay == &lane) lane.busy.store(0);
+  if (stay.lane == &lane && !WasLeftByAJump(lane, place)) return Drop(slot, key);
+  if (stay.lane == &lane && stay.is_inside) lane.busy.store(0);
   stay_ = &stay;
-  stay = &lane;
+  stay = {&lane, false};
   // Who is in there copies a few bytes, but may have lost its processor to those who wait.
   constexpr int kSpins = 200;
   constexpr std::uint64_t kMostNs = 200'000'000;
@@ -158,12 +159,25 @@ void Lease::EnterShared(Slot& slot, std::uint32_t number, std::uint32_t key) {
     if (platform::CoarseMonotonicNs() - begin > kMostNs) return Drop(slot, key);
     platform::YieldProcessor();
   }
+  stay.is_inside = true;
+  lane.entries.store(lane.entries.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   if (slot.key.load() != key) {
     lane.busy.store(0, std::memory_order_release);
     code_ = Code::kClosed;
     return;
   }
   lane_ = &lane;
+}
+
+std::unique_lock<std::mutex> LockInTime(std::mutex& mutex) {
+  constexpr std::uint64_t kMostNs = 200'000'000;
+  const std::uint64_t begin = platform::CoarseMonotonicNs();
+  std::unique_lock lock(mutex, std::try_to_lock);
+  while (!lock && platform::CoarseMonotonicNs() - begin <= kMostNs) {
+    platform::YieldProcessor();
+    static_cast<void>(lock.try_lock());
+  }
+  return lock;
 }
 
 LaneState* ClaimLane(Slot& slot, std::uint32_t key) {
@@ -174,12 +188,12 @@ LaneState* ClaimLane(Slot& slot, std::uint32_t key) {
   if (claiming) return found;
   claiming = true;
   std::atomic_signal_fence(std::memory_order_seq_cst);
-  const std::lock_guard lock(slot.lane_mutex);
+  const auto lock = LockInTime(slot.lane_mutex);
   if (slot.key.load() != key) {  // closed meanwhile: the lease will see it
     claiming = false;
     return found;
   }
-  for (std::uint32_t i = journal::kTextLane + 1; i < journal::kSharedLane; ++i) {
+  for (std::uint32_t i = journal::kTextLane + 1; lock && i < journal::kSharedLane; ++i) {
     LaneState& lane = lanes.each[i];
     if (lane.owned.load(std::memory_order_acquire)) continue;
     if (!slot.session->ring->ReserveLane(i)) break;

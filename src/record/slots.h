@@ -21,7 +21,14 @@ struct alignas(64) LaneState {
   // Records that found no room. Counted where only the recording thread writes: a count for all would be what threads
   // that record flat out fight for.
   std::atomic<std::uint64_t> refused = 0;
+  std::atomic<std::uint64_t> entries = 0;  // record calls that came in so far
   journal::LaneWriter writer;
+};
+
+// Where a thread is in a lane that threads share.
+struct Stay {
+  LaneState* lane = nullptr;
+  bool is_inside = false;  // else it waits to be
 };
 
 // The lanes of a run. A slot has several of them and uses them in turn: a thread that was stopped in the middle of a
@@ -84,7 +91,7 @@ class Lease {
   struct ForText {};
   Lease(Slot* slot, std::uint64_t handle, ForText tag);
   ~Lease() {
-    if (stay_ != nullptr) *stay_ = nullptr;
+    if (stay_ != nullptr) *stay_ = {};
     if (lane_ != nullptr) lane_->busy.store(0, std::memory_order_release);
   }
   Lease(const Lease&) = delete;
@@ -111,9 +118,13 @@ class Lease {
   }
 
   LaneState* lane_ = nullptr;
-  LaneState** stay_ = nullptr;  // where it is noted that this thread is in a lane that threads share
+  Stay* stay_ = nullptr;
   Code code_ = Code::kOk;
 };
+
+// Waits a while for a lock, and is empty when it was not to be had: a thread that left a record call by a jump
+// (siglongjmp out of a handler) never gives back what it held.
+std::unique_lock<std::mutex> LockInTime(std::mutex& mutex);
 
 // The lane of this thread in that run, claimed on first use.
 LaneState* ClaimLane(Slot& slot, std::uint32_t key);

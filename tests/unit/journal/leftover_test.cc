@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <signal.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -247,6 +248,54 @@ TEST(Leftovers, AreKeptWhenMoreThanTheRunIsMissing) {
   fs::remove_all(run.path);
   EXPECT_THAT(DrainAt(deep).problems, SizeIs(1));
   EXPECT_TRUE(killed.is_there());
+}
+
+TEST(Leftovers, AreForgottenAfterWeeksWhenMoreThanTheRunIsMissing) {
+  const RunFolder run;
+  const std::string deep = run.path + "/deep";
+  fs::create_directory(deep);
+  const KilledRecorder killed(deep, [] { return platform::UnixNs() - std::int64_t{40} * 86'400 * 1'000'000'000; });
+  fs::remove_all(run.path);
+  EXPECT_THAT(DrainAt(deep).problems, IsEmpty());
+  EXPECT_FALSE(killed.is_there());
+}
+
+// A ring of another version: where its journal is cannot be read from it.
+TEST(Leftovers, OfOtherVersionsAreForgottenAfterDays) {
+  const RunFolder run;
+  const KilledRecorder killed(run.path);
+  constexpr std::uint64_t kLayoutOffset = 8;
+  killed.Patch(kLayoutOffset, 77);
+  DrainOptions options;
+  options.places = {run.path};
+  options.tidies_up = true;
+  DrainLeftovers(options);
+  EXPECT_TRUE(killed.is_there());
+  const timespec then = {static_cast<time_t>(FourDaysAgo() / 1'000'000'000), 0};
+  const timespec times[2] = {then, then};
+  ASSERT_EQ(::utimensat(AT_FDCWD, ShownName(killed.name()).c_str(), times, 0), 0);
+  DrainLeftovers(options);
+  EXPECT_FALSE(killed.is_there());
+}
+
+// The disk was full from the start: nothing in the file says whose it is.
+TEST(Leftovers, OfAJournalThatCouldNotEvenBeBegunAreWrittenBesideIt) {
+  const RunFolder run;
+  const bool mounted = ::mount("tmpfs", run.path.c_str(), "tmpfs", 0, "size=128k") == 0;
+  if (!mounted) GTEST_SKIP() << "no small file system could be mounted (needs root)";
+  const std::string ballast = run.path + "/ballast";
+  std::ofstream(ballast, std::ios::binary) << std::string(std::size_t{1} << 20U, 'b');
+  {
+    const KilledRecorder killed(run.path);
+    EXPECT_THAT(DrainAt(run.path).problems, SizeIs(1)) << "the disk is still full";
+    EXPECT_TRUE(killed.is_there());
+    fs::remove(ballast);
+    const Leftovers leftovers = DrainAt(run.path);
+    EXPECT_EQ(leftovers.records, static_cast<std::uint64_t>(kRecords));
+    EXPECT_FALSE(killed.is_there());
+    EXPECT_EQ(PointsIn(run.path), static_cast<std::size_t>(kRecords));
+  }
+  ::umount2(run.path.c_str(), MNT_DETACH);
 }
 
 // ---- damage

@@ -168,7 +168,7 @@ TEST(Kept, ASmallSharedMemoryIsLeftToOthers) {
   for (const std::uint64_t free_bytes : {kAll, kAll / 4, kAll / 16, kAll / 64}) {
     journal::RingOptions options;
     options.space = {kAll, free_bytes};
-    options.taken_bytes = 0;
+    options.taken_bytes = [](std::string_view) { return std::uint64_t{0}; };
     journal::Ring ring = journal::Ring::Create(options).value();
     const bool shared = ring.Publish(journal::Ring::NewName());
     for (std::uint32_t lane = 0; lane < journal::kLanes; ++lane) static_cast<void>(ring.ReserveLane(lane));
@@ -178,6 +178,77 @@ TEST(Kept, ASmallSharedMemoryIsLeftToOthers) {
     EXPECT_LE(ring.reserved_bytes(), std::min(kAll / 8, free_bytes / 4));
     EXPECT_TRUE(ring.ReserveLane(1)) << "one that ended is used again";
   }
+}
+
+// Made at the same time, before any of them has taken what it may.
+TEST(Kept, AllRingsTogetherLeaveMostOfASmallSharedMemory) {
+  constexpr std::uint64_t kAll = std::uint64_t{64} << 20U;
+  static std::vector<journal::Ring> rings;
+  journal::RingOptions options;
+  options.space = {kAll, kAll};
+  options.taken_bytes = [](std::string_view) {
+    std::uint64_t taken = 0;
+    for (const journal::Ring& ring : rings) taken += ring.reserved_bytes();
+    return taken;
+  };
+  for (int i = 0; i < 16; ++i) {
+    journal::Ring ring = journal::Ring::Create(options).value();
+    if (!ring.Publish(journal::Ring::NewName())) break;
+    ring.Remove();
+    rings.push_back(std::move(ring));
+  }
+  EXPECT_GE(rings.size(), 8U);
+  for (std::uint32_t lane = 0; lane < journal::kLanes; ++lane) {
+    for (journal::Ring& ring : rings) static_cast<void>(ring.ReserveLane(lane));
+  }
+  const std::uint64_t taken = options.taken_bytes({});
+  EXPECT_LE(taken, kAll / 4);
+  EXPECT_GT(taken, kAll / 8);
+  rings.clear();
+}
+
+// A thread was taken out of its first record call by a jump, and holds the lock for good.
+TEST(Kept, ALockThatIsNeverGivenBackHoldsNobodyUp) {
+  const Folder folder;
+  const RunHandle run = OpenIn(folder.path());
+  const SeriesHandle loss = SeriesIn(run, "loss");
+  Slot* const slot = SlotOf(run);
+  slot->lane_mutex.lock();
+  std::thread([&] {
+    for (std::int64_t step = 0; step < 100; ++step) EXPECT_EQ(Add(loss, step, 1), Code::kOk);
+  }).join();
+  EXPECT_EQ(Close(run, 0), Code::kOk);
+  EXPECT_EQ(SeriesOf(ReadRun(folder.path()), "loss").size(), 100U);
+  slot->lane_mutex.unlock();
+}
+
+// Between the application's closing of all descriptors and our next look our lock is lost, and another process may take
+// the ring for that of a dead one.
+TEST(Kept, WhatAnotherProcessTookOutOfALivingRingIsNeitherLostNorDoubled) {
+  const Folder folder;
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const RunHandle run = OpenIn(folder.path(), 60'000);
+    const SeriesHandle loss = SeriesIn(run, "loss");
+    for (std::int64_t step = 0; step < 100; ++step) static_cast<void>(Add(loss, step, 1));
+    static_cast<void>(Flush(run, 5000));
+    for (std::int64_t step = 100; step < 200; ++step) static_cast<void>(Add(loss, step, 1));
+    ::close_range(3, ~0U, 0);
+    const pid_t other = ::fork();
+    if (other == 0) ::_exit(DrainIn(folder.path()).records == 100 ? 0 : 1);
+    int status = 0;
+    ::waitpid(other, &status, 0);
+    for (std::int64_t step = 200; step < 300; ++step) static_cast<void>(Add(loss, step, 1));
+    const bool closed = Close(run, 0) == Code::kOk;
+    ::_exit(closed && status == 0 ? 0 : 1);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+  const model::Run read = ReadRun(folder.path());
+  const model::Series& loss = SeriesOf(read, "loss");
+  EXPECT_EQ(loss.size(), 300U);
+  EXPECT_EQ(loss.steps.back(), 299);
 }
 
 }  // namespace

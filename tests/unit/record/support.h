@@ -53,17 +53,19 @@ inline SeriesHandle SeriesIn(RunHandle run, const std::string& name) {
   return series;
 }
 
-// Who wrote the first journal of rank 0 in that folder.
-inline journal::Begin BeginOf(const std::string& folder) {
+// Who wrote that journal.
+inline journal::Begin BeginOfJournal(const std::string& path) {
   struct First : journal::Visitor {
     journal::Begin begin;
     void OnBegin(const journal::Begin& found) override { begin = found; }
   } first;
-  std::ifstream file(folder + "/rank-0.vigil", std::ios::binary);
+  std::ifstream file(path, std::ios::binary);
   const std::string bytes{std::istreambuf_iterator<char>(file), {}};
   journal::Decoder(first).Consume(bytes, true);
   return first.begin;
 }
+// The same of the first journal of rank 0 in that folder.
+inline journal::Begin BeginOf(const std::string& folder) { return BeginOfJournal(folder + "/rank-0.vigil"); }
 
 // Empties what killed processes left in that folder.
 inline journal::Leftovers DrainIn(const std::string& folder) {
