@@ -70,9 +70,9 @@ int vigil_run_open(const vigil_run_options* options, vigil_run* run) {
     if (run == nullptr) return Code::kInvalid;
     run->id = 0;
     vigil_run_options given = VIGIL_RUN_OPTIONS_INIT;
-    if (!CopyGiven(options, given) || given.folder == nullptr) return Code::kInvalid;
+    if (!CopyGiven(options, given)) return Code::kInvalid;
     vigil::record::Options made;
-    made.folder = given.folder;
+    made.folder = OrEmpty(given.folder);
     made.run = OrEmpty(given.run_id);
     made.name = OrEmpty(given.name);
     made.rank = given.rank;

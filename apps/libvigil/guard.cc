@@ -164,6 +164,10 @@ int vigil_guard_open(vigil_run run, const vigil_guard_options* options, vigil_gu
     vigil_guard_options given = VIGIL_GUARD_OPTIONS_INIT;
     guard::Options made;
     if ((options != nullptr && !CopyGiven(options, given)) || !ToOptions(given, made)) return Code::kInvalid;
+    // Without a run nothing is recorded: that of a run that could not be opened is none.
+    vigil::record::RunStatus ignored;
+    const Code known = run.id == 0 ? Code::kOk : vigil::record::GetStatus(run.id, ignored);
+    if (known != Code::kOk) return known;
     for (std::uint64_t i = 0; i < kMostGuards; ++i) {
       Place& place = Places()[i];
       const std::unique_lock lock(place.mutex, std::try_to_lock);

@@ -39,7 +39,8 @@ enum {
   VIGIL_INVALID = 1, /* an argument that makes no sense, or no handle at all */
   VIGIL_CLOSED = 2,  /* the handle's run was closed */
   VIGIL_FORKED = 3,  /* the handle belongs to the parent process: open a run in the child */
-  VIGIL_LIMIT = 4,   /* too many runs (8), series (1,000,000, or 16 MiB of names and labels) or bytes */
+  VIGIL_LIMIT = 4,   /* too many runs (8), series (1,000,000, or 16 MiB of names and labels, with some
+                        bytes for each) or bytes */
   VIGIL_IO = 5,      /* the journal could not be created (vigil_last_error() says why), or not be written to its end */
   VIGIL_BUSY = 6,    /* dropped: called in a signal handler that interrupted a record call, or by too many threads */
   VIGIL_TIMEOUT = 7, /* not done in time */
@@ -103,8 +104,9 @@ typedef struct vigil_run_status {
   uint32_t size; /* sizeof(vigil_run_status), set by the caller */
   int32_t error; /* errno while the journal cannot be written, else 0 */
   uint64_t written_bytes;
-  uint64_t records;
-  uint64_t lost_records;  /* refused (VIGIL_FULL, VIGIL_BUSY), or overwritten while the journal could not be written */
+  uint64_t records;       /* in the journal's file */
+  uint64_t lost_records;  /* refused (VIGIL_FULL, VIGIL_BUSY), or overwritten while the journal could not be written:
+                             in neither the file nor shared memory now */
   uint32_t survives_kill; /* not 0: what is recorded outlives a killed process */
   uint32_t shared_kib;    /* shared memory that it takes: an eighth of /dev/shm at most, all of a user's a quarter */
   uint32_t lane_kib;      /* for each thread: less than asked for where shared memory is small */

@@ -43,9 +43,12 @@ bool IsAmong(const std::string& path, const std::vector<std::string>& places) {
 
 double SecondsSince(double unix_s) { return static_cast<double>(platform::UnixNs()) * 1e-9 - unix_s; }
 
-// How long its owner has been dead. Not by the file's own time, where the owner left one: that stops when the pages are
+// How long its owner has been dead. By the clock since the start of the machine, which shared memory does not outlive:
+// that of the day may be set. Not by the file's own time, where the owner left one: that stops when the pages are
 // mapped, and begins again when somebody looks (what is reserved again counts as written).
 double AgeSeconds(const std::string& name, const RingNote& note) {
+  if (note.alive_monotonic_ns != 0)
+    return static_cast<double>(static_cast<std::int64_t>(platform::MonotonicNs() - note.alive_monotonic_ns)) * 1e-9;
   if (note.alive_unix_ns != 0) return SecondsSince(static_cast<double>(note.alive_unix_ns) * 1e-9);
   const auto entry = platform::Stat(ShownName(name));
   return entry ? SecondsSince(entry->modified_unix_s) : 0;

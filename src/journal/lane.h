@@ -22,6 +22,7 @@ struct LaneControl {
   alignas(64) Word reserved;  // words behind it may be overwritten at any time, capacity before it
   Word head;                  // words written
   Word records;
+  Word refused;           // records that found no room
   alignas(64) Word tail;  // words moved to the journal
   Word tail_records;
 };
@@ -90,8 +91,10 @@ class LaneWriter {
   [[nodiscard]] bool AddText(Section section, std::string_view entry, Importance importance = Importance::kUsual);
 
   static constexpr std::size_t kMostRowValues = 256;
-  // Words that were recorded so far.
-  std::uint64_t head() const { return control_->head.load(std::memory_order_relaxed); }
+  // Counted where it survives a killed process, so that the journal can say what is missing.
+  void NoteRefused() {
+    control_->refused.store(control_->refused.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  }
 
  private:
   void Put(std::uint64_t at, std::uint64_t word) { words_[at & mask_].store(word, std::memory_order_relaxed); }

@@ -50,6 +50,7 @@ struct Mover::State {
       moved[lane] = ring.Tail(lane);
       committed[lane] = moved[lane].position;
     }
+    refused = pending_refused = ring.RefusedNoted();
   }
 
   Ring& ring;
@@ -70,7 +71,9 @@ struct Mover::State {
   };
   Counts in_builder;
   Counts in_pending;
-  std::uint64_t dropped = 0;  // not in the builder yet
+  std::uint64_t dropped = 0;          // not in the builder yet
+  std::uint64_t refused = 0;          // by the lanes, up to what the builder holds, it included
+  std::uint64_t pending_refused = 0;  // up to the pending block, it included
   std::uint32_t number = 0;
   bool names_due = false;
   std::uint64_t names_at = 0;  // behind the last names
@@ -147,6 +150,7 @@ struct Mover::State {
     dropped += in_pending.dropped;
     in_pending = {};
     for (std::uint32_t lane = 0; lane < kLanes; ++lane) moved[lane] = ring.Tail(lane);
+    refused = ring.RefusedNoted();
     definitions_read = 0;
   }
 
@@ -157,6 +161,7 @@ struct Mover::State {
     in_builder = {};
     for (std::uint32_t lane = 0; lane < kLanes; ++lane)
       moved[lane] = pending.empty() ? ring.Tail(lane) : pending_moved[lane];
+    refused = pending.empty() ? ring.RefusedNoted() : pending_refused;
     definitions_read = 0;
     names_due = true;
     if (failing_since_ns == 0) failing_since_ns = options.monotonic_ns();
@@ -208,6 +213,7 @@ struct Mover::State {
       if (position.position != ring.Tail(position.lane).position) ring.SetTail(position);
       committed[position.lane] = position.position;
     }
+    ring.SetRefusedNoted(pending_refused);
     unsynced = true;
     written_bytes.fetch_add(pending.size());
     moved_records.fetch_add(in_pending.records);
@@ -221,6 +227,7 @@ struct Mover::State {
     builder.Finish(number, pending);
     ++number;
     pending_moved = moved;
+    pending_refused = refused;
     in_pending = std::exchange(in_builder, {});
   }
 
@@ -337,9 +344,13 @@ struct Mover::State {
   }
 
   void AddDropped() {
-    if (dropped == 0) return;
-    builder.AddDropped({NowMs(), kNoLane, dropped});
+    const std::uint64_t refused_now = ring.Refused();
+    // Any words may stand in the ring of a dead process.
+    const std::uint64_t more = refused_now > refused ? refused_now - refused : 0;
+    if (dropped + more == 0) return;
+    builder.AddDropped({NowMs(), kNoLane, dropped + more});
     in_builder.dropped += std::exchange(dropped, 0);
+    refused = refused_now;
   }
 
   // Nobody does while our lock is held: but an application that closes all descriptors lets it go.
@@ -409,10 +420,11 @@ struct Mover::State {
     return FinishBlock() && SyncIfDue(force);
   }
 
-  // What was overwritten beyond what is in a block: counted there when the journal can be written again.
+  // What is neither in the file nor in the ring any more. What waits in a block to be written is counted too: a process
+  // that is killed loses it.
   void CountOverwritten() {
-    std::uint64_t count = in_builder.overwritten + in_pending.overwritten;
-    for (std::uint32_t lane = 0; lane < kLanes; ++lane) count += ring.Overwritten(lane, moved[lane].records);
+    std::uint64_t count = 0;
+    for (std::uint32_t lane = 0; lane < kLanes; ++lane) count += ring.Overwritten(lane, ring.Tail(lane).records);
     overwritten_now.store(count);
   }
 

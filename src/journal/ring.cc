@@ -48,6 +48,7 @@ struct Ring::Header {
   Word folder_device;
   Word folder_inode;
   WritingTrouble trouble;
+  Word refused_noted;
 };
 
 // ---- the memory
@@ -195,7 +196,8 @@ RingNote Ring::NoteOf(const Header& header) {
   const auto most = static_cast<std::size_t>(std::min<std::uint64_t>(size, header.path.size()));
   return {std::string(header.path.data(), most),
           {header.folder_device.load(), header.folder_inode.load()},
-          static_cast<std::int64_t>(header.trouble.alive_unix_ns.load())};
+          static_cast<std::int64_t>(header.trouble.alive_unix_ns.load()),
+          header.trouble.alive_monotonic_ns.load()};
 }
 
 std::optional<RingNote> Ring::Peek(const std::string& name, Owner owner) {
@@ -289,6 +291,15 @@ std::uint64_t Ring::FillPercent(std::uint32_t lane) const {
   const std::uint64_t head = it.head.load(std::memory_order_relaxed);
   return (head - it.tail.load(std::memory_order_relaxed)) * 100 / Capacity(lane);
 }
+
+std::uint64_t Ring::Refused() const {
+  std::uint64_t count = 0;
+  for (const LaneControl& lane : header().lanes_control) count += lane.refused.load(std::memory_order_relaxed);
+  return count;
+}
+
+std::uint64_t Ring::RefusedNoted() const { return header().refused_noted.load(std::memory_order_relaxed); }
+void Ring::SetRefusedNoted(std::uint64_t records) { header().refused_noted.store(records, std::memory_order_relaxed); }
 
 std::uint64_t Ring::Overwritten(std::uint32_t lane, std::uint64_t records) const {
   const LaneControl& it = control(lane);

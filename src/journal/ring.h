@@ -35,6 +35,7 @@ struct RingNote {
   std::string journal_path;        // empty while it is being made
   platform::FileIdentity folder;   // of the journal's folder; zero when it is not known
   std::int64_t alive_unix_ns = 0;  // when its owner last moved records; 0 when it is not known
+  std::uint64_t alive_monotonic_ns = 0;
 };
 
 enum class RingState : std::uint8_t {
@@ -100,6 +101,10 @@ class Ring {
   Collected Collect(const Position& from, std::vector<std::uint64_t>& scratch) const;
   // Share of the lane that is written and not moved, in percent; over 100 when records are being dropped.
   std::uint64_t FillPercent(std::uint32_t lane) const;
+  // Records of all lanes that found no room, and those of them that the journal says are missing.
+  std::uint64_t Refused() const;
+  std::uint64_t RefusedNoted() const;
+  void SetRefusedNoted(std::uint64_t records);
   // Records beyond the first `records` of the lane that were overwritten.
   std::uint64_t Overwritten(std::uint32_t lane, std::uint64_t records) const;
   Position Tail(std::uint32_t lane) const;

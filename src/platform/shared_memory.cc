@@ -134,7 +134,7 @@ Result<SharedMemory> SharedMemory::TakeOver(const std::string& name) {
     return Fail(ErrorCode::kNotFound, path, "no longer exists");
   memory.size_bytes_ = static_cast<std::size_t>(info.st_size);
   memory.data_ = memory.size_bytes_ == 0 ? nullptr : Map(descriptor, memory.size_bytes_);
-  if (memory.data_ == nullptr) return Fail(ErrorCode::kInvalid, path, "cannot be mapped");
+  if (memory.data_ == nullptr && memory.size_bytes_ != 0) return Fail(ErrorCode::kInvalid, path, "cannot be mapped");
   return memory;
 }
 

@@ -14,9 +14,15 @@ namespace {
 
 constexpr std::uint32_t kQuietTimeoutMs = 1000;
 
-bool IsValid(const Options& options) {
-  return !options.folder.empty() && options.rank >= 0 && options.world >= 1 && options.flush_interval_ms >= 1 &&
-         options.flush_interval_ms <= 3'600'000;
+// What is wrong with the options; empty when nothing is.
+std::string_view WhyInvalid(const Options& options) {
+  constexpr std::uint32_t kHourMs = 3'600'000;
+  if (options.folder.empty()) return "no folder was given";
+  if (options.rank < 0) return "the rank is below 0";
+  if (options.world < 1) return "the world size is below 1";
+  if (options.flush_interval_ms < 1 || options.flush_interval_ms > kHourMs)
+    return "the flush interval is not between 1 ms and an hour";
+  return {};
 }
 
 // A slot that is free, or was that of the parent process: what is there then is a copy that nobody will use again.
@@ -62,7 +68,6 @@ void Prepare(Slot& slot, std::uint32_t key, const std::shared_ptr<Session>& sess
   for (LaneState& lane : lanes.each) {
     lane.busy.store(0);
     lane.owned.store(false);
-    lane.refused.store(0);
   }
   for (const std::uint32_t lane : {journal::kTextLane, journal::kSharedLane})
     lanes.each[lane].writer = session->ring->Writer(lane);
@@ -162,7 +167,11 @@ std::string_view Describe(Code code) {
 
 Code Open(const Options& options, RunHandle& run, std::string& message) noexcept {
   run = 0;
-  if (!IsValid(options)) return Code::kInvalid;
+  if (const std::string_view why = WhyInvalid(options); !why.empty())
+    return Guarded([&] {
+      message = why;
+      return Code::kInvalid;
+    });
   Slot* const slot = TakeSlot(platform::ThisProcess());
   if (slot == nullptr) return Code::kLimit;
   const Code code = Guarded([&] { return OpenIn(*slot, options, run, message); });
@@ -205,7 +214,8 @@ Code GetStatus(RunHandle run, RunStatus& status) noexcept {
     const journal::MoverStatus moved = session->mover->status();
     status.written_bytes = moved.written_bytes;
     status.records = moved.records;
-    status.dropped_records = moved.dropped_records + slot->LanesOf(KeyOf(run)).NotTaken();
+    status.dropped_records =
+        moved.dropped_records + session->ring->Refused() + slot->LanesOf(KeyOf(run)).dropped.load();
     status.problem = moved.problem;
     status.survives_kill = session->survives_kill.load();
     status.shared_bytes = status.survives_kill ? session->ring->reserved_bytes() : 0;

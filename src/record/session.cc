@@ -143,7 +143,7 @@ void NoteDrops(Session& session) {
     lanes = session.lanes;
   }
   if (lanes == nullptr) return;
-  const std::uint64_t drops = lanes->NotTaken();
+  const std::uint64_t drops = lanes->dropped.load(std::memory_order_relaxed);
   session.mover->NoteDropped(drops - session.drops_noted);
   session.drops_noted = drops;
 }

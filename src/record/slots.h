@@ -16,11 +16,8 @@ inline constexpr std::uint32_t kSlots = 8;
 
 // A lane as the threads of this process see it.
 struct alignas(64) LaneState {
-  std::atomic<std::uint32_t> busy = 0;  // a record call is in it
-  std::atomic<bool> owned = false;      // by a thread
-  // Records that found no room. Counted where only the recording thread writes: a count for all would be what threads
-  // that record flat out fight for.
-  std::atomic<std::uint64_t> refused = 0;
+  std::atomic<std::uint32_t> busy = 0;     // a record call is in it
+  std::atomic<bool> owned = false;         // by a thread
   std::atomic<std::uint64_t> entries = 0;  // record calls that came in so far
   journal::LaneWriter writer;
 };
@@ -35,14 +32,7 @@ struct Stay {
 // record call, and goes on when its run was closed long ago, finds those of its own run.
 struct Lanes {
   std::array<LaneState, journal::kLanes> each;
-  std::atomic<std::uint64_t> dropped = 0;  // before they came to a lane
-
-  // All records of the run that were not taken.
-  std::uint64_t NotTaken() const {
-    std::uint64_t count = dropped.load(std::memory_order_relaxed);
-    for (const LaneState& lane : each) count += lane.refused.load(std::memory_order_relaxed);
-    return count;
-  }
+  std::atomic<std::uint64_t> dropped = 0;  // records that did not come to a lane
 };
 
 struct Session;
@@ -113,7 +103,7 @@ class Lease {
   void EnterShared(Slot& slot, std::uint32_t number, std::uint32_t key);
   void Drop(Slot& slot, std::uint32_t key);
   Code Refuse() {
-    lane_->refused.store(lane_->refused.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    lane_->writer.NoteRefused();
     return Code::kFull;
   }
 

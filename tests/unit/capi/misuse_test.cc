@@ -178,4 +178,26 @@ TEST_F(Misuse, CallsWhileTheProcessEndsAreCodes) {
   EXPECT_GE(Points(), 1U);
 }
 
+TEST_F(Misuse, AGuardOfARunThatIsNotOpenIsRefused) {
+  const vigil_run run = Open();
+  vigil_guard guard = {0};
+  EXPECT_EQ(vigil_guard_open({0x0102030405060708U}, nullptr, &guard), VIGIL_CLOSED) << "forged";
+  EXPECT_EQ(vigil_run_close(run, 0), VIGIL_OK);
+  EXPECT_EQ(vigil_guard_open(run, nullptr, &guard), VIGIL_CLOSED);
+  EXPECT_EQ(guard.id, 0U);
+  EXPECT_EQ(vigil_guard_open({0}, nullptr, &guard), VIGIL_OK) << "without a run nothing is recorded";
+  EXPECT_EQ(vigil_guard_close(guard), VIGIL_OK);
+}
+
+TEST_F(Misuse, WhatIsWrongWithTheOptionsIsSaid) {
+  vigil_run_options options = VIGIL_RUN_OPTIONS_INIT;
+  vigil_run run = {0};
+  EXPECT_EQ(vigil_run_open(&options, &run), VIGIL_INVALID);
+  EXPECT_STREQ(vigil_last_error(), "no folder was given");
+  options.folder = folder_.c_str();
+  options.rank = -1;
+  EXPECT_EQ(vigil_run_open(&options, &run), VIGIL_INVALID);
+  EXPECT_STREQ(vigil_last_error(), "the rank is below 0");
+}
+
 }  // namespace

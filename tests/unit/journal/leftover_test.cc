@@ -28,12 +28,16 @@ constexpr std::int64_t kRecords = 1000;
 
 std::string ShownName(const std::string& name) { return "/dev/shm/" + name; }
 
-std::int64_t FourDaysAgo() { return platform::UnixNs() - std::int64_t{4} * 86'400 * 1'000'000'000; }
+constexpr std::uint64_t kDayNs = std::uint64_t{86'400} * 1'000'000'000;
+
+// Of a clock that counts from the start of the machine, which may be later than that: it wraps around.
+std::uint64_t FourDaysAgo() { return platform::MonotonicNs() - 4 * kDayNs; }
+std::int64_t UnixFourDaysAgo() { return platform::UnixNs() - static_cast<std::int64_t>(4 * kDayNs); }
 
 // A process that recorded into `folder` and was killed before anything but the names was in the file.
 class KilledRecorder {
  public:
-  explicit KilledRecorder(const std::string& folder, std::int64_t (*clock)() = platform::UnixNs) {
+  explicit KilledRecorder(const std::string& folder, std::uint64_t (*clock)() = platform::MonotonicNs) {
     int ends[2] = {};
     EXPECT_EQ(::pipe(ends), 0);
     const pid_t child = ::fork();
@@ -75,7 +79,7 @@ class KilledRecorder {
   }
 
  private:
-  [[noreturn]] static void RecordAndDie(const std::string& folder, std::int64_t (*clock)(), int name_pipe) {
+  [[noreturn]] static void RecordAndDie(const std::string& folder, std::uint64_t (*clock)(), int name_pipe) {
     RingOptions small;
     small.lane_bytes = 64U << 10U;
     Ring ring = Ring::Create(small).value();
@@ -85,7 +89,7 @@ class KilledRecorder {
     options.folder = folder;
     options.begin = SampleBegin();
     options.flush_interval_ms = 60'000;
-    options.unix_ns = clock;
+    options.monotonic_ns = clock;
     const auto mover = Mover::Create(ring, std::move(options)).value();
     mover->Move(true);
     ring.ReserveLane(1);
@@ -171,7 +175,7 @@ TEST(Leftovers, AreNotWrittenIntoAnotherRunOfTheSameName) {
 
 // As old as their process, however often somebody looked since.
 TEST(Leftovers, OfARunThatWasRemovedAreForgottenAfterDays) {
-  for (const auto clock : {platform::UnixNs, FourDaysAgo}) {
+  for (const auto clock : {platform::MonotonicNs, FourDaysAgo}) {
     const RunFolder run;
     const KilledRecorder killed(run.path, clock);
     fs::remove_all(run.path);
@@ -254,10 +258,28 @@ TEST(Leftovers, AreForgottenAfterWeeksWhenMoreThanTheRunIsMissing) {
   const RunFolder run;
   const std::string deep = run.path + "/deep";
   fs::create_directory(deep);
-  const KilledRecorder killed(deep, [] { return platform::UnixNs() - std::int64_t{40} * 86'400 * 1'000'000'000; });
+  const KilledRecorder killed(deep, [] { return platform::MonotonicNs() - 40 * kDayNs; });
   fs::remove_all(run.path);
   EXPECT_THAT(DrainAt(deep).problems, IsEmpty());
   EXPECT_FALSE(killed.is_there());
+}
+
+TEST(DamagedRings, OfNoOrFewBytesArePutAsideAfterDays) {
+  for (const std::uintmax_t size : {std::uintmax_t{0}, std::uintmax_t{100}}) {
+    const RunFolder run;
+    const KilledRecorder killed(run.path);
+    fs::resize_file(ShownName(killed.name()), size);
+    const timespec then = {static_cast<time_t>(UnixFourDaysAgo() / 1'000'000'000), 0};
+    const timespec times[2] = {then, then};
+    ASSERT_EQ(::utimensat(AT_FDCWD, ShownName(killed.name()).c_str(), times, 0), 0);
+    DrainOptions options;
+    options.places = {run.path};
+    options.tidies_up = true;
+    DrainLeftovers(options);
+    DrainLeftovers(options);
+    EXPECT_FALSE(killed.is_there()) << size;
+    EXPECT_FALSE(killed.is_aside()) << size << ": as old as it is";
+  }
 }
 
 // A ring of another version: where its journal is cannot be read from it.
@@ -271,7 +293,7 @@ TEST(Leftovers, OfOtherVersionsAreForgottenAfterDays) {
   options.tidies_up = true;
   DrainLeftovers(options);
   EXPECT_TRUE(killed.is_there());
-  const timespec then = {static_cast<time_t>(FourDaysAgo() / 1'000'000'000), 0};
+  const timespec then = {static_cast<time_t>(UnixFourDaysAgo() / 1'000'000'000), 0};
   const timespec times[2] = {then, then};
   ASSERT_EQ(::utimensat(AT_FDCWD, ShownName(killed.name()).c_str(), times, 0), 0);
   DrainLeftovers(options);
@@ -324,7 +346,7 @@ TEST(DamagedRings, AreForgottenAfterDays) {
   DrainLeftovers(options);
   DrainLeftovers(options);
   ASSERT_TRUE(killed.is_aside());
-  const timespec then = {static_cast<time_t>(FourDaysAgo() / 1'000'000'000), 0};
+  const timespec then = {static_cast<time_t>(UnixFourDaysAgo() / 1'000'000'000), 0};
   const timespec times[2] = {then, then};
   ASSERT_EQ(::utimensat(AT_FDCWD, ShownName("damaged-" + killed.name()).c_str(), times, 0), 0);
   DrainLeftovers(options);

@@ -13,6 +13,7 @@
 #include <thread>
 #include <vector>
 
+#include "journal/inspect.h"
 #include "journal/ring.h"
 #include "record/slots.h"
 #include "support.h"
@@ -205,6 +206,33 @@ TEST(Kept, AllRingsTogetherLeaveMostOfASmallSharedMemory) {
   EXPECT_LE(taken, kAll / 4);
   EXPECT_GT(taken, kAll / 8);
   rings.clear();
+}
+
+// Refused, and then the process was killed: the journal says how many are missing.
+TEST(Kept, TheCountOfWhatWasRefusedSurvivesAKill) {
+  const Folder folder;
+  std::array<int, 2> ends = {};
+  ASSERT_EQ(::pipe(ends.data()), 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const RunHandle run = OpenIn(folder.path(), 60'000);
+    const SeriesHandle loss = SeriesIn(run, "loss");
+    std::array<std::uint64_t, 2> counts = {};
+    for (std::int64_t step = 0; step < 300'000; ++step) ++counts[Add(loss, step, 1) == Code::kOk ? 0 : 1];
+    static_cast<void>(::write(ends[1], counts.data(), sizeof(counts)));
+    ::raise(SIGKILL);
+  }
+  std::array<std::uint64_t, 2> counts = {};
+  EXPECT_EQ(::read(ends[0], counts.data(), sizeof(counts)), static_cast<ssize_t>(sizeof(counts)));
+  ::waitpid(child, nullptr, 0);
+  ::close(ends[0]);
+  ::close(ends[1]);
+  EXPECT_GT(counts[1], 0U);
+  DrainIn(folder.path());
+  const auto survey = journal::SurveyFile(folder.path() + "/rank-0.vigil");
+  ASSERT_TRUE(survey);
+  EXPECT_EQ(survey->samples, counts[0]);
+  EXPECT_EQ(survey->dropped_records, counts[1]);
 }
 
 // A thread was taken out of its first record call by a jump, and holds the lock for good.
