@@ -55,6 +55,8 @@ void AddDrainOption(CLI::App& command, bool& no_drain);
 // Moves what killed processes left in shared memory into the journals at the paths, and says so on stderr in one line.
 // `problems`: what has to stay there is named too.
 void DrainVisibly(const std::vector<std::string>& paths, bool quiet, bool problems = true);
+// What --no-drain leaves out of the verdict.
+void NameUndrained(const std::vector<std::string>& paths);
 
 // "vigil: message" on stderr.
 void Complain(std::string_view message);

@@ -90,7 +90,11 @@ int RunDiagnose(const DiagnoseOptions& options) {
         fmt::format("{} would all write to standard output; give each but one a file", Join(on_stdout, ", ")));
   const auto thresholds = LoadThresholds(options.limits);
   if (!thresholds) return Refuse(thresholds.error().Text());
-  if (!options.no_drain) DrainVisibly(options.paths, options.quiet);
+  if (options.no_drain) {
+    NameUndrained(options.paths);
+  } else {
+    DrainVisibly(options.paths, false);
+  }
   pipeline::Outcome outcome;
   {
     ProgressBar bar(!options.quiet);

@@ -31,4 +31,8 @@ void DrainVisibly(const std::vector<std::string>& paths, bool quiet, bool proble
   }
 }
 
+void NameUndrained(const std::vector<std::string>& paths) {
+  for (const Error& problem : pipeline::FindUndrained(paths)) Complain(problem.Text());
+}
+
 }  // namespace vigil::app

@@ -190,6 +190,24 @@ void DrainAll(const DrainOptions& options, Leftovers& leftovers) {
 
 }  // namespace
 
+std::vector<Error> FindLeftovers(const DrainOptions& options) {
+  std::vector<Error> found;
+  for (const std::string& name : platform::NamesIn(platform::SharedMemory::kFolder, Ring::NamePrefix())) {
+    if (Ring::IsOwnName(name)) continue;
+    const auto note = Ring::Peek(name);
+    const bool is_left =
+        note && !note->journal_path.empty() && IsOfThePlaces(*note, options) && !platform::SharedMemory::IsInUse(name);
+    if (is_left)
+      found.push_back(
+          {ErrorCode::kBusy, note->journal_path, std::nullopt,
+           fmt::format("the last records of a killed process are in {}, and were not read", ShownName(name))});
+  }
+  Leftovers of_others;
+  ReportOthers(options, of_others);
+  found.insert(found.end(), of_others.problems.begin(), of_others.problems.end());
+  return found;
+}
+
 Leftovers DrainLeftovers(const DrainOptions& options) noexcept {
   Leftovers leftovers;
   try {

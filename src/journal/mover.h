@@ -85,8 +85,9 @@ struct DrainOptions {
 };
 
 // Empties rings of this user on this host whose owners are dead and whose journals are in the places, each into its
-// journal. Never throws: what cannot be
-// done is a problem, and stays. Damaged rings are put aside.
+// journal. Never throws: what cannot be done is a problem, and stays. Damaged rings are put aside.
 Leftovers DrainLeftovers(const DrainOptions& options) noexcept;
+// The rings that would be emptied, one problem each, for those who must not write: records are missing in the journals.
+std::vector<Error> FindLeftovers(const DrainOptions& options);
 
 }  // namespace vigil::journal

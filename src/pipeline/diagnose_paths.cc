@@ -46,11 +46,23 @@ void AddDiagnosis(model::Run run, const catalogue::Thresholds& thresholds, model
 
 }  // namespace
 
-Drained DrainJournals(const std::vector<std::string>& paths) {
+namespace {
+
+journal::DrainOptions PlacesOf(const std::vector<std::string>& paths) {
   journal::DrainOptions options;
   for (const std::string& path : paths) options.places.push_back(platform::AbsolutePath(path));
-  journal::Leftovers leftovers = journal::DrainLeftovers(options);
+  return options;
+}
+
+}  // namespace
+
+Drained DrainJournals(const std::vector<std::string>& paths) {
+  journal::Leftovers leftovers = journal::DrainLeftovers(PlacesOf(paths));
   return {leftovers.records, leftovers.rings, std::move(leftovers.problems)};
+}
+
+std::vector<Error> FindUndrained(const std::vector<std::string>& paths) {
+  return journal::FindLeftovers(PlacesOf(paths));
 }
 
 Outcome DiagnosePaths(const std::vector<std::string>& paths, const catalogue::Thresholds& thresholds,

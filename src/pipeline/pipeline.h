@@ -84,6 +84,8 @@ struct Drained {
   std::vector<Error> problems;  // what stays in shared memory, with the reason (a folder that is read-only)
 };
 Drained DrainJournals(const std::vector<std::string>& paths);
+// The same without writing: what is missing in the journals, and where it is.
+std::vector<Error> FindUndrained(const std::vector<std::string>& paths);
 
 struct Outcome {
   model::Report report;

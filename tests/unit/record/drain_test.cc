@@ -64,8 +64,12 @@ TEST_F(Draining, SaysInOneLineWhatWasMoved) {
   EXPECT_EQ(SeriesOf(ReadRun(folder_.path()), "loss").size(), 50U);
 }
 
-TEST_F(Draining, LeavesAllAsItIsWhenAsked) {
-  EXPECT_THAT(Diagnose(folder_.path(), "--no-drain").output, Not(HasSubstr("shared memory")));
+TEST_F(Draining, LeavesAllAsItIsWhenAskedAndSaysWhatIsMissing) {
+  for (const char* option : {"--no-drain", "--read-only", "--read-only -q"}) {
+    const Outcome outcome = Diagnose(folder_.path(), option);
+    EXPECT_THAT(outcome.output, Not(HasSubstr("moved"))) << option;
+    EXPECT_THAT(outcome.output, HasSubstr("the last records of a killed process are in /dev/shm/vigil-")) << option;
+  }
   EXPECT_GT(DrainIn(folder_.path()).records, 0U);
 }
 
