@@ -27,7 +27,7 @@ std::uint64_t Chance::OddNumber() {
 
 void MutateContent(std::string& bytes, Mutation& how) {
   const std::size_t room = how.most_bytes;
-  if (!bytes.empty() && bytes.size() < kLargeBytes && room > kLargeBytes && how.chance.OneIn(64)) {
+  if (!bytes.empty() && bytes.size() < kLargeBytes && room > kLargeBytes && how.chance.OneIn(100)) {
     const std::string unit = bytes;
     while (bytes.size() < kLargeBytes) bytes += unit;
     return;

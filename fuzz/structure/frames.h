@@ -11,13 +11,16 @@
 
 namespace vigil::fuzz {
 
-enum class SequenceChange : std::uint8_t { kEdit, kDuplicate, kRemove, kSwap, kMove, kRepeat };
+enum class SequenceChange : std::uint8_t { kEdit, kDuplicate, kRemove, kSwap, kMove, kRepeat, kShorten };
+
+inline constexpr std::size_t kManyFrames = 64;
 
 // Most changes are inside of one frame: the order of frames has far fewer states than their contents. Repeating one
-// makes a large input, which is slow to read, and so is rare.
-inline SequenceChange ChooseChange(Chance& chance) {
+// makes a large input, which is slow to read, and so is rare, and large ones are often made small again.
+inline SequenceChange ChooseChange(Chance& chance, std::size_t count) {
+  if (count > kManyFrames && chance.OneIn(4)) return SequenceChange::kShorten;
   if (!chance.OneIn(3)) return SequenceChange::kEdit;
-  if (chance.OneIn(12)) return SequenceChange::kRepeat;
+  if (chance.OneIn(32)) return SequenceChange::kRepeat;
   constexpr SequenceChange kOthers[] = {SequenceChange::kDuplicate, SequenceChange::kRemove, SequenceChange::kSwap,
                                         SequenceChange::kMove};
   return kOthers[chance.Below(4)];
@@ -38,7 +41,7 @@ void MutateSequence(std::vector<Frame>& frames, Mutation& how, Edit&& edit, Size
   const std::size_t at = chance.Below(frames.size());
   const std::size_t other = chance.Below(frames.size());
   const auto place = [&](std::size_t index) { return frames.begin() + static_cast<std::ptrdiff_t>(index); };
-  switch (ChooseChange(chance)) {
+  switch (ChooseChange(chance, frames.size())) {
     case SequenceChange::kEdit:
       return edit(frames[at]);
     case SequenceChange::kDuplicate:
@@ -54,6 +57,9 @@ void MutateSequence(std::vector<Frame>& frames, Mutation& how, Edit&& edit, Size
       return;
     case SequenceChange::kRepeat:
       frames.insert(place(at), RepeatsFor(size_of(frames[at]), how), Frame(frames[at]));
+      return;
+    case SequenceChange::kShorten:
+      frames.erase(place(at), place(std::min(frames.size(), at + frames.size() / 2)));
       return;
   }
 }

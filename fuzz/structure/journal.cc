@@ -145,7 +145,7 @@ void EditBlock(Block& block, Mutation& how) {
   if (block.is_damage) return MutateContent(block.payload, how);
   if (how.chance.OneIn(32)) block.kind = static_cast<std::uint8_t>(how.chance.Next());
   if (how.chance.OneIn(16)) block.packed = !block.packed;
-  if (block.packed && how.chance.OneIn(32)) return Inflate(block.payload);
+  if (block.packed && how.chance.OneIn(64)) return Inflate(block.payload);
   std::vector<Section> sections;
   if (!ParseSections(block.payload, sections)) return MutateContent(block.payload, how);
   MutateSequence(

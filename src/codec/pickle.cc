@@ -10,6 +10,7 @@
 #include <unordered_set>
 
 #include "base/base.h"
+#include "codec/pickle_text.h"
 
 namespace vigil::codec::pickle {
 namespace {
@@ -299,8 +300,9 @@ class Machine {
   bool StepText(unsigned char op) {
     switch (op) {
       case kString:
+        return PushText(FromQuoted(TakeLine())), true;
       case kUnicode:
-        return PushText(TakeLine()), true;
+        return PushText(FromRawUnicodeEscape(TakeLine())), true;
       case kShortBinString:
       case kShortBinBytes:
       case kShortBinUnicode:

@@ -63,6 +63,11 @@ TagKind KindOf(const Value& value, const Plugin& plugin) {
   return number ? TagKind::kScalar : TagKind::kIgnored;
 }
 
+// Whether it says what its tag is for; a value that holds nothing, or a picture, leaves that to the next.
+bool DescribesTag(const Value& value) {
+  return value.is_simple || value.is_tensor || !value.histogram.empty() || !value.metadata.empty();
+}
+
 class TfeventsReader : public ingest::Reader {
  public:
   explicit TfeventsReader(ingest::PartBuilder& builder) : builder_(builder) {}
@@ -148,7 +153,7 @@ class TfeventsReader : public ingest::Reader {
 
   void TakeValue(const Event& event, const Value& value) {
     Tag* tag = tags_.Find(value.tag);
-    if (tag == nullptr) tag = OpenTag(value);
+    if (tag == nullptr && DescribesTag(value)) tag = OpenTag(value);
     if (tag != nullptr && tag->kind == TagKind::kHistogram) return TakeHistogram(event, value, *tag);
     if (tag != nullptr && tag->kind == TagKind::kText) return TakeText(event, value, *tag);
     if (tag == nullptr || tag->kind != TagKind::kScalar) return;

@@ -54,5 +54,25 @@ TEST(Pickle, NamesAreListedOnce) {
   EXPECT_THAT(document.names, testing::ElementsAre("os.system", "json.loads"));
 }
 
+std::string LineText(const std::string& opcodes) {
+  const Document document = Parse(opcodes + ".");
+  EXPECT_EQ(document.problem, "");
+  return document.root == kNone ? "nothing" : document.values[document.root].text;
+}
+
+TEST(Pickle, TextsOfProtocol0AreDecodedAsPythonDoes) {
+  EXPECT_EQ(LineText("Vplain\n"), "plain");
+  EXPECT_EQ(LineText("V\xe9 \\u20ac \\U0001d11e \\u005cn\n"), "\xc3\xa9 \xe2\x82\xac \xf0\x9d\x84\x9e \\n");
+  EXPECT_EQ(LineText("V\\\\u20ac \\x41 \\u20\n"), "\\\\u20ac \\x41 \\u20");
+  EXPECT_EQ(LineText("V\\ud834\n"), "\xef\xbf\xbd");
+}
+
+TEST(Pickle, TextsOfPython2LoseTheirQuotesAndEscapes) {
+  EXPECT_EQ(LineText("S'plain'\n"), "plain");
+  EXPECT_EQ(LineText("S\"it's\"\n"), "it's");
+  EXPECT_EQ(LineText("S'a\\n\\x41\\101\\\\\\'\\q'\n"), "a\nAA\\'\\q");
+  EXPECT_EQ(LineText("Sbare'\n"), "bare'");
+}
+
 }  // namespace
 }  // namespace vigil::codec::pickle
