@@ -67,7 +67,7 @@ void EditField(Field& field, Mutation& how) {
 }  // namespace
 
 std::string MutateMessage(std::string_view message, Mutation& how) {
-  // From the message inwards: at each level the fields, and which of them is gone into.
+  // From the message inwards: at each level the fields, and which of them is entered.
   struct Level {
     std::vector<Field> fields;
     std::size_t inside;

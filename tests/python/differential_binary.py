@@ -204,11 +204,28 @@ def tfevents_inputs(corpus, chance):
 HIGHEST_STEP = 2**53
 
 
+class Undecoded(Exception):
+    pass
+
+
+def number_in(tensor):
+    """The number in a tensor of one element, None in one of others."""
+    from slow_readers import tensor_number
+    from tensorboard.util.tensor_util import make_ndarray
+
+    try:
+        number = tensor_number(tensor)
+        if number is None:
+            make_ndarray(tensor)
+        return number
+    except Exception as error:  # noqa: BLE001 whatever numpy may raise for types and shapes that are none
+        raise Undecoded from error
+
+
 def values_of(path):
     """Points as tensorboard decodes them, by the rules that vigil states: events without a time and points without a
     step are left out, and what a tag says twice at one step counts once."""
     from check_tfevents import append, counted
-    from slow_readers import tensor_number
     from tensorboard.backend.event_processing.event_file_loader import RawEventFileLoader
     from tensorboard.compat.proto.event_pb2 import Event
 
@@ -220,12 +237,12 @@ def values_of(path):
         has_steps = has_steps or event.step != 0
         for value in event.summary.value:
             kind = value.WhichOneof("value")
-            if kind not in ("simple_value", "tensor", "histo") and not value.HasField("metadata"):
+            if kind not in ("simple_value", "tensor", "histo") and not value.metadata.plugin_data.plugin_name:
                 continue
             plugin = described.setdefault(value.tag, value.metadata.plugin_data.plugin_name)
             number = value.simple_value if kind == "simple_value" else None
             if kind == "tensor" and plugin in ("", "scalars"):
-                number = tensor_number(value.tensor)
+                number = number_in(value.tensor)
             if number is not None and 0 <= event.step <= HIGHEST_STEP:
                 append(series.setdefault(value.tag, []), (event.step, event.wall_time, float(number)))
     # Megatron writes the same values once more, over the samples it has seen.
@@ -245,6 +262,8 @@ def tfevents_difference(data, found):
         file.flush()
         try:
             expected = values_of(file.name)
+        except Undecoded:
+            return changes.Stated("a tensor that tensorboard cannot decode: elements left out, or in fields of another type")
         except DecodeError:
             return changes.Stated("protobuf refuses a whole message for what vigil passes over")
     ours = {}

@@ -32,7 +32,7 @@ def json_inputs(corpus, chance):
     while True:
         tokens = JSON_TOKEN.findall(chance.choice(seeds)[:4000])
         for _ in range(chance.randint(1, 3)):
-            tokens = changes.tokens_changed(tokens, JSON_ODD, chance)
+            tokens = tokens[:1] + changes.tokens_changed(tokens[1:], JSON_ODD, chance)
         data = b"".join(tokens)
         yield changes.bytes_changed(data, chance) if chance.random() < 0.1 else data
 

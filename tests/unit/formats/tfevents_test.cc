@@ -136,6 +136,14 @@ TEST(Tfevents, ATagIsNotDecidedByAValueThatHoldsNothing) {
   EXPECT_THAT(run.series[0].values, ElementsAre(3));
 }
 
+TEST(Tfevents, ATagIsDecidedByItsPluginAlsoBeforeItsFirstValue) {
+  const std::string described = BytesField(1, "loss") + BytesField(9, BytesField(1, BytesField(1, "scalars")));
+  const std::string tensor = VarintField(1, 1) + BytesField(5, RawFloat(2.5F));
+  const auto run = Read(Event(1, 1, SummaryOf({described})) + Event(1, 2, SummaryOf({TensorValue("loss", tensor)})));
+  ASSERT_EQ(run.series.size(), 1);
+  EXPECT_THAT(run.series[0].values, ElementsAre(2.5));
+}
+
 TEST(Tfevents, OpensASegmentWhenTheStepGoesBack) {
   const auto run = Read(Scalar("loss", 1, 3) + Scalar("loss", 2, 2) + Event(1, 2, BytesField(7, VarintField(1, 1))) +
                         Scalar("loss", 2, 2.5) + Scalar("loss", 3, 2));
