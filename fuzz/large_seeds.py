@@ -32,9 +32,13 @@ def metrics(at):
 
 def texts():
     """{target: bytes} of the formats that are text."""
-    history = repeated(lambda at: metrics(at) + ",\n", '{"log_history": [', '{"step": 100000, "loss": 0.1}], "global_step": 100000}')
+    history = repeated(
+        lambda at: metrics(at) + ",\n", '{"log_history": [', '{"step": 100000, "loss": 0.1}], "global_step": 100000}'
+    )
     return {
-        "csv": repeated(lambda at: f"{at},{2.5 / (1 + at):.6f},0.001\n", "\0step,loss,lr\n")  # its first byte chooses a file name,
+        "csv": repeated(
+            lambda at: f"{at},{2.5 / (1 + at):.6f},0.001\n", "\0step,loss,lr\n"
+        ),  # the first byte chooses a file name
         "jsonl": repeated(lambda at: metrics(at) + "\n"),
         "log": repeated(lambda at: f"step {at}: loss = {2.5 / (1 + at):.6f}, lr = 1e-3\n"),
         "trainer_state": history,
@@ -76,7 +80,9 @@ def database():
     memory.execute("CREATE TABLE metrics (run_name TEXT, step INTEGER, timestamp TEXT, metrics TEXT)")
     for at in range(60):
         # Now and then a row that needs overflow pages.
-        memory.execute("INSERT INTO metrics VALUES ('run', ?, '2026-01-01', ?)", (at, metrics(at) + " " * (at % 50 * 60)))
+        memory.execute(
+            "INSERT INTO metrics VALUES ('run', ?, '2026-01-01', ?)", (at, metrics(at) + " " * (at % 50 * 60))
+        )
     memory.commit()
     return memory.serialize()
 

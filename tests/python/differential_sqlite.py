@@ -54,10 +54,20 @@ def page_changed(page, header, pages, chance):
     start = header + (12 if page[header] in (2, 5) else 8)
     pointer = start + 2 * chance.randrange(cells + 1)
     cell = int.from_bytes(page[pointer : pointer + 2], "big") % len(page)
-    places = [(header, 1), (header + 1, 2), (header + 3, 2), (header + 5, 2), (header + 7, 1), (header + 8, 4), (pointer, 2)]
+    places = [
+        (header, 1),
+        (header + 1, 2),
+        (header + 3, 2),
+        (header + 5, 2),
+        (header + 7, 1),
+        (header + 8, 4),
+        (pointer, 2),
+    ]
     places += [(cell + at, 1) for at in range(6)] * 2 + [(0, 4) if header == 0 else (32, 4), (cell, 4)]
     at, size = chance.choice(places)
-    number = chance.choice([chance.randrange(pages + 2), chance.randrange(len(page)), changes.odd_number(chance, 8 * size)])
+    number = chance.choice(
+        [chance.randrange(pages + 2), chance.randrange(len(page)), changes.odd_number(chance, 8 * size)]
+    )
     page[at : at + size] = (number & ((1 << 8 * size) - 1)).to_bytes(size, "big")
     return bytes(page[: len(page)])
 
@@ -144,7 +154,9 @@ def read_by_sqlite(path):
         base.text_factory = bytes
         base.execute("PRAGMA cell_size_check = ON")
         for columns in TRACKERS:
-            wanted = ", ".join(f'typeof([{c}]), CAST([{c}] AS TEXT), CAST([{c}] AS REAL), CAST([{c}] AS INTEGER)' for c in columns)
+            wanted = ", ".join(
+                f"typeof([{c}]), CAST([{c}] AS TEXT), CAST([{c}] AS REAL), CAST([{c}] AS INTEGER)" for c in columns
+            )
             try:
                 query = base.execute(f"SELECT {wanted} FROM metrics NOT INDEXED")
             except sqlite3.OperationalError:
@@ -181,7 +193,11 @@ def difference(data, found):
     if found is None and expected == ([], True):
         return None  # no database for both
     if found is None or expected is None:
-        return None if found is None and expected is None else f"sqlite3: {expected is not None}, vigil: {found is not None}"
+        return (
+            None
+            if found is None and expected is None
+            else f"sqlite3: {expected is not None}, vigil: {found is not None}"
+        )
     rows, failed = expected
     # sqlite3 of Python loses the row before an error: it looks for the next before it hands one out.
     counts = (len(rows), len(rows) + 1) if failed else (len(rows),)

@@ -74,5 +74,20 @@ TEST(Pickle, TextsOfPython2LoseTheirQuotesAndEscapes) {
   EXPECT_EQ(LineText("Sbare'\n"), "bare'");
 }
 
+Value LineValue(const std::string& opcodes) {
+  const Document document = Parse(opcodes + ".");
+  EXPECT_EQ(document.problem, "");
+  return document.root == kNone ? Value() : document.values[document.root];
+}
+
+TEST(Pickle, OnlyWholeNumbersOfProtocol0AreTruthValues) {
+  EXPECT_EQ(LineValue("I01\n").kind, Kind::kTruth);
+  EXPECT_TRUE(LineValue("I01\n").truth);
+  EXPECT_FALSE(LineValue("I00\n").truth);
+  EXPECT_EQ(LineValue("I1\n").whole, 1);
+  EXPECT_EQ(LineValue("F00\n").kind, Kind::kNumber);
+  EXPECT_EQ(LineValue("L12L\n").whole, 12);
+}
+
 }  // namespace
 }  // namespace vigil::codec::pickle
