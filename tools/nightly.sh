@@ -13,6 +13,6 @@ VIGIL_KILLS="${VIGIL_KILLS:-2000}" build/dev/tests/journal_test --gtest_filter='
 tools/fuzz.sh "${NIGHTLY_FUZZ_SECONDS:-600}"
 tools/build.sh test dump_values
 bench/peers/install.sh
-build/peers/bin/python tests/python/differential.py build/test/tests/dump_values fuzz/corpus "${NIGHTLY_DIFFERENTIAL:-50000}"
+DIFFERENTIAL_SEED="$(date +%F)" build/peers/bin/python tests/python/differential.py build/test/tests/dump_values fuzz/corpus "${NIGHTLY_DIFFERENTIAL:-50000}"
 tools/build.sh release vigil benchmarks
 tools/bench.sh

@@ -3,9 +3,10 @@
 usage: differential.py DUMP CORPUS COUNT [KIND...]
 
 DUMP is the program tests/python/dump_values.cc, CORPUS is fuzz/corpus. COUNT inputs of each kind come from the kept ones by
-changes that leave lengths and checksums right, in the same way each time. Both must read the same values, or both refuse;
-differences that are meant are stated with their reason (changes.Stated) and counted. An input with any other is kept in
-build/differential. Kinds whose package is absent are named; exits 77 ("not run") when none was compared.
+changes that leave lengths and checksums right: the same each time, others for another text in the environment variable
+DIFFERENTIAL_SEED. Both must read the same values, or both refuse; differences that are meant are stated with their reason
+(changes.Stated) and counted. An input with any other is kept in build/differential. Kinds whose package is absent are
+named; exits 77 ("not run") when none was compared.
 """
 
 import json
@@ -62,7 +63,7 @@ def compare(kind, vigil, corpus, count):
     """The differences of one kind; prints what was compared."""
     inputs, difference = KINDS[kind]
     problems, stated, largest = [], Counter(), 0
-    source = inputs(corpus, random.Random(kind))
+    source = inputs(corpus, random.Random(kind + os.environ.get("DIFFERENTIAL_SEED", "")))
     for number in range(count):
         data = next(source)
         largest = max(largest, len(data))

@@ -225,6 +225,8 @@ def number_in(tensor):
     from slow_readers import tensor_number
     from tensorboard.util.tensor_util import make_ndarray
 
+    if tensor.dtype not in tensor.DESCRIPTOR.fields_by_name["dtype"].enum_type.values_by_number:
+        raise Undecoded
     try:
         number = tensor_number(tensor)
         if number is None:

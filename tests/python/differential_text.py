@@ -96,7 +96,7 @@ def json_difference(data, found):
     expected, refused = json_expected(data)
     if refused and "escape" in refused and found["whole"]:
         return changes.Stated("escapes that are none stay as they stand in the text")
-    if refused and found["whole"] and re.search(rb"(?<!\w)(?:nan|inf)(?!\w)", data):
+    if refused and found["whole"] and re.search(rb"(?i)(?<!\w)(?:nan|inf)(?!\w)", data):
         return changes.Stated("words for numbers that are not finite, as other writers have them")
     if refused and found["whole"] and re.search(rb"\d\.(?:[eE]|[^\w]|$)", data):
         return changes.Stated("a number that ends in its point, as numpy prints it")
