@@ -13,12 +13,12 @@ namespace vigil::fuzz {
 
 enum class SequenceChange : std::uint8_t { kEdit, kDuplicate, kRemove, kSwap, kMove, kRepeat, kShorten };
 
-inline constexpr std::size_t kManyFrames = 64;
+inline constexpr std::size_t kManyFrames = 1000;
 
 // Most changes are inside of one frame: the order of frames has far fewer states than their contents. Repeating one
-// makes a large input, which is slow to read, and so is rare, and large ones are often made small again.
+// makes a large input, which is slow to read, and so is rare, and large ones are often cut to a few frames again.
 inline SequenceChange ChooseChange(Chance& chance, std::size_t count) {
-  if (count > kManyFrames && chance.OneIn(4)) return SequenceChange::kShorten;
+  if (count > kManyFrames && chance.OneIn(3)) return SequenceChange::kShorten;
   if (!chance.OneIn(3)) return SequenceChange::kEdit;
   if (chance.OneIn(32)) return SequenceChange::kRepeat;
   constexpr SequenceChange kOthers[] = {SequenceChange::kDuplicate, SequenceChange::kRemove, SequenceChange::kSwap,
@@ -59,7 +59,8 @@ void MutateSequence(std::vector<Frame>& frames, Mutation& how, Edit&& edit, Size
       frames.insert(place(at), RepeatsFor(size_of(frames[at]), how), Frame(frames[at]));
       return;
     case SequenceChange::kShorten:
-      frames.erase(place(at), place(std::min(frames.size(), at + frames.size() / 2)));
+      frames.erase(place(std::min(frames.size(), at + kManyFrames / 2)), frames.end());
+      frames.erase(frames.begin(), place(at));
       return;
   }
 }
