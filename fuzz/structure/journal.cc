@@ -124,6 +124,16 @@ std::string WriteEntries(const std::vector<std::string>& entries) {
   return out;
 }
 
+std::string WriteSections(const std::vector<Section>& sections) {
+  std::string out;
+  for (const Section& section : sections) {
+    out += static_cast<char>(section.tag);
+    PutVarint(out, section.content.size());
+    out += section.content;
+  }
+  return out;
+}
+
 void EditSection(Section& section, Mutation& how) {
   if (how.chance.OneIn(16)) section.tag = static_cast<std::uint8_t>(how.chance.Below(13));
   if (!HoldsEntries(section) || how.chance.OneIn(8)) return MutateContent(section.content, how);
@@ -141,6 +151,21 @@ void Inflate(std::string& payload) {
   while (!unit.empty() && payload.size() + unit.size() <= kInflatedBytes) payload += unit;
 }
 
+// The other way: of an input that unfolds to much most children are small, or hardly any other would be tried.
+void Deflate(Block& block) {
+  constexpr std::size_t kFew = 32;
+  std::vector<Section> sections;
+  if (block.is_damage || !ParseSections(block.payload, sections)) return;
+  sections.resize(std::min(sections.size(), kFew));
+  for (Section& section : sections) {
+    if (!HoldsEntries(section)) continue;
+    std::vector<std::string> entries = ParseEntries(section.content);
+    entries.resize(std::min(entries.size(), kFew));
+    section.content = WriteEntries(entries);
+  }
+  block.payload = WriteSections(sections);
+}
+
 void EditBlock(Block& block, Mutation& how) {
   if (block.is_damage) return MutateContent(block.payload, how);
   if (how.chance.OneIn(32)) block.kind = static_cast<std::uint8_t>(how.chance.Next());
@@ -151,12 +176,7 @@ void EditBlock(Block& block, Mutation& how) {
   MutateSequence(
       sections, how, [&](Section& section) { EditSection(section, how); },
       [](const Section& section) { return section.content.size() + 3; });
-  block.payload.clear();
-  for (const Section& section : sections) {
-    block.payload += static_cast<char>(section.tag);
-    PutVarint(block.payload, section.content.size());
-    block.payload += section.content;
-  }
+  block.payload = WriteSections(sections);
   // A block beyond this is refused for its size alone.
   block.payload.resize(std::min(block.payload.size(), kMostStoredBytes));
 }
@@ -174,6 +194,9 @@ std::string MutateJournal(std::string_view input, Mutation& how) {
   const std::string header = journal::FileHeader();
   const bool headed = input.starts_with(journal::kMagic) && input.size() >= header.size();
   std::vector<Block> blocks = ParseBlocks(headed ? input.substr(header.size()) : input);
+  for (Block& block : blocks) {
+    if (block.payload.size() > kLargeBytes / 2 && !how.chance.OneIn(16)) Deflate(block);
+  }
   MutateSequence(
       blocks, how, [&](Block& block) { EditBlock(block, how); },
       [](const Block& block) { return block.payload.size() + kBlockHeaderBytes; });
