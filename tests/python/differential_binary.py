@@ -148,6 +148,8 @@ def key_of(value):
     """What is the same for keys that are equal: 1, 1.0 and True are one key."""
     if isinstance(value, (bool, int, float)) and value == value:
         return value
+    if isinstance(value, tuple):  # a tuple, or a set, whose order says nothing
+        return "group", tuple(sorted(repr(key_of(item)) for item in value[1]))
     return repr(value)
 
 
