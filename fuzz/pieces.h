@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "formats/formats.h"
 #include "ingest/ingest.h"
@@ -64,6 +65,21 @@ inline void RequireSame(const model::Run& a, const model::Run& b) {
   }
 }
 
+// Sizes of pieces for an input of that size. What a reader did not take is offered again with each piece, so that the
+// work is quadratic in their number: large inputs come in larger ones.
+inline std::vector<std::size_t> PiecesFor(std::size_t size) {
+  if (size <= 2000) return {1, 7, 1000};
+  if (size <= std::size_t{64} << 10U) return {7, 1000};
+  return {size / 300, std::size_t{64} << 10U};
+}
+
+// Small files that unfold to much: reading them once more for every size of pieces would be most of the time.
+inline bool HoldsMuch(const model::Run& run) {
+  std::size_t points = run.events.size();
+  for (const model::Series& series : run.series) points += series.size();
+  return points > 5000;
+}
+
 // Reads `bytes` whole and in pieces of several sizes.
 inline void CheckReader(const ingest::Format& format, const std::string& path, std::string_view bytes) {
   format.recognise({path, bytes.substr(0, std::size_t{64} << 10U), bytes.size()});
@@ -71,8 +87,9 @@ inline void CheckReader(const ingest::Format& format, const std::string& path, s
   if (whole) {
     for (const model::Series& series : whole->series) RequireShape(series);
   }
-  for (const std::size_t piece : {std::size_t{1}, std::size_t{7}, std::size_t{1000}}) {
-    if (piece == 1 && bytes.size() > 2000) continue;  // the rest is offered again each time: quadratic
+  std::vector<std::size_t> sizes = PiecesFor(bytes.size());
+  if (whole && HoldsMuch(*whole)) sizes.resize(1);
+  for (const std::size_t piece : sizes) {
     const auto pieces = ingest::ReadBytes(path, bytes, format, piece);
     Require(pieces.has_value() == whole.has_value(), "read in both ways or in none");
     if (whole) {

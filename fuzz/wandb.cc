@@ -1,7 +1,13 @@
 // W&B transaction logs: any bytes, whole and in pieces, give the same series.
 #include "pieces.h"
+#include "structure/mutator.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   vigil::fuzz::CheckFormat("wandb", data, size);
   return 0;
+}
+
+extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size, std::size_t most_bytes,
+                                               unsigned seed) {
+  return vigil::fuzz::MutateInPlace(vigil::fuzz::MutateWandb, data, size, most_bytes, seed);
 }

@@ -1,5 +1,6 @@
 // Runs a fuzz target over kept inputs without libFuzzer, so that every compiler and every test run replays the corpora:
-// each file as it is, and cut short, since a run that died leaves its files cut at any byte.
+// each file as it is, cut short, since a run that died leaves its files cut at any byte, and changed by the target's
+// own mutator where it has one.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,6 +13,20 @@
 #include <vector>
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
+
+// Null where a target leaves mutating to libFuzzer.
+extern "C" __attribute__((weak)) std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size,
+                                                                     std::size_t most_bytes, unsigned seed);
+
+// What libFuzzer offers to custom mutators, in short: one byte is changed. Where and how follows from the bytes alone.
+extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, std::size_t most_bytes);
+std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, std::size_t most_bytes) {
+  if (size == 0) return 0;
+  std::size_t sum = size;
+  for (std::size_t i = 0; i < size; ++i) sum = sum * 31 + data[i];
+  data[sum % size] = static_cast<std::uint8_t>(data[sum % size] ^ (1U << (sum / size % 8)));
+  return std::min(size, most_bytes);
+}
 
 namespace {
 
@@ -37,6 +52,19 @@ void Replay(const std::string& bytes) {
   for (std::size_t size = 0; size < bytes.size(); size += stride) Feed(bytes, size);
 }
 
+void ReplayMutated(const std::string& bytes) {
+  constexpr unsigned kMutations = 32;
+  constexpr std::size_t kMostBytes = std::size_t{128} << 10U;
+  if (LLVMFuzzerCustomMutator == nullptr) return;
+  std::vector<std::uint8_t> input(kMostBytes);
+  std::size_t size = std::min(bytes.size(), kMostBytes);
+  std::copy_n(bytes.begin(), size, input.begin());
+  for (unsigned seed = 0; seed < kMutations; ++seed) {
+    size = LLVMFuzzerCustomMutator(input.data(), size, kMostBytes, seed);
+    Feed({input.begin(), input.begin() + static_cast<std::ptrdiff_t>(size)}, size);
+  }
+}
+
 std::vector<fs::path> FilesAt(const fs::path& path) {
   if (!fs::is_directory(path)) return {path};
   std::vector<fs::path> files;
@@ -60,9 +88,10 @@ int main(int count, char** arguments) {
       fmt::print("{}\n", file.string());
       std::fflush(stdout);  // the last name printed is the input that crashed
       Replay(ReadAll(file));
+      ReplayMutated(ReadAll(file));
       ++replayed;
     }
   }
-  fmt::print("{} inputs replayed, whole and cut\n", replayed);
+  fmt::print("{} inputs replayed, whole, cut and changed\n", replayed);
   return replayed > 0 ? 0 : 1;
 }

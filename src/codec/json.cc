@@ -5,6 +5,7 @@
 #include "base/base.h"
 #include "base/decimal.h"
 #include "codec/codec.h"
+#include "codec/utf8.h"
 
 namespace vigil::codec {
 namespace {
@@ -67,25 +68,6 @@ std::optional<std::uint32_t> CodeUnit(std::string_view text, std::size_t at) {
   return unit ? std::optional(static_cast<std::uint32_t>(*unit)) : std::nullopt;
 }
 
-void AppendUtf8(std::uint32_t code, std::string& out) {
-  const auto put = [&](std::uint32_t byte) { out += static_cast<char>(static_cast<unsigned char>(byte)); };
-  if (code < 0x80) {
-    put(code);
-  } else if (code < 0x800) {
-    put(0xC0U | (code >> 6U));
-    put(0x80U | (code & 0x3FU));
-  } else if (code < 0x10000) {
-    put(0xE0U | (code >> 12U));
-    put(0x80U | ((code >> 6U) & 0x3FU));
-    put(0x80U | (code & 0x3FU));
-  } else {
-    put(0xF0U | (code >> 18U));
-    put(0x80U | ((code >> 12U) & 0x3FU));
-    put(0x80U | ((code >> 6U) & 0x3FU));
-    put(0x80U | (code & 0x3FU));
-  }
-}
-
 // Resolves \uXXXX at `at` (the backslash), a surrogate pair as one; returns the bytes it took, 0 when it is none.
 std::size_t AppendCodePoint(std::string_view text, std::size_t at, std::string& out) {
   const auto unit = CodeUnit(text, at + 2);
@@ -105,6 +87,11 @@ std::size_t AppendCodePoint(std::string_view text, std::size_t at, std::string& 
 
 bool EndsScalar(char c) { return c == ',' || c == '}' || c == ']' || c == '\n' || c == ' ' || c == '\r' || c == '\t'; }
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
+// No reader of JSON takes "01"; the text is damaged, and what it would have been is not known.
+bool HasLeadingZero(const char* at, const char* end) {
+  if (*at == '-' && end - at > 1) ++at;
+  return *at == '0' && end - at > 1 && IsDigit(at[1]);
+}
 bool IsLetter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
 }  // namespace
@@ -148,7 +135,7 @@ bool JsonScanner::TakeNumber() {
   const char* at = at_;
   if (at != end_ && *at == ' ') ++at;
   // Words for non-finite numbers are left to Next, and what is none in JSON (".5", "+1") to its judgement.
-  if (at == end_ || (*at != '-' && !IsDigit(*at))) return false;
+  if (at == end_ || (*at != '-' && !IsDigit(*at)) || HasLeadingZero(at, end_)) return false;
   const char* const number_end = TakeDecimal<TextEnd::kAnywhere>(at, end_, number_);
   // At the end of the text the number may go on.
   if (number_end == nullptr || number_end == end_ || !EndsScalar(*number_end)) return false;
@@ -263,6 +250,7 @@ JsonToken JsonScanner::Value(const char* at) {
 }
 
 JsonToken JsonScanner::Number(const char* at) {
+  if (HasLeadingZero(at, end_)) return Break(at, "expected a number");
   // The common case without detours.
   const char* number_end = TakeDecimal<TextEnd::kAnywhere>(at, end_, number_);
   if (number_end == nullptr) {

@@ -10,6 +10,7 @@
 #include <unordered_set>
 
 #include "base/base.h"
+#include "codec/pickle_text.h"
 
 namespace vigil::codec::pickle {
 namespace {
@@ -272,15 +273,16 @@ class Machine {
     PushWhole(static_cast<std::int64_t>(value));
   }
 
-  void PushLine(bool whole) {
+  // A whole number in a line. Protocol 0 has no truth values: INT writes them as 00 and 01, which no number is.
+  void PushWholeLine(bool may_be_truth) {
     const std::string_view line = TakeLine();
-    if (line == "01" || line == "00") return PushTruth(line == "01");
-    const std::string_view digits = line.ends_with('L') ? line.substr(0, line.size() - 1) : line;
-    if (whole) {
-      const auto value = ParseInteger(digits);
-      return value ? PushWhole(*value) : PushNothing();
-    }
-    const auto value = ParseNumber(digits);
+    if (may_be_truth && (line == "01" || line == "00")) return PushTruth(line == "01");
+    const auto value = ParseInteger(line.ends_with('L') ? line.substr(0, line.size() - 1) : line);
+    return value ? PushWhole(*value) : PushNothing();
+  }
+
+  void PushNumberLine() {
+    const auto value = ParseNumber(TakeLine());
     return value ? PushNumber(*value) : PushNothing();
   }
 
@@ -299,8 +301,9 @@ class Machine {
   bool StepText(unsigned char op) {
     switch (op) {
       case kString:
+        return PushText(FromQuoted(TakeLine())), true;
       case kUnicode:
-        return PushText(TakeLine()), true;
+        return PushText(FromRawUnicodeEscape(TakeLine())), true;
       case kShortBinString:
       case kShortBinBytes:
       case kShortBinUnicode:
@@ -327,9 +330,9 @@ class Machine {
         return PushTruth(op == kNewTrue), true;
       case kInt:
       case kLong:
-        return PushLine(true), true;
+        return PushWholeLine(op == kInt), true;
       case kFloat:
-        return PushLine(false), true;
+        return PushNumberLine(), true;
       case kBinInt1:
         return PushWhole(static_cast<std::int64_t>(TakeNumber(1))), true;
       case kBinInt2:

@@ -1,5 +1,6 @@
 #include "formats/tfevents/tensor.h"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cmath>
@@ -203,7 +204,8 @@ Elements Take(std::string_view tensor) {
     const std::uint32_t number = fields.key() >> 3U;
     switch (fields.key()) {
       case FieldKey(1, WireType::kVarint):
-        elements.type = static_cast<DataType>(fields.number() & 0xffU);
+        // A number beyond all types stays one: cut to its low bits it would pass for another type.
+        elements.type = static_cast<DataType>(std::min<std::uint64_t>(fields.number(), 0xffU));
         break;
       case FieldKey(2, WireType::kBytes):
         elements.single = elements.single && HoldsOneElement(fields.bytes());

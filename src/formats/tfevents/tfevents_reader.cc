@@ -54,13 +54,18 @@ TagKind KindOf(const Value& value, const Plugin& plugin) {
   if (plugin.name == "hparams") return TagKind::kHparams;
   if (value.is_simple) return TagKind::kScalar;
   if (!value.histogram.empty()) return TagKind::kHistogram;
-  if (!value.is_tensor) return TagKind::kIgnored;
   if (plugin.name == "text") return TagKind::kText;
   if (plugin.name == "scalars") return TagKind::kScalar;
   if (plugin.name == "histograms" || plugin.name == "distributions") return TagKind::kHistogram;
   // Nothing is said about the tag: a tensor of one number is a scalar.
-  const bool number = plugin.name.empty() && tfevents::TensorScalar(value.tensor).has_value();
+  const bool number = value.is_tensor && plugin.name.empty() && tfevents::TensorScalar(value.tensor).has_value();
   return number ? TagKind::kScalar : TagKind::kIgnored;
+}
+
+// Whether it says what its tag is for; a value that holds nothing, or a picture, leaves that to the next.
+bool DescribesTag(const Value& value) {
+  return value.is_simple || value.is_tensor || !value.histogram.empty() ||
+         !tfevents::ParsePlugin(value.metadata).name.empty();
 }
 
 class TfeventsReader : public ingest::Reader {
@@ -148,7 +153,7 @@ class TfeventsReader : public ingest::Reader {
 
   void TakeValue(const Event& event, const Value& value) {
     Tag* tag = tags_.Find(value.tag);
-    if (tag == nullptr) tag = OpenTag(value);
+    if (tag == nullptr && DescribesTag(value)) tag = OpenTag(value);
     if (tag != nullptr && tag->kind == TagKind::kHistogram) return TakeHistogram(event, value, *tag);
     if (tag != nullptr && tag->kind == TagKind::kText) return TakeText(event, value, *tag);
     if (tag == nullptr || tag->kind != TagKind::kScalar) return;

@@ -86,6 +86,13 @@ TEST(JsonScanner, TakesNumbersThatOverflowAsInfinite) {
   EXPECT_THAT(Tokens('[' + std::string(5000, '9') + ']'), ElementsAre("[", "inf", "]", "end"));
 }
 
+TEST(JsonScanner, RefusesNumbersWithLeadingZerosAsOtherReadersDo) {
+  for (const char* text : {"[01]", "[-01]", "[00]", "[0, 007.5]"})
+    EXPECT_EQ(Problem(text), "broken: expected a number");
+  EXPECT_THAT(Tokens("[0, -0, 0.5, -0.25, 0e1, 10]"),
+              ElementsAre("[", "0", "-0", "0.5", "-0.25", "0", "10", "]", "end"));
+}
+
 TEST(JsonScanner, StopsAtTheEndOfTheDocumentWhateverFollows) {
   const std::string_view text = "{\"a\":1} trailing";
   JsonScanner scanner(text);

@@ -54,5 +54,40 @@ TEST(Pickle, NamesAreListedOnce) {
   EXPECT_THAT(document.names, testing::ElementsAre("os.system", "json.loads"));
 }
 
+std::string LineText(const std::string& opcodes) {
+  const Document document = Parse(opcodes + ".");
+  EXPECT_EQ(document.problem, "");
+  return document.root == kNone ? "nothing" : document.values[document.root].text;
+}
+
+TEST(Pickle, TextsOfProtocol0AreDecodedAsPythonDoes) {
+  EXPECT_EQ(LineText("Vplain\n"), "plain");
+  EXPECT_EQ(LineText("V\xe9 \\u20ac \\U0001d11e \\u005cn\n"), "\xc3\xa9 \xe2\x82\xac \xf0\x9d\x84\x9e \\n");
+  EXPECT_EQ(LineText("V\\\\u20ac \\x41 \\u20\n"), "\\\\u20ac \\x41 \\u20");
+  EXPECT_EQ(LineText("V\\ud834\n"), "\xef\xbf\xbd");
+}
+
+TEST(Pickle, TextsOfPython2LoseTheirQuotesAndEscapes) {
+  EXPECT_EQ(LineText("S'plain'\n"), "plain");
+  EXPECT_EQ(LineText("S\"it's\"\n"), "it's");
+  EXPECT_EQ(LineText("S'a\\n\\x41\\101\\\\\\'\\q'\n"), "a\nAA\\'\\q");
+  EXPECT_EQ(LineText("Sbare'\n"), "bare'");
+}
+
+Value LineValue(const std::string& opcodes) {
+  const Document document = Parse(opcodes + ".");
+  EXPECT_EQ(document.problem, "");
+  return document.root == kNone ? Value() : document.values[document.root];
+}
+
+TEST(Pickle, OnlyWholeNumbersOfProtocol0AreTruthValues) {
+  EXPECT_EQ(LineValue("I01\n").kind, Kind::kTruth);
+  EXPECT_TRUE(LineValue("I01\n").truth);
+  EXPECT_FALSE(LineValue("I00\n").truth);
+  EXPECT_EQ(LineValue("I1\n").whole, 1);
+  EXPECT_EQ(LineValue("F00\n").kind, Kind::kNumber);
+  EXPECT_EQ(LineValue("L12L\n").whole, 12);
+}
+
 }  // namespace
 }  // namespace vigil::codec::pickle

@@ -118,14 +118,30 @@ TEST(Tfevents, PassesOverWhatIsNoScalar) {
   const std::string matrix =
       VarintField(1, 2) + BytesField(2, BytesField(2, VarintField(1, 30)) + BytesField(2, VarintField(1, 3)));
   const std::string vector = VarintField(1, 1) + BytesField(5, RawFloat(1) + RawFloat(2));
+  const std::string no_type = VarintField(1, 0x80000013) + VarintField(13, 0x3c00);  // its low byte is that of half
   const auto run = Read(Event(1, 1, SummaryOf({BytesField(1, "v1 histogram") + BytesField(5, DoubleField(1, 0))})) +
                         Event(1, 1, SummaryOf({TensorValue("v2 histogram", matrix, Metadata("histograms"))})) +
                         Event(1, 1, SummaryOf({BytesField(1, "image") + BytesField(4, "png")})) +
                         Event(1, 1, SummaryOf({TensorValue("vector", vector)})) +
+                        Event(1, 1, SummaryOf({TensorValue("no type", no_type)})) +
                         Event(1, 1, BytesField(4, "a graph")) + Scalar("loss", 1, 1.0F));
   ASSERT_EQ(run.series.size(), 1);
   EXPECT_EQ(run.series[0].raw, "loss");
   EXPECT_EQ(report::NoteText(run.sources[0]), "");
+}
+
+TEST(Tfevents, ATagIsNotDecidedByAValueThatHoldsNothing) {
+  const auto run = Read(Event(1, 1, SummaryOf({BytesField(1, "loss")})) + Scalar("loss", 2, 3));
+  ASSERT_EQ(run.series.size(), 1);
+  EXPECT_THAT(run.series[0].values, ElementsAre(3));
+}
+
+TEST(Tfevents, ATagIsDecidedByItsPluginAlsoBeforeItsFirstValue) {
+  const std::string described = BytesField(1, "loss") + BytesField(9, BytesField(1, BytesField(1, "scalars")));
+  const std::string tensor = VarintField(1, 1) + BytesField(5, RawFloat(2.5F));
+  const auto run = Read(Event(1, 1, SummaryOf({described})) + Event(1, 2, SummaryOf({TensorValue("loss", tensor)})));
+  ASSERT_EQ(run.series.size(), 1);
+  EXPECT_THAT(run.series[0].values, ElementsAre(2.5));
 }
 
 TEST(Tfevents, OpensASegmentWhenTheStepGoesBack) {
