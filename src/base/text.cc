@@ -35,9 +35,11 @@ CodePoint Decode(std::string_view text) {
 
 bool IsControl(std::uint32_t c) { return (c < 0x20 && c != '\t') || (c >= 0x7F && c < 0xA0); }
 
-// Line and paragraph separators, and the marks that turn the direction of what follows ("txt.exe" shown as "exe.txt").
-bool ReordersText(std::uint32_t c) {
-  return (c >= 0x2028 && c <= 0x202E) || (c >= 0x2066 && c <= 0x2069) || c == 0x200E || c == 0x200F || c == 0x061C;
+// Line and paragraph separators, the marks that turn the direction of what follows ("txt.exe" shown as "exe.txt"), and
+// what is not seen at all: spaces without width, tags.
+bool HidesOrReordersText(std::uint32_t c) {
+  const bool hides = c == 0x200B || c == 0x2060 || c == 0xFEFF || (c >= 0xE0000 && c <= 0xE007F);
+  return hides || (c >= 0x2028 && c <= 0x202E) || (c >= 0x2066 && c <= 0x2069) || c == 0x200E || c == 0x200F || c == 0x061C;
 }
 
 bool IsCombining(std::uint32_t c) {
@@ -127,7 +129,7 @@ std::string ValidUtf8(std::string_view text) {
 }
 
 std::string Printable(std::string_view text) {
-  return KeepCodePoints(text, [](std::uint32_t c) { return !IsControl(c) && !ReordersText(c); });
+  return KeepCodePoints(text, [](std::uint32_t c) { return !IsControl(c) && !HidesOrReordersText(c); });
 }
 
 std::size_t DisplayWidth(std::string_view text) {

@@ -255,7 +255,7 @@ model::RunReport EmptyRun() {
 }
 
 model::RunReport HostileRun() {
-  const std::string terminal = "\x1b]0;owned\x07\x1b[2J\x1b[31mred\u202Etxt.exe\xff\xfe\nnext\rline\ttab";
+  const std::string terminal = "\x1b]0;owned\x07\x1b[2J\x1b[31mred\u202E\u200Btxt.exe\xff\xfe\nnext\rline\ttab";
   const std::string page = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\"'&amp;";
   model::RunReport report = Named(page + terminal, terminal + page);
   report.run.framework = page;

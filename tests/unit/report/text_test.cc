@@ -230,6 +230,7 @@ TEST(RenderText, LetsNothingOfTheInputReachTheTerminalRaw) {
   EXPECT_THAT(text, Not(HasSubstr("\x07")));
   EXPECT_THAT(text, Not(HasSubstr("\r")));
   EXPECT_THAT(text, Not(HasSubstr("\u202E")));
+  EXPECT_THAT(text, Not(HasSubstr("\u200B")));
   EXPECT_EQ(text, ValidUtf8(text));
 }
 
