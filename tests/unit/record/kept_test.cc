@@ -215,7 +215,13 @@ TEST(Kept, TheCountOfWhatWasRefusedSurvivesAKill) {
   ASSERT_EQ(::pipe(ends.data()), 0);
   const pid_t child = ::fork();
   if (child == 0) {
-    const RunHandle run = OpenIn(folder.path(), 60'000);
+    Options options;
+    options.folder = folder.path();
+    options.flush_interval_ms = 60'000;
+    options.lane_bytes = 32U << 10U;  // about 1000 records
+    RunHandle run = 0;
+    std::string message;
+    static_cast<void>(Open(options, run, message));
     const SeriesHandle loss = SeriesIn(run, "loss");
     std::array<std::uint64_t, 2> counts = {};
     for (std::int64_t step = 0; step < 300'000; ++step) ++counts[Add(loss, step, 1) == Code::kOk ? 0 : 1];
