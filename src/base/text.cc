@@ -39,7 +39,8 @@ bool IsControl(std::uint32_t c) { return (c < 0x20 && c != '\t') || (c >= 0x7F &
 // what is not seen at all: spaces without width, tags.
 bool HidesOrReordersText(std::uint32_t c) {
   const bool hides = c == 0x200B || c == 0x2060 || c == 0xFEFF || (c >= 0xE0000 && c <= 0xE007F);
-  return hides || (c >= 0x2028 && c <= 0x202E) || (c >= 0x2066 && c <= 0x2069) || c == 0x200E || c == 0x200F || c == 0x061C;
+  return hides || (c >= 0x2028 && c <= 0x202E) || (c >= 0x2066 && c <= 0x2069) || c == 0x200E || c == 0x200F ||
+         c == 0x061C;
 }
 
 bool IsCombining(std::uint32_t c) {
