@@ -174,7 +174,10 @@ Status Visit(const std::string& path, Visitor& visitor) {
     last = *count == 0;
     window.erase(0, decoder.Consume(window, last));
   }
-  if (decoder.refused()) return Fail(ErrorCode::kUnrecognised, path, "is no journal that this version reads");
+  // What is shorter than the first bytes of a journal was not looked at.
+  const bool too_short = decoder.offset() == 0 && visitor.wants_more();
+  if (decoder.refused() || too_short)
+    return Fail(ErrorCode::kUnrecognised, path, "is no journal that this version reads");
   return {};
 }
 
