@@ -106,7 +106,7 @@ int RunDiagnose(const DiagnoseOptions& options) {
   const int code = nothing ? ComplainOfNothing(outcome, options) : ExitCode(outcome.report, options.limits);
   if (nothing && !options.json) return code;
   const std::vector<Error> not_written =
-      WriteExports(options.exports, outcome.report, options.limits.fail_on, [&](const std::string& path) {
+      WriteExports(options.exports, outcome.report, options.limits, options.paths, [&](const std::string& path) {
         if (!options.quiet) Complain(fmt::format("wrote {}", path));
       });
   for (const Error& problem : not_written) Complain(problem.Text());

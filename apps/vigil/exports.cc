@@ -17,7 +17,9 @@
 namespace vigil::app {
 namespace {
 
-constexpr std::string_view kStandardOutput = "-";
+constexpr int kStdout = 1;
+
+bool IsStandardOutput(const std::string& path) { return path == "-" || platform::DescriptorNamed(path) == kStdout; }
 
 std::string FolderOf(const std::string& path) {
   const std::size_t slash = path.rfind('/');
@@ -57,22 +59,25 @@ std::optional<platform::FileIdentity> FileBehind(std::string path) {
 }
 
 // Whether the file at `path` is one that the report was made from.
-bool WasRead(const std::string& path, const model::Report& report) {
+bool WasRead(const std::string& path, const model::Report& report, const std::vector<std::string>& inputs) {
   const auto written = FileBehind(path);
   if (!written) return false;
   const auto is_it = [&](const auto& source) { return FileBehind(source.path) == written; };
+  if (std::any_of(inputs.begin(), inputs.end(), [&](const auto& input) { return FileBehind(input) == written; }))
+    return true;
   return std::any_of(report.unread.begin(), report.unread.end(), is_it) ||
          std::any_of(report.runs.begin(), report.runs.end(), [&](const model::RunReport& run) {
            return std::any_of(run.run.sources.begin(), run.run.sources.end(), is_it);
          });
 }
 
-Status WriteExport(const std::string& path, const std::string& content, const model::Report& report) {
-  if (path == kStandardOutput) {
-    const auto written = platform::WriteText(1, content);
+Status WriteExport(const std::string& path, const std::string& content, const model::Report& report,
+                   const std::vector<std::string>& inputs) {
+  if (IsStandardOutput(path)) {
+    const auto written = platform::WriteText(kStdout, content);
     return written ? Status() : Status(Fail(written.error()));
   }
-  if (WasRead(path, report))
+  if (WasRead(path, report, inputs))
     return Fail(ErrorCode::kInvalid, path, "is one of the files that were read, and is left as it is");
   return platform::WriteFileAtomically(path, content);
 }
@@ -89,7 +94,11 @@ Status WriteEvents(const model::Report& report, const std::function<void(const s
     std::string path = begin + PlainName(run.run.name) + ".vigil";
     for (int copy = 2; !taken.insert(path).second; ++copy)
       path = fmt::format("{}{}-{}.vigil", begin, PlainName(run.run.name), copy);
-    if (Status written = platform::WriteFileAtomically(path, report::RenderEvents(run, now)); !written) return written;
+    // Whoever made the folder may have put a link of that name there.
+    if (Status written =
+            platform::WriteFileAtomically(path, report::RenderEvents(run, now), platform::PathFrom::kProgram);
+        !written)
+      return written;
     say(path);
   }
   return {};
@@ -108,26 +117,29 @@ void AddExportOptions(CLI::App& command, Exports& exports) {
 
 std::vector<std::string> OptionsOnStandardOutput(const Exports& exports) {
   std::vector<std::string> options;
-  if (exports.html == kStandardOutput) options.emplace_back("--html");
-  if (exports.junit == kStandardOutput) options.emplace_back("--junit");
-  if (exports.sarif == kStandardOutput) options.emplace_back("--sarif");
-  if (exports.openmetrics == kStandardOutput) options.emplace_back("--openmetrics");
+  if (IsStandardOutput(exports.html)) options.emplace_back("--html");
+  if (IsStandardOutput(exports.junit)) options.emplace_back("--junit");
+  if (IsStandardOutput(exports.sarif)) options.emplace_back("--sarif");
+  if (IsStandardOutput(exports.openmetrics)) options.emplace_back("--openmetrics");
   return options;
 }
 
-std::vector<Error> WriteExports(const Exports& exports, const model::Report& report, const std::string& fail_on,
+std::vector<Error> WriteExports(const Exports& exports, const model::Report& report, const Limits& limits,
+                                const std::vector<std::string>& paths,
                                 const std::function<void(const std::string& path)>& say) {
   std::vector<Error> problems;
+  std::vector<std::string> inputs = paths;
+  inputs.push_back(limits.thresholds);
   const auto write = [&](const std::string& path, const auto& render) {
     if (path.empty()) return;
-    if (Status written = WriteExport(path, render(), report); !written) {
+    if (Status written = WriteExport(path, render(), report, inputs); !written) {
       problems.push_back(written.error());
-    } else if (path != kStandardOutput) {
+    } else if (!IsStandardOutput(path)) {
       say(path);
     }
   };
   write(exports.html, [&] { return report::RenderHtml(report, VIGIL_VERSION); });
-  write(exports.junit, [&] { return report::RenderJunit(report, model::ParseSeverity(fail_on)); });
+  write(exports.junit, [&] { return report::RenderJunit(report, model::ParseSeverity(limits.fail_on)); });
   write(exports.sarif, [&] { return report::RenderSarif(report, VIGIL_VERSION); });
   write(exports.openmetrics, [&] { return report::RenderOpenMetrics(report); });
   if (!exports.tensorboard) return problems;

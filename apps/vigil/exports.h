@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/base.h"
+#include "command.h"
 #include "model/report.h"
 
 namespace vigil::app {
@@ -21,11 +22,13 @@ struct Exports {
 };
 void AddExportOptions(CLI::App& command, Exports& exports);
 
-// The options whose file is `-`, standard output: what they write takes the place of the report.
+// The options whose file is standard output, `-` or /dev/stdout: what they write takes the place of the report.
 std::vector<std::string> OptionsOnStandardOutput(const Exports& exports);
 // Writes what was asked for, each file whole or not at all. What cannot be written keeps nothing else from being
-// written, nor does one that would overwrite what was read. `say` hears of every file written.
-std::vector<Error> WriteExports(const Exports& exports, const model::Report& report, const std::string& fail_on,
+// written, nor does one that would overwrite what was read: a file of the runs, one of `paths`, which the user named,
+// or the settings. `say` hears of every file written.
+std::vector<Error> WriteExports(const Exports& exports, const model::Report& report, const Limits& limits,
+                                const std::vector<std::string>& paths,
                                 const std::function<void(const std::string& path)>& say);
 
 }  // namespace vigil::app

@@ -48,9 +48,10 @@ PartBuilder::SeriesId PartBuilder::OpenSeries(std::string_view raw_name, const m
   const auto id = static_cast<SeriesId>(part_.series.size());
   ids_.emplace(std::move(key), id);
   model::Series series;
-  series.raw = std::string(raw_name);
+  series.raw = WithoutSecrets(std::string(raw_name));
   series.signal = series.raw;
   series.labels = extra;
+  MaskSecrets(series.labels);
   if (const auto meaning = catalogue::Interpret(raw_name)) {
     series.signal = std::string(meaning->signal);
     series.unit = std::string(meaning->unit);
@@ -63,18 +64,26 @@ PartBuilder::SeriesId PartBuilder::OpenSeries(std::string_view raw_name, const m
 }
 
 void PartBuilder::AddEvent(model::Event event) {
-  event.text = WithoutSecrets(std::move(event.text));
-  MaskSecrets(event.says);
+  MaskSecrets(event);
   part_.events.push_back(std::move(event));
 }
 
 void PartBuilder::AddFact(std::string_view raw_key, std::string_view value, std::uint32_t line) {
   const std::string_view canonical = catalogue::InterpretFact(raw_key);
-  part_.facts.push_back({std::string(canonical.empty() ? raw_key : canonical),
+  std::string key = WithoutSecrets(std::string(raw_key));
+  part_.facts.push_back({canonical.empty() ? key : std::string(canonical),
                          WithoutSecrets(raw_key, std::string(value)),
-                         std::string(raw_key),
+                         std::move(key),
                          {0, line}});
 }
+
+void PartBuilder::AddArtifact(model::Artifact artifact) {
+  artifact.kind = WithoutSecrets(std::move(artifact.kind));
+  artifact.path = WithoutSecrets(std::move(artifact.path));
+  part_.artifacts.push_back(std::move(artifact));
+}
+
+void PartBuilder::SetName(std::string_view name) { part_.name = WithoutSecrets(Printable(name)); }
 
 void PartBuilder::ReportDamage(model::Statement damage) {
   part_.sources.front().state = model::SourceState::kPartial;
@@ -91,8 +100,8 @@ void PartBuilder::AddNote(model::Statement note) {
 PartBuilder& PartBuilder::OpenRun(std::string_view id, std::string_view name) {
   const model::Source& source = part_.sources.front();
   auto run = std::make_shared<PartBuilder>(source.path, source.format);
-  run->part_.sources.front().run = Printable(id);
-  run->part_.name = Printable(name);
+  run->part_.sources.front().run = WithoutSecrets(Printable(id));
+  run->SetName(name);
   return *runs_.emplace_back(std::move(run));
 }
 

@@ -32,7 +32,9 @@ class [[nodiscard]] Reading : public tl::expected<T, ReadFailure> {
 };
 
 // What a reader writes into: the part of a run that one file holds. Series are opened by raw name; the vocabulary gives
-// them their canonical signal and labels.
+// them their canonical signal and labels. All text of a file comes in here, and secrets in it are masked
+// (ingest/secrets.h): what readers put into part() themselves has to come from another builder or from a table of
+// their own.
 class PartBuilder {
  public:
   using SeriesId = std::uint32_t;
@@ -54,6 +56,9 @@ class PartBuilder {
   void AddEvent(model::Event event);
   // Keys are given as the source spells them; the canonical key is filled in.
   void AddFact(std::string_view raw_key, std::string_view value, std::uint32_t line = 0);
+  void AddArtifact(model::Artifact artifact);
+  // What people call the run.
+  void SetName(std::string_view name);
   // The source is damaged from here on: kept as a note of the source (says::Damage...).
   void ReportDamage(model::Statement damage);
   void ReportDamage(const Error& error);

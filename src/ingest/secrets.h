@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "model/statement.h"
+#include "model/run.h"
 
 namespace vigil::ingest {
 
@@ -18,6 +18,8 @@ std::string WithoutSecrets(std::string text);
 std::string WithoutSecrets(std::string_view key, std::string value);
 // The same for texts and names inside a statement.
 void MaskSecrets(model::Statement& statement);
+void MaskSecrets(model::Event& event);
+void MaskSecrets(model::Labels& labels);
 
 // For the whole process, set before anything is read: whether secrets are kept as they are (false at first).
 void KeepSecrets(bool keep);

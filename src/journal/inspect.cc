@@ -144,6 +144,19 @@ class Copier : public Surveyor {
   int problem_ = 0;
 };
 
+// The whole of a journal as a new file of that name.
+Result<Survey> CopyInto(const std::string& path, const std::string& temporary) {
+  bool exists = false;
+  auto file = platform::AppendFile::Create(temporary, exists);
+  if (!file) return Fail(file.error());
+  Survey survey;
+  if (const auto entry = platform::Stat(path)) survey.size_bytes = entry->size_bytes;
+  Copier copier(survey, *file);
+  if (const Status visited = Visit(path, copier); !visited) return Fail(visited.error());
+  if (const Status written = copier.Finish(); !written) return Fail(written.error());
+  return survey;
+}
+
 }  // namespace
 
 Status Visit(const std::string& path, Visitor& visitor) {
@@ -152,7 +165,7 @@ Status Visit(const std::string& path, Visitor& visitor) {
   Decoder decoder(visitor);
   constexpr std::size_t kPiece = std::size_t{1} << 20U;
   std::string window;
-  for (bool last = false; !last && !decoder.refused();) {
+  for (bool last = false; !last && !decoder.refused() && visitor.wants_more();) {
     const std::size_t before = window.size();
     window.resize(before + kPiece);
     const auto count = file->Read(window.data() + before, kPiece);
@@ -161,7 +174,10 @@ Status Visit(const std::string& path, Visitor& visitor) {
     last = *count == 0;
     window.erase(0, decoder.Consume(window, last));
   }
-  if (decoder.refused()) return Fail(ErrorCode::kUnrecognised, path, "is no journal that this version reads");
+  // What is shorter than the first bytes of a journal was not looked at.
+  const bool too_short = decoder.offset() == 0 && visitor.wants_more();
+  if (decoder.refused() || too_short)
+    return Fail(ErrorCode::kUnrecognised, path, "is no journal that this version reads");
   return {};
 }
 
@@ -178,16 +194,13 @@ Result<Survey> SurveyFile(const std::string& path) {
 Result<Survey> Repair(const std::string& path, const std::string& into) {
   // What cannot be read must not leave an empty journal behind.
   if (const auto readable = SurveyFile(path); !readable) return readable;
-  bool exists = false;
-  auto file = platform::AppendFile::Create(into, exists);
-  if (exists) return Fail(ErrorCode::kInvalid, into, "exists already, and is left as it is");
-  if (!file) return Fail(file.error());
-  Survey survey;
-  if (const auto entry = platform::Stat(path)) survey.size_bytes = entry->size_bytes;
-  Copier copier(survey, *file);
-  if (const Status visited = Visit(path, copier); !visited) return Fail(visited.error());
-  if (const Status written = copier.Finish(); !written) return Fail(written.error());
-  return survey;
+  if (!platform::IsAbsent(into)) return Fail(ErrorCode::kInvalid, into, "exists already, and is left as it is");
+  const std::string temporary = platform::TemporaryNameFor(into);
+  auto copied = CopyInto(path, temporary);
+  if (const Status named = copied ? platform::MoveToFreeName(temporary, into) : Status(); !named)
+    copied = Fail(named.error());
+  if (!copied) platform::RemoveFile(temporary);
+  return copied;
 }
 
 }  // namespace vigil::journal

@@ -12,7 +12,8 @@
 
 namespace vigil::journal {
 
-// Hands the file to the visitor, piece by piece. An Error when it cannot be read, or is no journal.
+// Hands the file to the visitor, piece by piece, while that wants more. An Error when it cannot be read, or is no
+// journal.
 Status Visit(const std::string& path, Visitor& visitor);
 
 struct Damage {
@@ -36,12 +37,14 @@ struct Survey {
   std::optional<std::uint64_t> cut_at;  // it ends inside a block, as that of a run that was killed or still writes
   std::optional<End> end;
 
+  // A journal that ends inside a block is what every killed process may leave: all before it is whole.
+  bool is_damaged() const { return !damages.empty(); }
   bool is_sound() const { return damages.empty() && !cut_at; }
 };
 Result<Survey> SurveyFile(const std::string& path);
 
 // Writes all that can be read of a journal into a new one, which must not exist yet. What was damaged is noted in it.
-// Returns what it found in the old one.
+// Returns what it found in the old one. The new one appears whole: a failure leaves nothing.
 Result<Survey> Repair(const std::string& path, const std::string& into);
 
 }  // namespace vigil::journal

@@ -96,6 +96,8 @@ class Visitor {
   virtual void OnCut(std::uint64_t offset) { static_cast<void>(offset); }
   // Nothing can be read: no journal, or one of a newer kind.
   virtual void OnRefused(std::string_view reason) { static_cast<void>(reason); }
+  // Asked between pieces of a file, by those who read one for it (inspect.h).
+  virtual bool wants_more() const { return true; }
 };
 
 // Takes blocks from bytes that come in pieces: Consume returns how many bytes it used up; the rest is offered again

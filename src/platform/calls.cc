@@ -1,5 +1,7 @@
 #include "platform/calls.h"
 
+#include <poll.h>
+
 #include <atomic>
 
 namespace vigil::platform {
@@ -28,6 +30,14 @@ void NoteDiskCall(const DiskCall& call) {
   const DiskWatcher watcher = disk_watcher.load(std::memory_order_relaxed);
   if (watcher != nullptr) [[unlikely]]
     watcher(call);
+}
+
+bool MayTryAgain(int descriptor, int problem) {
+  if (problem == EINTR) return true;
+  if (problem != EAGAIN && problem != EWOULDBLOCK) return false;
+  struct pollfd room = {descriptor, POLLOUT, 0};
+  constexpr int kForever = -1;
+  return ::poll(&room, 1, kForever) >= 0 || errno == EINTR;
 }
 
 bool HasFailed() { return has_failed.load(); }

@@ -15,6 +15,10 @@ void NoteDiskCall(const DiskCall& call);
 // True when this call is the one that is to fail; errno is set.
 bool IsToFail() noexcept;
 
+// Whether a write that failed with `problem` is to be tried again: it was interrupted, or the descriptor does not
+// block, as a terminal that another program left so; then it is waited until there is room.
+bool MayTryAgain(int descriptor, int problem);
+
 // What `call` returns, or -1 when it is to fail.
 template <class Call>
 auto Try(Call&& call) -> decltype(call()) {

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -51,9 +52,21 @@ class File {
 
 // Whole file as text, refused above `limit_bytes`.
 Result<std::string> ReadWholeFile(const std::string& path, std::uint64_t limit_bytes);
-// Writes through a temporary file and a rename, so that a reader never sees half of it. A symbolic link stays, and the
-// file behind it is replaced, with the rights it had; a device or a pipe is written to.
-Status WriteFileAtomically(const std::string& path, std::string_view content);
+// What stands at the path of a file that is written. A path that the user named may be a symbolic link, which stays, a
+// device or a pipe. A name that the program makes itself, in a folder that others can write to, is trusted with
+// nothing: a link there is replaced, not followed, and a device or a pipe is refused.
+enum class PathFrom : std::uint8_t { kUser, kProgram };
+// Writes through a temporary file and a rename, so that a reader never sees half of it. A file that is replaced leaves
+// its permissions to the new one.
+Status WriteFileAtomically(const std::string& path, std::string_view content, PathFrom from = PathFrom::kUser);
+// The open descriptor of this process that a path is another name of: /dev/stdout, /dev/fd/3.
+std::optional<int> DescriptorNamed(std::string_view path);
+
+// For files that are written in pieces: a name beside `path` that no file has, and its exchange for `path`, which fails
+// when something is there.
+std::string TemporaryNameFor(const std::string& path);
+Status MoveToFreeName(const std::string& temporary, const std::string& path);
+void RemoveFile(const std::string& path);
 
 enum class EntryKind : std::uint8_t { kFile, kFolder, kOther };
 struct Entry {

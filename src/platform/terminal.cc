@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <ctime>
 
+#include "platform/calls.h"
 #include "platform/files.h"
 
 namespace vigil::platform {
@@ -58,7 +59,7 @@ Result<bool> WriteText(int descriptor, std::string_view text) {
       text.remove_prefix(static_cast<std::size_t>(written));
     } else if (errno == EPIPE) {
       return false;
-    } else if (errno != EINTR) {
+    } else if (!MayTryAgain(descriptor, errno)) {
       return Fail(CodeOf(errno), fmt::format("the output could not be written: {}", SystemReason(errno)));
     }
   }

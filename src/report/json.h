@@ -25,6 +25,7 @@ class JsonWriter {
   void Text(std::string_view text);
   void TextOrNull(std::string_view text) { text.empty() ? Null() : Text(text); }
   void Null() { Bare("null"); }
+  void Boolean(bool value) { Bare(value ? "true" : "false"); }
   void Integer(std::int64_t value);
   void Count(std::uint64_t value);
   void StepOrNull(std::int64_t step);

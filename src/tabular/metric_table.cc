@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "catalogue/says.h"
+#include "ingest/secrets.h"
 
 namespace vigil::tabular {
 namespace {
@@ -322,7 +323,7 @@ MetricTable::SeriesId MetricTable::SeriesOf(ColumnId id, const Roles& roles) {
     column.is_closed = !used_.insert(column.series).second;
     column.is_open = !column.is_closed;
     if (column.is_closed) return column.series;
-    builder_.series(column.series).raw = column.spec.name;
+    builder_.series(column.series).raw = ingest::WithoutSecrets(column.spec.name);
     builder_.series(column.series).axis = axis_.axis;
     return column.series;
   }

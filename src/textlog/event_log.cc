@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "catalogue/says.h"
+#include "ingest/secrets.h"
 #include "textlog/guard_line.h"
 
 namespace vigil::textlog {
@@ -25,7 +26,12 @@ model::Position PositionOf(const EventLog::Place& place) {
   return place.step == model::kNoStep ? model::Position() : model::Position(place.axis, place.step);
 }
 
-std::string Quote(std::string_view text) { return Printable(Trim(text).substr(0, kLongestText)); }
+// Secrets are masked before the text is cut: what is left of one would not be recognised.
+std::string Quote(std::string_view text) {
+  constexpr std::size_t kLongestSecret = 512;
+  const std::string masked = ingest::WithoutSecrets(std::string(Trim(text).substr(0, kLongestText + kLongestSecret)));
+  return Printable(std::string_view(masked).substr(0, kLongestText));
+}
 
 }  // namespace
 
@@ -124,7 +130,7 @@ void EventLog::AddSignature(std::string_view id, std::string_view text, const Ex
                             const Place& place) {
   MakeRoomFor(id);
   model::Event& event = Add(model::EventKind::kSignature, id, text, place);
-  if (exception != nullptr) event.detail = exception->frame;
+  if (exception != nullptr) event.detail = ingest::WithoutSecrets(exception->frame);
   if (const GuardLine guard = ReadGuardLine(text); id == kGuardSignature && !guard.decision.empty()) {
     event.decision = guard.decision;
     // It is printed before the line of the step that it is about.
@@ -143,7 +149,7 @@ void EventLog::AddException(const Exception& exception, const Place& place) {
     return;
   }
   MakeRoomFor(exception.type);
-  Add(model::EventKind::kException, exception.type, text, place).detail = exception.frame;
+  Add(model::EventKind::kException, exception.type, text, place).detail = ingest::WithoutSecrets(exception.frame);
   last_exception_[place.rank] = builder_.part().events.size() - 1;
   WatchFrom(place, exception.ends_process);
 }

@@ -8,6 +8,7 @@
 
 #include "catalogue/says.h"
 #include "formats/journal/journal.h"
+#include "ingest/secrets.h"
 #include "journal/journal.h"
 #include "textlog/textlog.h"
 
@@ -68,7 +69,7 @@ class JournalReader : public ingest::Reader, private journal::Visitor {
     if (begun_) return;
     begun_ = true;
     rank_ = begin.rank;
-    builder_.part().name = begin.name;
+    builder_.SetName(begin.name);
     builder_.part().ranks = std::max(1, begin.world);
     builder_.AddFact(ingest::kJournalRun, begin.run);
     builder_.AddFact(ingest::kJournalRank, std::to_string(begin.rank));
@@ -82,7 +83,7 @@ class JournalReader : public ingest::Reader, private journal::Visitor {
     const ingest::PartBuilder::SeriesId id = builder_.OpenSeries(definition.name, definition.labels);
     series_.emplace(definition.id, id);
     model::Series& series = builder_.series(id);
-    if (!definition.unit.empty()) series.unit = definition.unit;
+    if (!definition.unit.empty()) series.unit = ingest::WithoutSecrets(definition.unit);
     series.axis = definition.axis;
     series.aggregation = definition.aggregation;
     series.clipping = definition.clipping;
@@ -188,7 +189,7 @@ class JournalReader : public ingest::Reader, private journal::Visitor {
 
   void OnArtifact(const journal::Artifact& artifact) override {
     const model::Position at = artifact.step < 0 ? model::Position() : model::StepAt(artifact.step);
-    builder_.part().artifacts.push_back({artifact.kind, artifact.path, at});
+    builder_.AddArtifact({artifact.kind, artifact.path, at});
   }
 
   void OnDropped(const journal::DroppedRecords& dropped) override { dropped_records_ += dropped.records; }

@@ -82,7 +82,7 @@ class MlflowFilesReader : public ingest::Reader {
       const std::string_view key = line.substr(0, colon);
       std::string_view value = Trim(line.substr(colon + 2));
       if (value.size() >= 2 && value.front() == '\'' && value.back() == '\'') value = value.substr(1, value.size() - 2);
-      if (key == "run_name") builder_.part().name = Printable(value);
+      if (key == "run_name") builder_.SetName(value);
       if (key == "status") StateEnd(value);
       if (key == "lifecycle_stage" && value == "deleted") builder_.AddNote(says::NoteDeletedInMlflow{});
     }

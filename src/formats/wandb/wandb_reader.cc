@@ -307,7 +307,7 @@ class WandbReader : public ingest::Reader {
     ProtoFields fields(bytes);
     while (fields.Next()) {
       if (fields.key() == FieldKey(4, WireType::kBytes)) ReadConfig(fields.bytes());
-      if (fields.key() == FieldKey(8, WireType::kBytes)) builder_.part().name = fields.bytes();
+      if (fields.key() == FieldKey(8, WireType::kBytes)) builder_.SetName(fields.bytes());
     }
   }
 

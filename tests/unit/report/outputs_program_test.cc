@@ -1,0 +1,85 @@
+// Where the program writes its reports: over nothing that it read, through no link it was not given, and one to
+// standard output.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "support/scratch.h"
+#include "support/shell.h"
+
+namespace vigil::report {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+using testing_support::Outcome;
+using testing_support::RunVigil;
+
+class ProgramOutputs : public ScratchTest {
+ protected:
+  void SetUp() override {
+    ScratchTest::SetUp();
+    std::string log;
+    for (int step = 1; step < 60; ++step) log += fmt::format("step {} loss {:.4f}\n", step, 4.0 / step);
+    Write("run/train.log", log);
+  }
+  // In the scratch folder, whose name needs no quotes.
+  Outcome Diagnose(const std::string& arguments) const {
+    return RunVigil(VIGIL_PROGRAM, fmt::format("diagnose {0}/run {1} 2>&1", Folder(), arguments));
+  }
+};
+
+TEST_F(ProgramOutputs, OverwriteNoInput) {
+  const std::string before = BytesOf(folder_ / "run/train.log");
+  const std::string settings = Write("mine.toml", "");
+  fs::create_symlink("mine.toml", folder_ / "link.toml");
+  for (const std::string& target : {Folder() + "/run/train.log", settings, Folder() + "/link.toml"}) {
+    const Outcome outcome = Diagnose(fmt::format("--settings {} --html {}", settings, target));
+    EXPECT_EQ(outcome.code, 2) << target;
+    EXPECT_THAT(outcome.output, HasSubstr("is one of the files that were read, and is left as it is")) << target;
+  }
+  EXPECT_EQ(BytesOf(folder_ / "run/train.log"), before);
+  EXPECT_EQ(BytesOf(settings), "");
+}
+
+TEST_F(ProgramOutputs, OnlyOneGoesToStandardOutput) {
+  for (const std::string options : {"--html - --json", "--html /dev/stdout --json", "--html /dev/fd/1 --junit -",
+                                    "--sarif /proc/self/fd/1 --openmetrics /dev/stdout"}) {
+    const Outcome outcome = Diagnose(options);
+    EXPECT_EQ(outcome.code, 2) << options;
+    EXPECT_THAT(outcome.output, HasSubstr("would all write to standard output")) << options;
+  }
+  for (const std::string options : {"-q --html -", "-q --html /dev/stdout"})
+    EXPECT_THAT(Diagnose(options).output, StartsWith("<!doctype html>")) << options;
+  EXPECT_FALSE(fs::exists("-"));
+}
+
+TEST_F(ProgramOutputs, AreWrittenToWhatTheUserNamedAndThePermissionsAreThoseOfTheMask) {
+  fs::create_symlink("real.html", folder_ / "link.html");
+  const Outcome outcome = RunVigil("/usr/bin/env", fmt::format("sh -c 'umask 077; \"$0\" diagnose {0}/run --html "
+                                                               "{0}/link.html --junit /dev/null' {1} 2>&1",
+                                                               Folder(), VIGIL_PROGRAM));
+  EXPECT_EQ(outcome.code, 0) << outcome.output;
+  EXPECT_TRUE(fs::is_symlink(folder_ / "link.html"));
+  EXPECT_EQ(fs::status(folder_ / "real.html").permissions(), fs::perms::owner_read | fs::perms::owner_write);
+  EXPECT_TRUE(fs::is_character_file("/dev/null"));
+}
+
+TEST_F(ProgramOutputs, InsideAFolderThatWasReadFollowNoLink) {
+  ASSERT_EQ(Diagnose("--tensorboard").code, 0);
+  fs::path made;
+  for (const auto& entry : fs::directory_iterator(folder_ / "run")) {
+    if (entry.path().extension() == ".vigil") made = entry.path();
+  }
+  ASSERT_FALSE(made.empty());
+  fs::remove(made);
+  Write("precious", "old");
+  fs::create_symlink(folder_ / "precious", made);
+  ASSERT_EQ(Diagnose("--tensorboard").code, 0);
+  EXPECT_EQ(BytesOf(folder_ / "precious"), "old");
+  EXPECT_TRUE(fs::is_regular_file(fs::symlink_status(made)));
+}
+
+}  // namespace
+}  // namespace vigil::report
