@@ -14,7 +14,7 @@
 namespace vigil::journal {
 namespace {
 
-const std::string kAside = "damaged-";  // begins the names of rings that were put aside
+constexpr std::string_view kAside = "damaged-";  // begins the names of rings that were put aside
 
 std::string ShownName(const std::string& name) { return fmt::format("{}/{}", platform::SharedMemory::kFolder, name); }
 
@@ -98,7 +98,7 @@ Error WhyNot(Ring& ring, RingState state) {
   if (state == RingState::kOtherVersion)
     return {ErrorCode::kUnsupported, shown, std::nullopt,
             "holds the last records of a killed process, for another version of vigil"};
-  const std::string aside = kAside + ring.name();
+  const std::string aside = fmt::format("{}{}", kAside, ring.name());
   return {ErrorCode::kCorrupt, shown, std::nullopt,
           fmt::format("held the last records of a killed process, and is damaged{}",
                       ring.Rename(aside) ? fmt::format("; it is called {} now", aside) : "")};
@@ -157,7 +157,8 @@ void Drain(const std::string& name, const DrainOptions& options, Leftovers& left
 
 // Rings that were put aside, for whoever wants to look at them, after days.
 void ForgetDamaged(const DrainOptions& options) {
-  for (const std::string& name : platform::NamesIn(platform::SharedMemory::kFolder, kAside + Ring::NamePrefix())) {
+  for (const std::string& name :
+       platform::NamesIn(platform::SharedMemory::kFolder, fmt::format("{}{}", kAside, Ring::NamePrefix()))) {
     const auto entry = platform::Stat(ShownName(name));
     if (!entry || SecondsSince(entry->modified_unix_s) <= options.forget_after_s) continue;
     if (auto memory = platform::SharedMemory::TakeOver(name)) memory->Remove();

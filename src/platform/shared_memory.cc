@@ -222,7 +222,7 @@ std::uint64_t SharedMemoryUsedBy(std::string_view prefix) {
   const int folder = Try([&] { return ::open(SharedMemory::kFolder, O_RDONLY | O_DIRECTORY | O_CLOEXEC); });
   if (folder < 0) return 0;
   std::uint64_t bytes = 0;
-  alignas(RawEntry) std::array<char, 4096> block;
+  alignas(RawEntry) std::array<char, 4096> block = {};
   for (;;) {
     const long count = Try([&] { return ::syscall(SYS_getdents64, folder, block.data(), block.size()); });
     if (count <= 0) break;
