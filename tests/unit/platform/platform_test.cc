@@ -177,6 +177,40 @@ TEST_F(PlatformTest, FollowsLinksToWhatLiesElsewhere) {
   fs::remove_all(elsewhere);
 }
 
+// A data set that is linked beside the logs: its files are given up, the logs are found, whichever link comes first.
+TEST_F(PlatformTest, GivesUpOneLinkWithTooMuchBehindItAndFollowsTheOthers) {
+  constexpr int kFiles = 21'000;
+  fs::create_directories(Path("elsewhere/data"));
+  for (int i = 0; i < kFiles; ++i) std::ofstream(Path("elsewhere/data/" + std::to_string(i)));
+  Write("elsewhere/logs/train.jsonl", "{}");
+  fs::create_directory(Path("run"));
+  for (const char* name : {"a", "z"}) fs::create_directory_symlink(Path("elsewhere/logs"), Path("run/") + name);
+  for (const char* name : {"data", "everything"})
+    fs::create_directory_symlink(Path(name == std::string_view("data") ? "elsewhere/data" : "elsewhere"),
+                                 Path("run/") + name);
+  std::vector<std::string> found;
+  for (const Entry& entry : ListFiles(Path("run"), 1'000'000, unreadable_)) found.push_back(entry.path);
+  EXPECT_THAT(found, testing::Contains(Path("run/a/train.jsonl")));
+  EXPECT_LE(found.size(), 21'001U) << "what two links lead to is given once";
+  ASSERT_FALSE(unreadable_.empty());
+  EXPECT_EQ(unreadable_.front().path, Path("run/data"));
+  EXPECT_THAT(unreadable_.front().message, HasSubstr("more than 20,000 files behind this link"));
+}
+
+TEST_F(PlatformTest, FollowsALinkIntoWhatAnotherLinkWasGivenUpFor) {
+  constexpr int kFolders = 21'000;
+  for (int i = 0; i < kFolders; ++i) fs::create_directories(Path("elsewhere/data/" + std::to_string(i)));
+  Write("elsewhere/data/20999/logs/train.jsonl", "{}");
+  fs::create_directory(Path("run"));
+  fs::create_directory_symlink(Path("elsewhere/data"), Path("run/all"));
+  fs::create_directory_symlink(Path("elsewhere/data/20999/logs"), Path("run/logs"));
+  std::vector<std::string> found;
+  for (const Entry& entry : ListFiles(Path("run"), 1'000'000, unreadable_)) found.push_back(entry.path);
+  EXPECT_THAT(found, ElementsAre(Path("run/logs/train.jsonl")));
+  ASSERT_EQ(unreadable_.size(), 1U) << "folders count, too";
+  EXPECT_EQ(unreadable_.front().path, Path("run/all"));
+}
+
 // Such a link leads through everything that lies beside what was asked for, up to the whole disk.
 TEST_F(PlatformTest, DoesNotFollowLinksToFoldersAbove) {
   Write("run/train.log", "x");
