@@ -23,6 +23,8 @@ namespace {
 constexpr std::size_t kHeadBytes = std::size_t{64} << 10U;
 // An archive of data sets is recognised by finding nothing in so many of its bytes.
 constexpr std::uint64_t kFruitlessBytes = std::uint64_t{2} << 30U;
+// Bytes of an archive that is piped in may have been expanded before they are counted.
+constexpr std::uint64_t kPipedTimes = 8;
 
 // Fills the head with the first bytes that the source gives.
 Status ReadHead(OpenedFile& opened) {
@@ -91,7 +93,8 @@ void Append(ReadOutcome from, ReadOutcome& into) {
 // Reads sources within sources, all of them within one budget: of bytes that come out, of memory and of time.
 class Unpacking {
  public:
-  Unpacking(FormatTable formats, std::uint64_t packed_bytes) : formats_(formats), budget_(packed_bytes) {
+  Unpacking(FormatTable formats, std::uint64_t packed_bytes)
+      : formats_(formats), budget_(packed_bytes), is_unsized_(packed_bytes == 0) {
     memory_.of = "the archive that it is in";
     LimitBy(packed_bytes);
   }
@@ -127,8 +130,7 @@ class Unpacking {
       if (!member || !*member) break;
       Append(ReadCounted(members, **member, opened.path, depth), all);
       if (budget_.is_out_of_bytes() || is_too_slow_) break;  // it was said
-      // Of what is piped in it is not known before how large it is.
-      if (depth == 0) LimitBy(std::max(packed_bytes_, members.packed_bytes()));
+      if (depth == 0 && is_unsized_) LimitBy(members.packed_bytes() / kPipedTimes);
       if (IsTooSlow()) {
         all.errors.emplace_back(ErrorCode::kLimit, opened.path,
                                 fmt::format("reading it took {:.0f} s of the processor, out of proportion to its size; "
@@ -148,7 +150,6 @@ class Unpacking {
   }
 
   void LimitBy(std::uint64_t packed_bytes) {
-    packed_bytes_ = packed_bytes;
     const SourceBudget most = BudgetForArchive(packed_bytes);
     memory_.most_bytes = most.memory_bytes;
     seconds_ = most.seconds;
@@ -199,7 +200,7 @@ class Unpacking {
   FormatTable formats_;
   UnpackBudget budget_;
   platform::MemoryBudget memory_;
-  std::uint64_t packed_bytes_ = 0;
+  bool is_unsized_;  // piped in: as large as what came
   double seconds_ = 0;
   double began_s_ = platform::ThreadSeconds();
   bool is_too_slow_ = false;
