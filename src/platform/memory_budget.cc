@@ -38,7 +38,8 @@ bool TakeFrom(MemoryBudget& budget, std::int64_t bytes) {
     return false;
   }
   if (budget.allocations_left > 0) --budget.allocations_left;
-  if (bytes > budget.most_bytes - budget.used_bytes) {
+  // Not as a difference: what is used may be below 0, and the most be the largest number there is.
+  if (budget.used_bytes + bytes > budget.most_bytes) {
     budget.is_exceeded = true;
     Refuse(budget, false);
     return false;
