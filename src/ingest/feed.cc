@@ -82,14 +82,17 @@ SourceBudget BudgetForArchive(std::uint64_t packed_bytes) {
   return BudgetOf(unpacked, unpacked);
 }
 
-std::string WhyMemoryRanOut() {
+Error MemoryError(const std::string& path) {
   const auto refusal = platform::TakeRefusal();
-  if (!refusal) return "memory ran out while it was read, and it is left out";
-  const std::string most =
+  if (!refusal)
+    return Error{ErrorCode::kLimit, path, std::nullopt, "memory ran out while it was read, and it is left out"};
+  const std::string problem =
       refusal->is_late ? "of the processor's time than it should"
                        : fmt::format("than {} of memory", FormatBytes(static_cast<std::uint64_t>(refusal->most_bytes)));
-  if (refusal->of.empty()) return fmt::format("takes more {} to read, and is left out", most);
-  return fmt::format("{} takes more {} to read, and this is left out", refusal->of, most);
+  if (refusal->of.empty())
+    return Error{ErrorCode::kLimit, path, std::nullopt, fmt::format("takes more {} to read, and is left out", problem)};
+  return Error{ErrorCode::kLimit, path, std::nullopt,
+               fmt::format("{} takes more {} to read, and this is left out", refusal->of, problem)};
 }
 
 Feed::Feed(OpenedFile opened)
@@ -111,7 +114,7 @@ bool Feed::Within(Work&& work) {
     work();
     done = true;
   } catch (const std::bad_alloc&) {
-    GiveUp(ErrorCode::kLimit, WhyMemoryRanOut());
+    GiveUp(ErrorCode::kLimit, MemoryError(path_).message);
   } catch (const std::exception& problem) {
     GiveUp(ErrorCode::kInternal, fmt::format("its reader failed, and it is left out: {}", problem.what()));
   }

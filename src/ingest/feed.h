@@ -73,8 +73,8 @@ SourceBudget BudgetForArchive(std::uint64_t packed_bytes);
 // Beyond so many times its seconds a source is left out.
 inline constexpr double kLatestTimes = 2;
 
-// Why memory ran out on this thread, for whoever caught it.
-std::string WhyMemoryRanOut();
+// The error of a source when memory ran out on this thread, for whoever caught it.
+Error MemoryError(const std::string& path);
 
 class Feed {
  public:

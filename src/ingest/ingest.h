@@ -75,7 +75,7 @@ class Follower {
   // Nothing more will be written: what stands at the end of a file without an end of its own is taken as it is.
   void Conclude();
   std::size_t file_count() const;
-  // Files that are left alone, each once, with the reason.
+  // Files that exceed their budget or make their reader fail: left alone until another is in their place.
   const std::vector<model::Unread>& unread() const;
 
  private:

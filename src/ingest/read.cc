@@ -170,7 +170,7 @@ class Unpacking {
       if (depth == 0) scope.emplace(memory_);  // what is within is counted with it
       return ReadMember(members, member, archive, depth);
     } catch (const std::bad_alloc&) {
-      return Listed({{}, {{ErrorCode::kLimit, archive + "/" + member.name, WhyMemoryRanOut()}}});
+      return Listed({{}, {MemoryError(archive + "/" + member.name)}});
     }
   }
 
@@ -240,7 +240,7 @@ ReadOutcome ReadSource(const std::string& path, FormatTable formats, platform::M
     auto opened = OpenFile(path, formats);
     return opened ? ReadOpened(std::move(*opened), formats) : ReadOutcome{{}, {opened.error()}};
   } catch (const std::bad_alloc&) {
-    return {{}, {{ErrorCode::kLimit, path, WhyMemoryRanOut()}}};
+    return {{}, {MemoryError(path)}};
   } catch (const std::exception& problem) {
     return {{}, {{ErrorCode::kInternal, path, fmt::format("reading it failed: {}", problem.what())}}};
   }

@@ -70,11 +70,13 @@ class Monitor::Runs {
       live_.Update();
       failed_ = false;
     } catch (const std::exception& problem) {
+      const Error error{ErrorCode::kInternal, Join(paths_, ", "), std::nullopt,
+                        fmt::format("what is new could not be joined: {}", problem.what())};
       // What was shown last stays; the next look joins all of it again.
       live_.Forget();
       ForgetEngines();
       failed_ = true;
-      report_.unread = {{Join(paths_, ", "), fmt::format("what is new could not be joined: {}", problem.what())}};
+      report_.unread = {{error.path, error.message}};
       return true;
     }
     ForgetEngines();
@@ -119,9 +121,10 @@ class Monitor::Runs {
     try {
       report_.runs.push_back(Judge(run));
     } catch (const std::exception& problem) {
+      const Error error{ErrorCode::kInternal, run.sources.empty() ? run.name : run.sources.front().path, std::nullopt,
+                        fmt::format("could not be judged: {}", problem.what())};
+      report_.unread.push_back({error.path, error.message});
       engines_.erase(&run);  // it may be in the middle of a change
-      report_.unread.push_back({run.sources.empty() ? run.name : run.sources.front().path,
-                                fmt::format("could not be judged: {}", problem.what())});
     }
   }
 

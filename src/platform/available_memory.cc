@@ -1,4 +1,4 @@
-// How much memory is left to this process. A container's limit is not in /proc/meminfo, which tells of the machine.
+// How much memory is left to this process. A container's limit is not in /proc/meminfo, which is about the machine.
 #include <algorithm>
 #include <array>
 #include <limits>

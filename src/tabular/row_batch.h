@@ -13,15 +13,13 @@ namespace vigil::tabular {
 
 class RowBatch {
  public:
-  // The series of the next rows, one value each. Nothing may be waiting. Takes no memory: a source may hold thousands
-  // of runs of a single row.
+  // The series of the next rows, one value each. Takes no memory: a source may hold thousands of runs of one row.
   void Begin(std::vector<ingest::PartBuilder::SeriesId> series) {
     series_ = std::move(series);
     rows_ = 0;
   }
   bool empty() const { return count_ == 0; }
-  // There is no room for another row: Flush, then MakeRoom.
-  bool full() const { return count_ == rows_; }
+  bool full() const { return count_ == rows_; }  // then Flush, and MakeRoom
   // For twice the rows that there was room for, up to what one block is worth. Nothing may be waiting.
   void MakeRoom() {
     constexpr std::size_t kLeastRows = 8;

@@ -147,7 +147,7 @@ class Follower::Files {
       const platform::MemoryScope scope(all);
       work();
     } catch (const std::bad_alloc&) {
-      LeaveOut(path, place, WhyMemoryRanOut());
+      LeaveOut(path, place, MemoryError(path).message);
     } catch (const std::exception& problem) {
       LeaveOut(path, place, fmt::format("reading it failed: {}", problem.what()));
     }

@@ -44,7 +44,7 @@ TEST(Budget, OfTimeCountsTheProcessorAndNoWaiting) {
   const auto refusal = platform::TakeRefusal();
   ASSERT_TRUE(refusal);
   EXPECT_TRUE(refusal->is_late);
-  EXPECT_FALSE(platform::TakeRefusal()) << "it is told once";
+  EXPECT_FALSE(platform::TakeRefusal()) << "it is given once";
 }
 
 TEST(Budget, OfAnOuterScopeKeepsWhatAnInnerOneTook) {
@@ -313,7 +313,7 @@ Attempt ReadWithFailureAt(const std::string& path, std::int64_t at, bool fails_o
 // takes few, else evenly over all of them.
 void FailEveryAllocation(const std::string& path, bool fails_once) {
   SCOPED_TRACE(path);
-  constexpr std::int64_t kMostAttempts = 1500;
+  constexpr std::int64_t kMostAttempts = 10'000;
   const Attempt whole = ReadWithFailureAt(path, std::int64_t{1} << 40U, fails_once);
   ASSERT_TRUE(whole.is_whole);
   const std::int64_t step = 1 + whole.allocations / kMostAttempts;
@@ -383,7 +383,7 @@ TEST_F(OutOfMemoryTest, CostsOneRunItsVerdictAndIsNamed) {
   const catalogue::Thresholds thresholds;
   std::int64_t named = 0;
   std::int64_t thrown = 0;
-  for (std::int64_t at = 0;; at += 1 + at / 400) {
+  for (std::int64_t at = 0;; at += 1 + at / 4000) {
     platform::MemoryBudget budget;
     budget.allocations_left = at;
     budget.fails_once = true;
@@ -415,7 +415,7 @@ TEST_F(OutOfMemoryTest, LosesNoSourceWithoutAWord) {
   const std::vector<std::string> sources = {Folder() + "/a.tar/x/train.jsonl", Folder() + "/a.tar/y/train.jsonl",
                                             Folder() + "/b/train.jsonl"};
   std::int64_t named = 0;
-  for (std::int64_t at = 0;; at += 1 + at / 400) {
+  for (std::int64_t at = 0;; at += 1 + at / 4000) {
     platform::MemoryBudget budget;
     budget.allocations_left = at;
     budget.fails_once = true;
@@ -449,7 +449,7 @@ TEST_F(OutOfMemoryTest, DoesNotEndWatching) {
     for (const char* name : {"a", "b"}) std::ofstream(Folder() + "/" + name + "/train.jsonl", std::ios::app) << rows;
   };
   const catalogue::Thresholds thresholds;
-  for (std::int64_t at = 0;; at += 1 + at / 50) {
+  for (std::int64_t at = 0;; at += 1 + at / 1000) {
     for (const char* name : {"a", "b"}) Write(std::string(name) + "/train.jsonl", "");
     grow(1, 20);
     pipeline::Monitor monitor({Folder()}, thresholds);
