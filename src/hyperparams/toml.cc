@@ -1,8 +1,4 @@
 #include <fmt/format.h>
-
-// A problem is a value: the exception that it would be takes memory in a constructor that must not fail, so that
-// without memory the program would end.
-#define TOML_EXCEPTIONS 0
 #include <toml++/toml.h>
 
 #include "catalogue/says.h"
