@@ -68,15 +68,15 @@ void Append(std::string& mistakes, const Error& mistake) {
 Result<Thresholds> Thresholds::Parse(std::string_view toml, std::string_view origin) {
   if (const auto fault = FaultOfToml(toml))
     return Fail(ErrorCode::kInvalid, fmt::format("{}:{}: {}", origin, fault->line, fault->what));
-  toml::table content;
-  try {
-    content = toml::parse(toml, origin);
-  } catch (const toml::parse_error& problem) {
+  const toml::parse_result parsed = toml::parse(toml, origin);
+  if (!parsed) {
+    const toml::parse_error& problem = parsed.error();
     const std::string_view what = problem.description();
     const bool unquoted = what.find("saw '/'") != std::string_view::npos;
     return Fail(ErrorCode::kInvalid, fmt::format("{}:{}: {}{}", origin, problem.source().begin.line, what,
                                                  unquoted ? "; an id is written in quotes: [\"loss/spike\"]" : ""));
   }
+  const toml::table& content = parsed.table();
   Thresholds thresholds;
   std::string mistakes;
   for (const auto& [id, node] : content) {

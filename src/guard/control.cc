@@ -62,16 +62,16 @@ Result<Options> ParseControl(std::string_view toml, std::string_view origin, con
   // It is read on a thread of the training, whose stack may be small. Numbers have a dot too.
   if (const auto fault = FaultOfToml(toml, {.most_key_parts = 2, .most_brackets = 1}))
     return Fail(ErrorCode::kInvalid, fmt::format("{}:{}: {}", origin, fault->line, fault->what));
-  try {
-    const toml::table table = toml::parse(toml);
-    Options options = base;
-    for (const auto& [key, node] : table) {
-      if (const Status set = Set(options, origin, key.str(), node); !set) return Fail(set.error());
-    }
-    return options;
-  } catch (const toml::parse_error& error) {
+  const toml::parse_result parsed = toml::parse(toml);
+  if (!parsed) {
+    const toml::parse_error& error = parsed.error();
     return Fail(ErrorCode::kInvalid, fmt::format("{}:{}: {}", origin, error.source().begin.line, error.description()));
   }
+  Options options = base;
+  for (const auto& [key, node] : parsed.table()) {
+    if (const Status set = Set(options, origin, key.str(), node); !set) return Fail(set.error());
+  }
+  return options;
 }
 
 }  // namespace vigil::guard

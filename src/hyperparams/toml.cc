@@ -69,15 +69,18 @@ std::vector<Hyperparameter> TomlHyperparameters(std::string_view text, model::St
     return hyperparameters;
   }
   try {
-    const toml::table content = toml::parse(text);
-    std::vector<Pending> pending = {{&content, {}, 0}};
+    const toml::parse_result content = toml::parse(text);
+    if (!content) {
+      const toml::parse_error& error = content.error();
+      complain(says::DamageErrorInLine{.line = error.source().begin.line, .message = error.description()});
+      return hyperparameters;
+    }
+    std::vector<Pending> pending = {{&content.table(), {}, 0}};
     while (!pending.empty()) {
       const Pending next = std::move(pending.back());
       pending.pop_back();
       TakeTable(next, pending, hyperparameters);
     }
-  } catch (const toml::parse_error& error) {
-    complain(says::DamageErrorInLine{.line = error.source().begin.line, .message = error.description()});
   } catch (const std::exception& error) {
     complain(says::DamageError{.message = error.what()});
   }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 #include <exception>
+#include <limits>
 #include <new>
 #include <utility>
 
@@ -50,15 +51,48 @@ Result<bool> Window::FillFrom(ByteSource& file) {
   return false;
 }
 
-SourceBudget BudgetFor(std::uint64_t size_bytes) {
+namespace {
+
+// Text is packed to a tenth of its size, at best to a thirtieth.
+constexpr std::uint64_t kPackedTimes = 32;
+
+std::uint64_t Times(std::uint64_t size, std::uint64_t times) {
+  constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
+  return size > kMost / times ? kMost : size * times;
+}
+
+SourceBudget BudgetOf(std::uint64_t memory_for_size, std::uint64_t size_bytes) {
   constexpr std::uint64_t kLeastMemory = std::uint64_t{1} << 30U;
   constexpr std::uint64_t kMostMemory = std::uint64_t{8} << 30U;
-  constexpr std::uint64_t kMemoryTimes = 8;
   constexpr double kLeastSeconds = 60;
   constexpr double kBytesPerSecond = 10e6;
-  const std::uint64_t in_proportion = std::min(kMostMemory - kLeastMemory, size_bytes) * kMemoryTimes;
-  return {static_cast<std::int64_t>(std::min(kMostMemory, kLeastMemory + in_proportion)),
+  return {static_cast<std::int64_t>(kLeastMemory + std::min(kMostMemory - kLeastMemory, memory_for_size)),
           kLeastSeconds + static_cast<double>(size_bytes) / kBytesPerSecond};
+}
+
+}  // namespace
+
+SourceBudget BudgetFor(std::uint64_t size_bytes) {
+  constexpr std::uint64_t kMemoryTimes = 8;
+  return BudgetOf(Times(size_bytes, kMemoryTimes), size_bytes);
+}
+
+SourceBudget BudgetForArchive(std::uint64_t packed_bytes) {
+  const std::uint64_t unpacked = Times(packed_bytes, kPackedTimes);
+  return BudgetOf(unpacked, unpacked);
+}
+
+Error MemoryError(const std::string& path) {
+  const auto refusal = platform::TakeRefusal();
+  if (!refusal)
+    return Error{ErrorCode::kLimit, path, std::nullopt, "memory ran out while it was read, and it is left out"};
+  const std::string problem =
+      refusal->is_late ? "of the processor's time than it should"
+                       : fmt::format("than {} of memory", FormatBytes(static_cast<std::uint64_t>(refusal->most_bytes)));
+  if (refusal->of.empty())
+    return Error{ErrorCode::kLimit, path, std::nullopt, fmt::format("takes more {} to read, and is left out", problem)};
+  return Error{ErrorCode::kLimit, path, std::nullopt,
+               fmt::format("{} takes more {} to read, and this is left out", refusal->of, problem)};
 }
 
 Feed::Feed(OpenedFile opened)
@@ -66,29 +100,43 @@ Feed::Feed(OpenedFile opened)
       path_(std::move(opened.path)),
       format_(opened.format),
       window_(kPieceBytes, opened.head) {
-  memory_.most_bytes = BudgetFor(file_.size_bytes()).memory_bytes;
-  if (!Within([&] { Open(); })) return;
+  Within([&] { Open(); });
 }
 
 template <class Work>
 bool Feed::Within(Work&& work) {
   if (failure_) return false;
-  began_s_ = platform::SteadySeconds();
+  began_s_ = platform::ThreadSeconds();
+  UpdateBudget();
   bool done = false;
   try {
     const platform::MemoryScope scope(memory_);
     work();
     done = true;
   } catch (const std::bad_alloc&) {
-    GiveUp(ErrorCode::kLimit, memory_.is_exceeded
-                                  ? fmt::format("takes more than {} of memory to read, and is left out",
-                                                FormatBytes(static_cast<std::uint64_t>(memory_.most_bytes)))
-                                  : "memory ran out while it was read, and it is left out");
+    GiveUp(ErrorCode::kLimit, MemoryError(path_).message);
   } catch (const std::exception& problem) {
     GiveUp(ErrorCode::kInternal, fmt::format("its reader failed, and it is left out: {}", problem.what()));
   }
-  seconds_ += platform::SteadySeconds() - began_s_;
   return done;
+}
+
+// A member of an archive is as large as what came out of it, a file that grows as what was read of it. What is packed
+// may hold anything.
+std::uint64_t Feed::size_for_memory() const {
+  if (file_.is_member()) return read_bytes();
+  if (!file_.is_changed()) return std::max(file_.size_bytes(), read_bytes());
+  return file_.size_bytes() != 0 ? file_.size_bytes() : read_bytes() / kPackedTimes;
+}
+
+// Each piece of work has its own: a file is followed for weeks.
+double Feed::seconds_allowed() const {
+  return BudgetFor(std::max(size_for_memory(), std::min(read_bytes(), Times(size_for_memory(), kPackedTimes)))).seconds;
+}
+
+void Feed::UpdateBudget() {
+  memory_.most_bytes = std::max(memory_.most_bytes, BudgetFor(size_for_memory()).memory_bytes);
+  memory_.until_thread_s = began_s_ + kLatestTimes * seconds_allowed();
 }
 
 // What was read so far may be in the middle of a change: nothing of it is used.
@@ -141,6 +189,7 @@ bool Feed::TakePieces(bool last) {
     const auto at_end = window_.FillFrom(file_);
     if (!at_end) builder_->ReportDamage(says::DamageErrorAt{.byte = read_bytes(), .message = at_end.error().message});
     const bool ended = !at_end || *at_end;
+    UpdateBudget();
     const bool wait = whole_ && !(ended && last);
     const std::size_t consumed = wait ? 0 : reader_->Consume(window_.content(), ended && last);
     over_ = reader_->IsOver() || (ended && last);
@@ -150,17 +199,24 @@ bool Feed::TakePieces(bool last) {
     if (begun && !file_.is_changed()) builder_->MakeRoom(offset_, file_.size_bytes());
     window_.Drop(consumed);
     if (ended) return at_end.has_value();
-    over_ = (window_.full() && IsTooLong()) || IsTooSlow();
+    over_ = (window_.full() && IsTooLong()) || IsTooSlow() || IsTooMuch();
   }
   return true;
 }
 
-bool Feed::IsTooSlow() const {
-  // A file that grows is as large as what was read of it; what is packed may hold anything.
-  const std::uint64_t size = file_.is_changed() ? file_.size_bytes() : std::max(file_.size_bytes(), read_bytes());
-  const double seconds = seconds_ + platform::SteadySeconds() - began_s_;
-  if (seconds <= BudgetFor(size).seconds) return false;
+bool Feed::IsTooSlow() {
+  const double seconds = platform::ThreadSeconds() - began_s_;
+  if (seconds <= seconds_allowed()) return false;
   builder_->ReportDamage(says::DamageTooSlow{.byte = offset_, .seconds = seconds});
+  reader_->Consume(window_.content(), true);
+  return true;
+}
+
+// What is left is for the end of the reading.
+bool Feed::IsTooMuch() {
+  if (memory_.used_bytes <= memory_.most_bytes / 8 * 7) return false;
+  builder_->ReportDamage(
+      says::DamageTooMuchMemory{.byte = offset_, .limit = static_cast<std::uint64_t>(memory_.most_bytes)});
   reader_->Consume(window_.content(), true);
   return true;
 }
@@ -193,8 +249,7 @@ Status Feed::Restart() {
   if (Status rewound = file_.Rewind(); !rewound) return rewound;
   window_.Drop(window_.content().size());
   offset_ = 0;
-  seconds_ = 0;
-  memory_ = {.most_bytes = BudgetFor(file_.size_bytes()).memory_bytes};
+  memory_ = {.most_bytes = 0};
   failure_.reset();
   if (!Within([&] { Open(); })) return Fail(*failure_);
   return {};

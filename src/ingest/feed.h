@@ -51,13 +51,30 @@ class Window {
 // The parts of a builder when nothing more comes. An Error when they hold nothing: kCorrupt or kNoData.
 Reading<std::vector<model::Run>> FinishParts(PartBuilder& builder, const Format& format);
 
-// What reading one source may take, by its size on disk. Beyond the memory the source is given up, and is a failure of
-// its own; beyond the time it is read no further. What trainings leave stays far below both.
+// What reading one source may take, by its size: on disk, or of what was read where that is more (a file that grows, a
+// pipe, a member of an archive, whose header may claim any size). What trainings leave stays far below it.
+//
+// Memory is what operator new gives, in programs that count it (platform/memory_budget.h). Near its end a source that
+// is read in pieces is read no further and what came before stays; beyond it the source is left out, and is a failure
+// of its own.
+//
+// Time is that of the processor, so that waiting for a pipe or a busy machine costs nothing. It is looked at between
+// pieces of half a megabyte, where what came before stays. Twice the time ends any reader where it takes memory, and
+// leaves the source out. A reader that takes a whole document at once and no memory for that long is bounded by limits
+// of its own: steps of SQLite's engine by the size of the database, settings and nodes of YAML, TOML and pickles by
+// their number, and all of them by the size of a document.
 struct SourceBudget {
   std::int64_t memory_bytes = 0;
   double seconds = 0;
 };
 SourceBudget BudgetFor(std::uint64_t size_bytes);
+// Of an archive with all its members, by its size on disk. Text is packed to a tenth of its size or less.
+SourceBudget BudgetForArchive(std::uint64_t packed_bytes);
+// Beyond so many times its seconds a source is left out.
+inline constexpr double kLatestTimes = 2;
+
+// The error of a source when memory ran out on this thread, for whoever caught it.
+Error MemoryError(const std::string& path);
 
 class Feed {
  public:
@@ -81,6 +98,8 @@ class Feed {
   std::uint64_t read_bytes() const { return offset_ + window_.content().size(); }
   // The parts, when nothing more comes; the feed is spent.
   Reading<std::vector<model::Run>> Finish();
+  // Why the source was given up; nothing when it was not.
+  const std::optional<ReadFailure>& failure() const { return failure_; }
 
  private:
   // Does a piece of the work within the budget. False when it could not be done: the source is given up.
@@ -92,7 +111,11 @@ class Feed {
   void TakeCompanion();
   bool TakePieces(bool last);
   bool IsTooLong();
-  bool IsTooSlow() const;
+  bool IsTooSlow();
+  bool IsTooMuch();
+  std::uint64_t size_for_memory() const;
+  double seconds_allowed() const;
+  void UpdateBudget();
 
   ByteSource file_;
   std::string path_;
@@ -103,9 +126,8 @@ class Feed {
   Window window_;
   std::uint64_t offset_ = 0;  // in the source, of the window's first byte
   bool over_ = false;
-  platform::MemoryBudget memory_;
-  double seconds_ = 0;  // that were spent on it
-  double began_s_ = 0;
+  platform::MemoryBudget memory_ = {.most_bytes = 0};
+  double began_s_ = 0;  // by the thread's clock, of the piece of work that is done now
   std::optional<ReadFailure> failure_;
 };
 

@@ -51,7 +51,9 @@ FoundParts ReadPaths(const std::vector<std::string>& paths, FormatTable formats,
 
 // Follows files that grow. Records are read once where their points stay (Growth::kByRecords), other files again when
 // they have changed. A file that is rotated, truncated or rewritten begins a new part; what it held before stays,
-// unless a file that is there says all of it. New files below the paths are taken as they appear.
+// unless a file that is there says all of it. New files below the paths are taken as they appear. A file that takes
+// more than its budget, or makes its reader fail, is left alone until another one is in its place, and the others go
+// on.
 class Follower {
  public:
   Follower(std::vector<std::string> paths, FormatTable formats);
@@ -73,6 +75,8 @@ class Follower {
   // Nothing more will be written: what stands at the end of a file without an end of its own is taken as it is.
   void Conclude();
   std::size_t file_count() const;
+  // Files that exceed their budget or make their reader fail: left alone until another is in their place.
+  const std::vector<model::Unread>& unread() const;
 
  private:
   class Files;

@@ -6,13 +6,16 @@
 #include <exception>
 #include <iterator>
 #include <new>
+#include <optional>
 #include <utility>
 
 #include "ingest/bytes/archive.h"
 #include "ingest/ignored.h"
 #include "ingest/paths.h"
 #include "ingest/unsupported.h"
+#include "platform/clock.h"
 #include "platform/files.h"
+#include "platform/process.h"
 
 namespace vigil::ingest {
 namespace {
@@ -20,6 +23,8 @@ namespace {
 constexpr std::size_t kHeadBytes = std::size_t{64} << 10U;
 // An archive of data sets is recognised by finding nothing in so many of its bytes.
 constexpr std::uint64_t kFruitlessBytes = std::uint64_t{2} << 30U;
+// Bytes of an archive that is piped in may have been expanded before they are counted.
+constexpr std::uint64_t kPipedTimes = 8;
 
 // Fills the head with the first bytes that the source gives.
 Status ReadHead(OpenedFile& opened) {
@@ -85,10 +90,14 @@ void Append(ReadOutcome from, ReadOutcome& into) {
   std::move(from.errors.begin(), from.errors.end(), std::back_inserter(into.errors));
 }
 
-// Reads sources within sources, all of them within one budget.
+// Reads sources within sources, all of them within one budget: of bytes that come out, of memory and of time.
 class Unpacking {
  public:
-  Unpacking(FormatTable formats, std::uint64_t packed_bytes) : formats_(formats), budget_(packed_bytes) {}
+  Unpacking(FormatTable formats, std::uint64_t packed_bytes)
+      : formats_(formats), budget_(packed_bytes), is_unsized_(packed_bytes == 0) {
+    memory_.of = "the archive that it is in";
+    LimitBy(packed_bytes);
+  }
 
   ReadOutcome ReadAll(OpenedFile opened) {
     const std::string path = opened.path;
@@ -119,8 +128,16 @@ class Unpacking {
       const auto member = members.Next();
       if (!member) all.errors.emplace_back(member.error());
       if (!member || !*member) break;
-      Append(ReadMember(members, **member, opened.path, depth), all);
-      if (budget_.is_out_of_bytes()) break;  // the member says so
+      Append(ReadCounted(members, **member, opened.path, depth), all);
+      if (budget_.is_out_of_bytes() || is_too_slow_) break;  // it was said
+      if (depth == 0 && is_unsized_) LimitBy(members.packed_bytes() / kPipedTimes);
+      if (IsTooSlow()) {
+        all.errors.emplace_back(ErrorCode::kLimit, opened.path,
+                                fmt::format("reading it took {:.0f} s of the processor, out of proportion to its size; "
+                                            "not read further",
+                                            seconds_));
+        break;
+      }
       if (!all.parts.empty() || members.packed_bytes() < kFruitlessBytes) continue;
       all.errors.emplace_back(ErrorCode::kLimit, opened.path,
                               fmt::format("no metrics in the first {} of the archive, not read further",
@@ -130,6 +147,31 @@ class Unpacking {
     if (all.parts.empty() && OnlyIgnored(all.errors))
       all.errors.emplace_back(ErrorCode::kNoData, opened.path, "an archive with nothing in it that vigil reads");
     return all;
+  }
+
+  void LimitBy(std::uint64_t packed_bytes) {
+    const SourceBudget most = BudgetForArchive(packed_bytes);
+    memory_.most_bytes = most.memory_bytes;
+    seconds_ = most.seconds;
+    memory_.until_thread_s = began_s_ + kLatestTimes * seconds_;
+  }
+
+  bool IsTooSlow() {
+    is_too_slow_ = platform::ThreadSeconds() - began_s_ > seconds_;
+    return is_too_slow_;
+  }
+
+  // What a member gives stays counted: many small ones must not take more than a large one may. The list of what was
+  // read is not, so that there is room for the reason.
+  ReadOutcome ReadCounted(archive::Members& members, const archive::Member& member, const std::string& archive,
+                          int depth) {
+    try {
+      std::optional<platform::MemoryScope> scope;
+      if (depth == 0) scope.emplace(memory_);  // what is within is counted with it
+      return ReadMember(members, member, archive, depth);
+    } catch (const std::bad_alloc&) {
+      return Listed({{}, {MemoryError(archive + "/" + member.name)}});
+    }
   }
 
   ReadOutcome ReadMember(archive::Members& members, const archive::Member& member, const std::string& archive,
@@ -157,6 +199,11 @@ class Unpacking {
 
   FormatTable formats_;
   UnpackBudget budget_;
+  platform::MemoryBudget memory_;
+  bool is_unsized_;  // piped in: as large as what came
+  double seconds_ = 0;
+  double began_s_ = platform::ThreadSeconds();
+  bool is_too_slow_ = false;
   bool left_out_matters_ = false;  // among the errors that are not listed is one that is worth saying
 };
 
@@ -185,16 +232,28 @@ ReadOutcome ReadOpened(OpenedFile opened, FormatTable formats) {
   return unpacking.ReadAll(std::move(opened));
 }
 
-ReadOutcome ReadSource(const std::string& path, FormatTable formats) {
+ReadOutcome ReadSource(const std::string& path, FormatTable formats, platform::MemoryBudget* all) {
   // Whatever one source does, the others get their verdict.
   try {
+    std::optional<platform::MemoryScope> scope;
+    if (all != nullptr) scope.emplace(*all);
     auto opened = OpenFile(path, formats);
     return opened ? ReadOpened(std::move(*opened), formats) : ReadOutcome{{}, {opened.error()}};
   } catch (const std::bad_alloc&) {
-    return {{}, {{ErrorCode::kLimit, path, "memory ran out while it was read, and it is left out"}}};
+    return {{}, {MemoryError(path)}};
   } catch (const std::exception& problem) {
     return {{}, {{ErrorCode::kInternal, path, fmt::format("reading it failed: {}", problem.what())}}};
   }
+}
+
+platform::MemoryBudget BudgetForAll() {
+  constexpr std::uint64_t kLeastBytes = std::uint64_t{2} << 30U;
+  const std::uint64_t available = platform::AvailableBytes();
+  platform::MemoryBudget all;
+  all.of = "what is read in all";
+  // The rest is for joining and judging what was read.
+  if (available != 0) all.most_bytes = static_cast<std::int64_t>(std::max(kLeastBytes, available / 4 * 3));
+  return all;
 }
 
 Reading<std::vector<model::Run>> ReadRuns(const std::string& path, FormatTable formats) {

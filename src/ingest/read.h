@@ -21,7 +21,10 @@ struct ReadOutcome {
 };
 // Reads the rest. An archive's members are read like files in a directory of the archive's name.
 ReadOutcome ReadOpened(OpenedFile opened, FormatTable formats);
-// Both.
-ReadOutcome ReadSource(const std::string& path, FormatTable formats);
+// Both, whatever happens: no exception passes. What it takes counts in `all`, the budget of all sources together, where
+// there is one.
+ReadOutcome ReadSource(const std::string& path, FormatTable formats, platform::MemoryBudget* all = nullptr);
+// What all sources of one diagnosis may take together, by what the machine has available now.
+platform::MemoryBudget BudgetForAll();
 
 }  // namespace vigil::ingest

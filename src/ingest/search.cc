@@ -88,8 +88,8 @@ void File(const ReadFailure& error, bool named, FoundParts& found) {
   (ignored ? found.ignored : found.unread).push_back({error.path, error.message, error.notes});
 }
 
-void Read(const Candidate& file, FormatTable formats, FoundParts& found) {
-  ReadOutcome outcome = ReadSource(file.path, formats);
+void Read(const Candidate& file, FormatTable formats, platform::MemoryBudget& all, FoundParts& found) {
+  ReadOutcome outcome = ReadSource(file.path, formats, &all);
   std::move(outcome.parts.begin(), outcome.parts.end(), std::back_inserter(found.parts));
   // Nobody named the members of an archive one by one.
   for (const ReadFailure& error : outcome.errors) File(error, file.named && error.path == file.path, found);
@@ -132,10 +132,11 @@ FoundParts ReadPaths(const std::vector<std::string>& paths, FormatTable formats,
   Search search(found, progress);
   for (const std::string& path : paths) search.Add(path);
   std::vector<Looked> looked(paths.size());
+  platform::MemoryBudget all = BudgetForAll();
   for (std::size_t done = 0; done < search.files().size(); ++done) {
     const Candidate& file = search.files()[done];
     const std::size_t before = found.parts.size() + found.unread.size();
-    Read(file, formats, found);
+    Read(file, formats, all, found);
     ++looked[file.root].files;
     looked[file.root].said_something |= found.parts.size() + found.unread.size() > before;
     if (progress) progress(done + 1, search.files().size());

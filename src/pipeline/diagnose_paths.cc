@@ -32,9 +32,6 @@ model::RunReport DiagnoseRun(model::Run run, const catalogue::Thresholds& thresh
   return report;
 }
 
-namespace {
-
-// A run that cannot be judged is named, and leaves the others theirs.
 void AddDiagnosis(model::Run run, const catalogue::Thresholds& thresholds, model::Report& report) {
   std::string name = run.sources.empty() ? run.name : run.sources.front().path;
   try {
@@ -43,8 +40,6 @@ void AddDiagnosis(model::Run run, const catalogue::Thresholds& thresholds, model
     report.unread.push_back({std::move(name), fmt::format("could not be judged: {}", problem.what())});
   }
 }
-
-}  // namespace
 
 namespace {
 

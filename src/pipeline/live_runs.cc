@@ -57,12 +57,21 @@ void LiveRuns::Update() {
   LearnMore();
 }
 
+void LiveRuns::Forget() {
+  structure_ = static_cast<std::uint64_t>(-1);
+  parts_.clear();
+  sums_.clear();
+  learned_points_.clear();
+  runs_.clear();
+}
+
 // ---- joining
 
 void LiveRuns::JoinAgain() {
   ++joins_;
   structure_ = files_.structure();
-  Replace(JoinParts(files_.Parts()));
+  unread_.clear();
+  Replace(JoinFollowed(files_, unread_));
   RouteParts();
   FindOnlyOnes();
   for (const LivePart& part : parts_) {

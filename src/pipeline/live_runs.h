@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "ingest/ingest.h"
+#include "model/report.h"
 #include "model/run.h"
 #include "pipeline/live_part.h"
 #include "tabular/loss_parts.h"
@@ -20,8 +21,13 @@ class LiveRuns {
  public:
   explicit LiveRuns(const ingest::Follower& files) : files_(files) {}
 
-  // Takes over what the follower has read. Each run stays where it is in memory as long as it is there.
+  // Takes over what the follower has read. Each run stays where it is in memory as long as it is there. After an
+  // exception Forget must follow.
   void Update();
+  // All runs: the next Update joins them again.
+  void Forget();
+  // Files that joining failed for, with the reason.
+  const std::vector<model::Unread>& unread() const { return unread_; }
 
   const std::vector<std::unique_ptr<model::Run>>& runs() const { return runs_; }
   // How often the runs were joined.
@@ -58,6 +64,7 @@ class LiveRuns {
   std::vector<std::size_t> learned_points_;  // of each run, when it was last found out what it is
   std::vector<LivePart> parts_;              // those that grow
   std::vector<Sum> sums_;
+  std::vector<model::Unread> unread_;
 };
 
 }  // namespace vigil::pipeline

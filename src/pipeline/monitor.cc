@@ -1,5 +1,8 @@
 // Runs that are watched: read, joined and judged as they grow.
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <exception>
 #include <map>
 #include <span>
 #include <utility>
@@ -59,14 +62,27 @@ model::Run Recent(const model::Run& run) {
 class Monitor::Runs {
  public:
   Runs(std::vector<std::string> paths, const catalogue::Thresholds& thresholds)
-      : thresholds_(thresholds), files_(std::move(paths), formats::Formats()), live_(files_) {}
+      : thresholds_(thresholds), paths_(std::move(paths)), files_(paths_, formats::Formats()), live_(files_) {}
 
   bool Poll() {
-    if (!files_.Poll()) return false;
-    live_.Update();
+    if (!files_.Poll() && !failed_) return false;
+    try {
+      live_.Update();
+      failed_ = false;
+    } catch (const std::exception& problem) {
+      const Error error{ErrorCode::kInternal, Join(paths_, ", "), std::nullopt,
+                        fmt::format("what is new could not be joined: {}", problem.what())};
+      // What was shown last stays; the next look joins all of it again.
+      live_.Forget();
+      ForgetEngines();
+      failed_ = true;
+      report_.unread = {{error.path, error.message}};
+      return true;
+    }
     ForgetEngines();
+    NameUnread();
     report_.runs.clear();
-    for (const auto& run : live_.runs()) report_.runs.push_back(Judge(*run));
+    for (const auto& run : live_.runs()) AddJudged(*run);
     return true;
   }
 
@@ -84,8 +100,8 @@ class Monitor::Runs {
     files_.Poll();
     files_.Conclude();
     model::Report report;
-    for (model::Run& run : JoinParts(files_.Parts()))
-      report.runs.push_back(DiagnoseRun(std::move(run), thresholds_, true));
+    report.unread = files_.unread();
+    for (model::Run& run : JoinFollowed(files_, report.unread)) AddDiagnosis(std::move(run), thresholds_, report);
     return report;
   }
 
@@ -96,6 +112,22 @@ class Monitor::Runs {
   }
 
  private:
+  void NameUnread() {
+    report_.unread = files_.unread();
+    report_.unread.insert(report_.unread.end(), live_.unread().begin(), live_.unread().end());
+  }
+
+  void AddJudged(const model::Run& run) {
+    try {
+      report_.runs.push_back(Judge(run));
+    } catch (const std::exception& problem) {
+      const Error error{ErrorCode::kInternal, run.sources.empty() ? run.name : run.sources.front().path, std::nullopt,
+                        fmt::format("could not be judged: {}", problem.what())};
+      report_.unread.push_back({error.path, error.message});
+      engines_.erase(&run);  // it may be in the middle of a change
+    }
+  }
+
   model::RunReport Judge(const model::Run& run) {
     model::RunReport report;
     detect::Engine& engine = engines_.try_emplace(&run, thresholds_).first->second;
@@ -116,10 +148,12 @@ class Monitor::Runs {
   }
 
   catalogue::Thresholds thresholds_;
+  std::vector<std::string> paths_;
   ingest::Follower files_;
   LiveRuns live_;
   std::map<const model::Run*, detect::Engine> engines_;
   std::uint64_t replays_ = 0;  // of engines that are no longer there
+  bool failed_ = false;        // the last look: the next one joins again, even when nothing came
   model::Report report_;
 };
 

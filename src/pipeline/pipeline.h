@@ -35,6 +35,8 @@ class Follower {
   // Nothing more will be written.
   void Conclude() { files_.Conclude(); }
   std::size_t file_count() const { return files_.file_count(); }
+  // Files that are left alone, with the reason.
+  const std::vector<model::Unread>& unread() const { return files_.unread(); }
 
  private:
   ingest::Follower files_;
@@ -55,7 +57,8 @@ class Monitor {
 
   // Takes what is new at the paths; true when there was anything.
   bool Poll();
-  // The runs and what is found in them now, without diagnoses. `series` of the runs have their last points only.
+  // The runs and what is found in them now, without diagnoses, and the files that are left alone, with the reason (a
+  // budget that was exceeded, a reader that failed). `series` of the runs have their last points only.
   const model::Report& report() const;
   // hang/stalled: nothing was written for so long. Adds it to the findings of the runs that it holds for.
   void AddStalls(double silent_s);

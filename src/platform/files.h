@@ -81,8 +81,9 @@ Result<Entry> Stat(const std::string& path);
 
 // Every file below `folder` in a stable order. Follows symbolic links; what is reached twice, as in a loop, is given
 // once, by its real path where that lies below `folder`. Does not enter .git, node_modules, __pycache__ or virtual
-// environments. `unreadable` gets what could not be entered, with the reason. Stops at `limit` entries (and says so in
-// `unreadable`). `found`, where given, is called now and then with the number of files so far.
+// environments. `unreadable` gets what could not be entered, with the reason. Stops at `limit` entries, and behind a
+// symbolic link to a folder at some thousand files, without a look at the others there (and says so in `unreadable`).
+// `found`, where given, is called now and then with the number of files so far.
 std::vector<Entry> ListFiles(const std::string& folder, std::size_t limit, std::vector<Error>& unreadable,
                              const std::function<void(std::size_t)>& found = {});
 

@@ -20,6 +20,10 @@ std::uint64_t RandomNumber();
 
 // Memory of this process that is in RAM; 0 when it is not known.
 std::uint64_t ResidentBytes();
+// Memory that this process may still take without others being pushed out: what the machine has available, and what the
+// limits of its control groups (v1 and v2) leave, page cache not counted. 0 when it is not known. `root` is where /proc
+// and /sys are.
+std::uint64_t AvailableBytes(const std::string& root = "");
 int ProcessorCount();  // that this process may use, at least 1
 
 // Asks for large pages behind memory that is about to be filled: a page fault costs as much as parsing a hundred

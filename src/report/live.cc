@@ -178,6 +178,20 @@ std::string_view ClockOf(std::string_view time) { return time.substr(std::min(ti
 
 }  // namespace
 
+namespace {
+
+// Files that are left alone.
+void DrawUnread(Screen& screen, const std::vector<model::Unread>& unread) {
+  constexpr std::size_t kMostUnread = 3;
+  if (!unread.empty()) screen.Blank();
+  for (std::size_t i = 0; i < std::min(unread.size(), kMostUnread); ++i)
+    screen.Item(0, "", fmt::format("{}: {}", OneLine(unread[i].path), OneLine(WhyUnread(unread[i]))));
+  if (unread.size() > kMostUnread)
+    screen.Item(0, "", fmt::format("and {} files more that could not be read", unread.size() - kMostUnread));
+}
+
+}  // namespace
+
 std::string RenderLive(const model::Report& report, const TextOptions& options, double now_unix_s) {
   Screen screen(options);
   const std::vector<std::size_t> order = WorstFirst(report);
@@ -194,6 +208,7 @@ std::string RenderLive(const model::Report& report, const TextOptions& options, 
     screen.Blank();
     screen.Item(0, "", fmt::format("and {} runs more", order.size() - kMostRuns));
   }
+  DrawUnread(screen, report.unread);
   return screen.Take();
 }
 

@@ -71,7 +71,10 @@ bool MetricTable::TakeIntoBatch(const Row& row) {
   using Kind = Planned::Kind;
   if (row.cells.size() != plan_.size() || row.is_evaluation || row.fingerprint || row.last_may_be_cut || row.is_long)
     return false;
-  if (batch_.full()) AppendBatch();
+  if (batch_.full()) {
+    AppendBatch();
+    batch_.MakeRoom();
+  }
   double stated = model::kNoValue;
   double epoch = model::kNoValue;
   double time = model::kNoValue;

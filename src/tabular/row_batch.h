@@ -13,19 +13,27 @@ namespace vigil::tabular {
 
 class RowBatch {
  public:
-  // The series of the next rows, one value each. Nothing may be waiting.
+  // The series of the next rows, one value each. Takes no memory: a source may hold thousands of runs of one row.
   void Begin(std::vector<ingest::PartBuilder::SeriesId> series) {
+    series_ = std::move(series);
+    rows_ = 0;
+  }
+  bool empty() const { return count_ == 0; }
+  bool full() const { return count_ == rows_; }  // then Flush, and MakeRoom
+  // For twice the rows that there was room for, up to what one block is worth. Nothing may be waiting.
+  void MakeRoom() {
+    constexpr std::size_t kLeastRows = 8;
     constexpr std::size_t kMostRows = 256;
     constexpr std::size_t kMostCells = std::size_t{1} << 16U;  // wide tables gather fewer rows
-    series_ = std::move(series);
-    rows_ = std::clamp<std::size_t>(kMostCells / std::max<std::size_t>(1, series_.size()), 1, kMostRows);
+    const std::size_t most =
+        std::clamp<std::size_t>(kMostCells / std::max<std::size_t>(1, series_.size()), 1, kMostRows);
+    if (rows_ == most) return;
+    rows_ = std::min(most, std::max(kLeastRows, 2 * rows_));
     values_.resize(series_.size() * rows_);
     lines_.resize(values_.size());
     steps_.resize(rows_);
     times_.resize(rows_);
   }
-  bool empty() const { return count_ == 0; }
-  bool full() const { return count_ == rows_; }
   // The place of a value of the next row; Close adds the row once all of them are written.
   void Set(std::size_t series, double value, std::uint32_t line) {
     values_[series * rows_ + count_] = value;

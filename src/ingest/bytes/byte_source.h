@@ -29,6 +29,8 @@ class ByteSource {
   bool DecodeIfUtf16(std::string& head, bool marked);
   // Whether the bytes are others than those of a file on disk.
   bool is_changed() const { return file_ == nullptr || is_expanded_ || decoder_.has_value(); }
+  // Whether it is a member of an archive. What its size is said to be may be a lie.
+  bool is_member() const { return file_ == nullptr; }
   // Of the file; how many bytes come out of one that is changed on the way is not known before.
   std::uint64_t size_bytes() const { return size_bytes_; }
   // Reads up to `capacity` bytes; 0 at the end. What expands far beyond what a log can is refused as an error, as is

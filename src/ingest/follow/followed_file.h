@@ -1,6 +1,7 @@
 // One file as it grows: kept open, so that what is written before a rotation is not lost.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "ingest/feed.h"
@@ -25,6 +26,8 @@ class FollowedFile {
   const PartBuilder& builder() const { return feed_.builder(); }
   // The parts when nothing more comes. What was read is handed over: only ReadAgain may follow.
   std::vector<model::Run> Conclude();
+  // Why the file was given up; nothing when it was not. What it held is lost then.
+  const std::optional<ReadFailure>& failure() const { return feed_.failure(); }
   // All that the open file holds now, whatever became of its name.
   std::vector<model::Run> ReadAgain();
 

@@ -1,7 +1,11 @@
 // Following files that grow. What was read stays, whatever happens to the file after it, unless the files that are
 // there say it again.
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <exception>
 #include <map>
+#include <new>
 #include <optional>
 #include <unordered_set>
 #include <utility>
@@ -16,6 +20,7 @@
 #include "ingest/search.h"
 #include "platform/clock.h"
 #include "platform/files.h"
+#include "platform/memory_budget.h"
 
 namespace vigil::ingest {
 namespace {
@@ -35,6 +40,7 @@ struct Place {
   std::optional<platform::Entry> companion;  // the file beside it that is part of it
   std::string companion_suffix;
   bool is_document = false;  // each version replaces the one before
+  bool is_left_out = false;  // it cannot be read, and is left alone as long as it is the same file
   std::optional<Marks> marks;
   std::unique_ptr<FollowedFile> file;
   std::vector<model::Run> whole;  // as it was read last, where it is read again each time
@@ -78,11 +84,20 @@ class Follower::Files {
   Files(std::vector<std::string> paths, FormatTable formats) : paths_(std::move(paths)), formats_(formats) {}
 
   bool Poll() {
-    SearchNowAndThen();
+    try {
+      SearchNowAndThen();
+    } catch (const std::bad_alloc&) {
+      // What is known is read; the next look searches again.
+    }
     bool any = false;
-    for (auto& [path, place] : places_) any = Look(path, place) || any;
+    for (auto& [path, place] : places_) {
+      // Whatever one file does, the others go on.
+      Guard(path, place, [&] { any = Look(path, place) || any; });
+    }
     return any;
   }
+
+  const std::vector<model::Unread>& unread() const { return unread_; }
 
   std::vector<model::Run> Parts() const {
     std::map<std::string, std::vector<model::Run>> live;
@@ -110,7 +125,11 @@ class Follower::Files {
   void Conclude() {
     ++structure_;
     for (auto& [path, place] : places_) {
-      if (place.grows()) place.whole = place.file->Conclude();
+      if (!place.grows()) continue;
+      Guard(path, place, [&] {
+        place.whole = place.file->Conclude();
+        LeaveOutIfGivenUp(path, place);
+      });
     }
   }
 
@@ -120,6 +139,56 @@ class Follower::Files {
   }
 
  private:
+  template <class Work>
+  void Guard(const std::string& path, Place& place, Work&& work) {
+    try {
+      // New for each look: files share their points with runs, which free them elsewhere.
+      platform::MemoryBudget all = {.most_bytes = BytesForAll(), .of = "what is read in all"};
+      const platform::MemoryScope scope(all);
+      work();
+    } catch (const std::bad_alloc&) {
+      LeaveOut(path, place, MemoryError(path).message);
+    } catch (const std::exception& problem) {
+      LeaveOut(path, place, fmt::format("reading it failed: {}", problem.what()));
+    }
+  }
+
+  // Asked for now and then: it takes reading several files of the system.
+  std::int64_t BytesForAll() {
+    constexpr double kSecondsBetween = 10;
+    const double now = platform::SteadySeconds();
+    if (now >= next_budget_) {
+      all_bytes_ = BudgetForAll().most_bytes;
+      next_budget_ = now + kSecondsBetween;
+    }
+    return all_bytes_;
+  }
+
+  void LeaveOut(const std::string& path, Place& place, std::string reason) {
+    ++structure_;
+    Close(place);
+    place.marks.reset();
+    place.is_left_out = true;
+    if (auto now = platform::Stat(path)) place.last = std::move(*now);
+    const auto known = std::find_if(unread_.begin(), unread_.end(), [&](const auto& one) { return one.path == path; });
+    if (known == unread_.end()) unread_.push_back({path, std::move(reason)});
+  }
+
+  bool LeaveOutIfGivenUp(const std::string& path, Place& place) {
+    if (place.file == nullptr || !place.file->failure()) return false;
+    LeaveOut(path, place, place.file->failure()->message);
+    return true;
+  }
+
+  // Whether the file is still the one that could not be read. It may have grown.
+  static bool IsStillLeftOut(Place& place, const platform::Entry& now) {
+    const bool is_same = now.identity == place.last.identity && now.size_bytes >= place.last.size_bytes;
+    if (!place.is_left_out) return false;
+    place.last = is_same ? now : platform::Entry();
+    place.is_left_out = is_same;
+    return is_same;
+  }
+
   void SearchNowAndThen() {
     const double before = platform::SteadySeconds();
     if (before < next_search_) return;
@@ -152,11 +221,14 @@ class Follower::Files {
     if (!now) {
       Retire(path, place, true);  // removed, or moved to where it is found again
       place.last = {};
+      place.is_left_out = false;
       return false;
     }
+    if (IsStillLeftOut(place, *now)) return false;
     auto companion = CompanionOf(path, place);
     if (!HasChanged(place.last, *now) && !HasChanged(place.companion, companion)) return Pause(path, place, *now);
     if (!Update(path, place, *now)) return false;
+    if (place.is_left_out) return true;
     place.last = *now;
     place.companion = std::move(companion);  // as it was before the reading: what came meanwhile is seen next time
     // An unrecognised file is no news: the index that a database keeps in shared memory changes all the time.
@@ -166,6 +238,7 @@ class Follower::Files {
   // Nothing came since the last look. True when that is news: what waited for more is placed without it.
   bool Pause(const std::string& path, Place& place, const platform::Entry& now) {
     if (place.file == nullptr || !place.file->Pause()) return false;
+    if (LeaveOutIfGivenUp(path, place)) return true;
     if (!place.grows()) Open(path, place, now);
     return true;
   }
@@ -176,9 +249,10 @@ class Follower::Files {
     const bool goes_on = !moved && now.size_bytes >= place.last.size_bytes && place.marks && place.marks->Hold(path);
     if (!goes_on) Retire(path, place, moved);
     if (!goes_on || !place.grows() || !place.file->TakeNew()) {
+      if (LeaveOutIfGivenUp(path, place)) return true;
       if (!Open(path, place, now)) return false;
     }
-    if (!place.is_document) place.marks = Marks::Of(path, now.size_bytes);
+    if (!place.is_document && !place.is_left_out) place.marks = Marks::Of(path, now.size_bytes);
     return true;
   }
 
@@ -189,28 +263,41 @@ class Follower::Files {
     const bool is_recognised = opened && (opened->format != nullptr || opened->is_archive);
     if (is_recognised || place.holds_something()) ++structure_;
     if (!is_recognised) return true;
-    if (opened->is_archive) return ReadWhole(place, std::move(*opened));
+    if (opened->is_archive) return ReadWhole(path, place, std::move(*opened));
     PartBuilder builder(path, std::string(opened->format->id));
     const auto reader = opened->format->open(builder);
     place.companion_suffix = reader->CompanionSuffix();
     place.is_document = reader->growth() == Growth::kRewritten;
     // Nobody appends to a compressed file.
     if (place.is_document || reader->NeedsWholeFile() || opened->file.is_changed())
-      return ReadWhole(place, std::move(*opened));
+      return ReadWhole(path, place, std::move(*opened));
     Close(place);
     auto file = std::make_unique<FollowedFile>(std::move(*opened));
     place.whole.clear();
     const bool room = open_files_ < kMostOpenFiles;
     if (!file->grows() || !room) place.whole = file->Conclude();
-    if (room) Keep(place, std::move(file));
+    if (file->failure()) {
+      LeaveOut(path, place, file->failure()->message);
+    } else if (room) {
+      Keep(place, std::move(file));
+    }
     return true;
   }
 
   // A document or an archive that is being written cannot be read: the one before stands until the next is whole.
-  bool ReadWhole(Place& place, OpenedFile opened) {
+  bool ReadWhole(const std::string& path, Place& place, OpenedFile opened) {
     Close(place);
     ReadOutcome outcome = ReadOpened(std::move(opened), formats_);
-    if (!outcome.parts.empty()) place.whole = std::move(outcome.parts);
+    if (!outcome.parts.empty()) {
+      place.whole = std::move(outcome.parts);
+      return true;
+    }
+    for (const ReadFailure& error : outcome.errors) {
+      if (error.code == ErrorCode::kLimit || error.code == ErrorCode::kInternal) {
+        LeaveOut(path, place, error.message);
+        break;
+      }
+    }
     return true;
   }
 
@@ -278,6 +365,9 @@ class Follower::Files {
   std::size_t open_files_ = 0;
   std::uint64_t structure_ = 0;
   double next_search_ = 0;
+  std::vector<model::Unread> unread_;
+  std::int64_t all_bytes_ = 0;
+  double next_budget_ = 0;
 };
 
 Follower::Follower(std::vector<std::string> paths, FormatTable formats)
@@ -289,5 +379,6 @@ std::vector<const PartBuilder*> Follower::Growing() const { return files_->Growi
 std::uint64_t Follower::structure() const { return files_->structure(); }
 void Follower::Conclude() { files_->Conclude(); }
 std::size_t Follower::file_count() const { return files_->file_count(); }
+const std::vector<model::Unread>& Follower::unread() const { return files_->unread(); }
 
 }  // namespace vigil::ingest

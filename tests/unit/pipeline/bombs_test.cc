@@ -161,8 +161,15 @@ TEST_P(Bombs, LeaveTheLogBesideThemItsVerdict) {
   ::getrusage(RUSAGE_CHILDREN, &used);
   // 1 GiB is the budget of a small source; the rest is the program, and blocks that are counted late.
   constexpr long kMostKib = 1'500'000;
+  // What sanitizers keep beside and behind each block.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  constexpr long kTimes = 4;  // what sanitizers keep beside and behind each block
+  constexpr long kTimes = 4;
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+  constexpr long kTimes = 4;
+#else
+  constexpr long kTimes = 1;
+#endif
 #else
   constexpr long kTimes = 1;
 #endif

@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include "platform/files.h"
+#include "platform/process.h"
 #include "platform/terminal.h"
 
 namespace vigil::platform {
@@ -175,6 +176,63 @@ TEST_F(PlatformTest, FollowsLinksToWhatLiesElsewhere) {
   fs::create_directory_symlink(Path("run"), fs::path(elsewhere) / "deep/back");
   EXPECT_THAT(List(), ElementsAre("run/deep/train.log"));
   fs::remove_all(elsewhere);
+}
+
+TEST_F(PlatformTest, KnowsTheMemoryThatTheMachineAndItsControlGroupsLeave) {
+  constexpr std::uint64_t kMiB = std::uint64_t{1} << 20U;
+  EXPECT_EQ(AvailableBytes(folder_), 0U) << "nothing is known";
+  Write("proc/meminfo", "MemTotal:   8388608 kB\nMemAvailable:    4194304 kB\n");
+  EXPECT_EQ(AvailableBytes(folder_), 4096 * kMiB);
+  Write("proc/self/cgroup", "9:name=systemd:/\n4:memory:/job/7\n0::/slice/run\n");
+  EXPECT_EQ(AvailableBytes(folder_), 4096 * kMiB) << "groups without limits";
+  Write("sys/fs/cgroup/slice/run/memory.max", "max\n");
+  Write("sys/fs/cgroup/slice/memory.max", std::to_string(3000 * kMiB) + "\n");
+  Write("sys/fs/cgroup/slice/memory.current", std::to_string(1500 * kMiB) + "\n");
+  Write("sys/fs/cgroup/slice/memory.stat",
+        "anon 5\ninactive_file " + std::to_string(400 * kMiB) + "\nactive_file " + std::to_string(100 * kMiB) + "\n");
+  EXPECT_EQ(AvailableBytes(folder_), 2000 * kMiB) << "of the group above; its page cache can be had";
+  Write("sys/fs/cgroup/memory/memory.limit_in_bytes", std::to_string(1000 * kMiB) + "\n");
+  Write("sys/fs/cgroup/memory/memory.usage_in_bytes", std::to_string(1100 * kMiB) + "\n");
+  Write("sys/fs/cgroup/memory/memory.stat", "total_inactive_file " + std::to_string(200 * kMiB) + "\n");
+  EXPECT_EQ(AvailableBytes(folder_), 100 * kMiB) << "the first version, seen from inside a container";
+  EXPECT_GT(AvailableBytes(), 0U);
+}
+
+// A data set that is linked beside the logs: its files are given up, the logs are found, whichever link comes first.
+TEST_F(PlatformTest, GivesUpOneLinkWithTooMuchBehindItAndFollowsTheOthers) {
+  constexpr int kFiles = 21'000;
+  fs::create_directories(Path("elsewhere/data"));
+  for (int i = 0; i < kFiles; ++i) std::ofstream(Path("elsewhere/data/" + std::to_string(i)));
+  Write("elsewhere/logs/train.jsonl", "{}");
+  fs::create_directory(Path("run"));
+  for (const char* name : {"a", "z"}) fs::create_directory_symlink(Path("elsewhere/logs"), Path("run/") + name);
+  for (const char* name : {"data", "everything"})
+    fs::create_directory_symlink(Path(name == std::string_view("data") ? "elsewhere/data" : "elsewhere"),
+                                 Path("run/") + name);
+  std::vector<std::string> found;
+  for (const Entry& entry : ListFiles(Path("run"), 1'000'000, unreadable_)) found.push_back(entry.path);
+  EXPECT_THAT(found, testing::Contains(Path("run/a/train.jsonl")));
+  EXPECT_LE(found.size(), 21'001U) << "what two links lead to is given once";
+  ASSERT_FALSE(unreadable_.empty());
+  EXPECT_EQ(unreadable_.front().path, Path("run/data"));
+  EXPECT_THAT(unreadable_.front().message, HasSubstr("more than 20,000 files behind this link"));
+}
+
+TEST_F(PlatformTest, FollowsALinkIntoWhatAnotherLinkWasGivenUpFor) {
+  constexpr int kFiles = 20'500;
+  Write("elsewhere/0/logs/train.jsonl", "{}");
+  fs::create_directories(Path("elsewhere/1"));
+  for (int i = 0; i < kFiles; ++i) std::ofstream(Path("elsewhere/1/" + std::to_string(i)));
+  fs::create_directory(Path("run"));
+  fs::create_directory_symlink(Path("elsewhere"), Path("run/all"));
+  fs::create_directory_symlink(Path("elsewhere/0/logs"), Path("run/logs"));
+  std::vector<std::string> logs;
+  for (const Entry& entry : ListFiles(Path("run"), 1'000'000, unreadable_)) {
+    if (entry.path.ends_with(".jsonl")) logs.push_back(entry.path);
+  }
+  EXPECT_EQ(logs.size(), 1U) << "whichever folder was listed first";
+  ASSERT_EQ(unreadable_.size(), 1U);
+  EXPECT_EQ(unreadable_.front().path, Path("run/all"));
 }
 
 // Such a link leads through everything that lies beside what was asked for, up to the whole disk.

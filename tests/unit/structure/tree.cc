@@ -128,7 +128,9 @@ const Module* Layers::Find(std::string_view name) const {
 }
 
 Layers ParseLayers(std::string_view toml) {
-  const toml::table content = toml::parse(toml);
+  const toml::parse_result parsed = toml::parse(toml);
+  if (!parsed) return {};
+  const toml::table& content = parsed.table();
   Layers layers;
   // toml++ sorts keys; the order of the file is the order of the layers.
   std::map<std::uint32_t, Module> by_line;
