@@ -88,6 +88,8 @@ int RunDiagnose(const DiagnoseOptions& options) {
   if (on_stdout.size() > 1)
     return Refuse(
         fmt::format("{} would all write to standard output; give each but one a file", Join(on_stdout, ", ")));
+  if (const std::string path = RepeatedOutput(options.exports); !path.empty())
+    return Refuse(fmt::format("diagnose: '{}' is given for two outputs", path));
   const auto thresholds = LoadThresholds(options.limits);
   if (!thresholds) return Refuse(thresholds.error().Text());
   if (options.no_drain) {
@@ -125,7 +127,8 @@ Command AddDiagnose(CLI::App& program) {
       ->required();
   command->add_flag("--json", options->json, "JSON (schema vigil.diagnosis/1) instead of text");
   command->add_option("--html", options->exports.html, "also write one self-contained page with plots")
-      ->type_name("FILE");
+      ->type_name("FILE")
+      ->check(WhyNoPath);
   CLI::Option* verbose = command->add_flag("-v,--verbose", options->verbose, "every finding, all evidence, files read");
   command->add_flag("-q,--quiet", options->quiet, "only the verdict of each run")->excludes(verbose);
   AddLimitOptions(*command, options->limits);

@@ -18,6 +18,7 @@ namespace vigil::app {
 namespace {
 
 constexpr int kStdout = 1;
+constexpr const char* kStandardInputFile = "/proc/self/fd/0";
 
 bool IsStandardOutput(const std::string& path) { return path == "-" || platform::DescriptorNamed(path) == kStdout; }
 
@@ -63,8 +64,10 @@ bool WasRead(const std::string& path, const model::Report& report, const std::ve
   const auto written = FileBehind(path);
   if (!written) return false;
   const auto is_it = [&](const auto& source) { return FileBehind(source.path) == written; };
-  if (std::any_of(inputs.begin(), inputs.end(), [&](const auto& input) { return FileBehind(input) == written; }))
-    return true;
+  const auto is_input = [&](const std::string& input) {
+    return FileBehind(input == ingest::kStandardInput ? kStandardInputFile : input) == written;
+  };
+  if (std::any_of(inputs.begin(), inputs.end(), is_input)) return true;
   return std::any_of(report.unread.begin(), report.unread.end(), is_it) ||
          std::any_of(report.runs.begin(), report.runs.end(), [&](const model::RunReport& run) {
            return std::any_of(run.run.sources.begin(), run.run.sources.end(), is_it);
@@ -106,13 +109,30 @@ Status WriteEvents(const model::Report& report, const std::function<void(const s
 
 }  // namespace
 
+std::string WhyNoPath(const std::string& path) {
+  return path.empty() ? "an empty path was given (an unset variable?)" : std::string();
+}
+
 void AddExportOptions(CLI::App& command, Exports& exports) {
-  command.add_option("--junit", exports.junit, "also write JUnit XML; cases fail from --fail-on")->type_name("FILE");
-  command.add_option("--sarif", exports.sarif, "also write SARIF 2.1.0, for code scanning")->type_name("FILE");
+  command.add_option("--junit", exports.junit, "also write JUnit XML; cases fail from --fail-on")
+      ->type_name("FILE")
+      ->check(WhyNoPath);
+  command.add_option("--sarif", exports.sarif, "also write SARIF 2.1.0, for code scanning")
+      ->type_name("FILE")
+      ->check(WhyNoPath);
   command.add_option("--openmetrics", exports.openmetrics, "also write OpenMetrics gauges, for a collector")
-      ->type_name("FILE");
+      ->type_name("FILE")
+      ->check(WhyNoPath);
   command.add_flag("--tensorboard", exports.tensorboard,
                    "also write verdict and findings as an event file into each run's folder");
+}
+
+std::string RepeatedOutput(const Exports& exports) {
+  std::set<std::string> seen;
+  for (const std::string& path : {exports.html, exports.junit, exports.sarif, exports.openmetrics}) {
+    if (!path.empty() && !IsStandardOutput(path) && !seen.insert(path).second) return path;
+  }
+  return {};
 }
 
 std::vector<std::string> OptionsOnStandardOutput(const Exports& exports) {

@@ -21,6 +21,10 @@ struct Exports {
   bool tensorboard = false;
 };
 void AddExportOptions(CLI::App& command, Exports& exports);
+// For the path of an output: why it cannot be one, or nothing.
+std::string WhyNoPath(const std::string& path);
+// The file that two options name, or nothing.
+std::string RepeatedOutput(const Exports& exports);
 
 // The options whose file is standard output, `-` or /dev/stdout: what they write takes the place of the report.
 std::vector<std::string> OptionsOnStandardOutput(const Exports& exports);

@@ -91,6 +91,7 @@ int Dump(const JournalOptions& options) {
 int Repair(const JournalOptions& options) {
   if (options.paths.size() != 1 || options.out.empty())
     return Refuse("journal repair: needs one journal and --out NEW, a file that does not exist yet");
+  if (options.out == "-") return Refuse("journal repair: a journal is not written to standard output; name a file");
   const auto survey = journal::Repair(options.paths.front(), options.out);
   if (!survey) return Refuse(survey.error().Text());
   return Print(report::RenderSurvey(options.paths.front(), *survey, Shown) + fmt::format("wrote {}\n", options.out),

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <set>
 
 #include "alarms.h"
 #include "command.h"
@@ -10,6 +11,7 @@
 #include "platform/clock.h"
 #include "platform/files.h"
 #include "platform/terminal.h"
+#include "report/report.h"
 
 namespace vigil::app {
 namespace {
@@ -131,10 +133,19 @@ class Watch {
 
   // False when nobody reads any more.
   bool Show(const model::Report& now) {
+    NameUnread(now);
     const bool heard = RaiseAlarms(book_.Update(now));
     if (!canvas_.active()) return heard;
     const double now_unix_s = static_cast<double>(platform::UnixNs()) * 1e-9;
     return canvas_.Draw(report::RenderLive(now, Text(), now_unix_s)) && heard;
+  }
+
+  // Files that are left alone, once each; on a terminal the screen has them.
+  void NameUnread(const model::Report& now) {
+    if (canvas_.active()) return;
+    for (const model::Unread& unread : now.unread) {
+      if (named_.insert(unread.path).second) Complain(fmt::format("{}: {}", unread.path, report::WhyUnread(unread)));
+    }
   }
 
   bool RaiseAlarms(std::vector<report::Alarm> alarms) {
@@ -166,6 +177,7 @@ class Watch {
   catalogue::Thresholds thresholds_;
   pipeline::Monitor monitor_;
   AlarmBook book_;
+  std::set<std::string> named_;
   double drained_s_ = platform::SteadySeconds();
   bool is_first_ = true;
   Canvas canvas_;

@@ -59,7 +59,7 @@ Error NoSuchSetting(std::string_view place, std::string_view id, std::string_vie
 
 // Every mistake of a file in one message, a line each: nobody should have to fix them one run at a time.
 void Append(std::string& mistakes, const Error& mistake) {
-  if (!mistakes.empty()) mistakes += '\n';
+  if (!mistakes.empty()) mistakes += "; ";
   mistakes += mistake.message;
 }
 

@@ -43,6 +43,27 @@ TEST_F(ProgramOutputs, OverwriteNoInput) {
   EXPECT_EQ(BytesOf(settings), "");
 }
 
+TEST_F(ProgramOutputs, OverwriteNotWhatWasPipedIn) {
+  const std::string log = Folder() + "/run/train.log";
+  const std::string before = BytesOf(log);
+  const Outcome outcome = testing_support::RunShell(
+      fmt::format("{} diagnose - --html {} <{} 2>&1", testing_support::QuoteForShell(VIGIL_PROGRAM), log, log));
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_EQ(BytesOf(log), before);
+}
+
+TEST_F(ProgramOutputs, AreNamedOnceAndNotByNothing) {
+  const Outcome twice = Diagnose(fmt::format("--html {0}/x --junit {0}/x", Folder()));
+  EXPECT_EQ(twice.code, 2);
+  EXPECT_THAT(twice.output, HasSubstr("is given for two outputs"));
+  EXPECT_FALSE(fs::exists(folder_ / "x"));
+  for (const char* option : {"--html", "--junit", "--sarif", "--openmetrics"}) {
+    const Outcome outcome = Diagnose(fmt::format("{} ''", option));
+    EXPECT_EQ(outcome.code, 2) << option;
+    EXPECT_THAT(outcome.output, HasSubstr("an empty path was given")) << option;
+  }
+}
+
 TEST_F(ProgramOutputs, OnlyOneGoesToStandardOutput) {
   for (const std::string options : {"--html - --json", "--html /dev/stdout --json", "--html /dev/fd/1 --junit -",
                                     "--sarif /proc/self/fd/1 --openmetrics /dev/stdout"}) {
