@@ -36,7 +36,9 @@ constexpr std::array kNames = {
     SecretName{"appsecret", NameKind::kKey},       SecretName{"secret", NameKind::kVague},
     SecretName{"secrets", NameKind::kVague},       SecretName{"credential", NameKind::kVague},
     SecretName{"credentials", NameKind::kVague},   SecretName{"token", NameKind::kToken},
-    SecretName{"sig", NameKind::kToken},
+    SecretName{"sig", NameKind::kToken},           SecretName{"signature", NameKind::kToken},
+    SecretName{"secrettoken", NameKind::kKey},     SecretName{"sessiontoken", NameKind::kKey},
+    SecretName{"securitytoken", NameKind::kKey},
 };
 constexpr std::size_t kMostWords = 3;
 constexpr std::size_t kLongestName = 64;
@@ -324,12 +326,15 @@ class NamedSecrets {
   void FindLogins() {
     constexpr std::string_view kLogin = "wandb login ";
     constexpr int kMostOptions = 4;
+    constexpr std::size_t kShortestKey = 32;  // what else stands there are words of a sentence
     for (std::size_t at = text_.find(kLogin); at != std::string_view::npos; at = text_.find(kLogin, at + 1)) {
       std::size_t begin = SkipSpaces(text_, at + kLogin.size());
       for (int options = 0; options < kMostOptions && text_.substr(begin, 1) == "-"; ++options)
         begin = SkipSpaces(text_, std::min(text_.find(' ', begin), text_.size()));
-      const Value value = ValueAt(text_, begin, NameKind::kToken);
-      if (IsSecretValue(NameKind::kToken, value.in(text_))) Mask(value.begin, value.end);
+      const Value value = ValueAt(text_, begin, NameKind::kKey);
+      const std::string_view written = value.in(text_);
+      if (written.size() >= kShortestKey && HasTokenAlphabet(written) && IsSecretValue(NameKind::kKey, written))
+        Mask(value.begin, value.end);
     }
   }
 

@@ -63,6 +63,7 @@ constexpr std::array kShapes = {
     TokenShape{"wandb_v1_", Alphabet::kWithUnderscore, 20, 0, Proof::kRandom},
     TokenShape{"nvapi-", Alphabet::kWithDash, 20, 0, Proof::kRandom},
     TokenShape{"gsk_", Alphabet::kAlphanumeric, 20, 0, Proof::kRandom},
+    TokenShape{"r8_", Alphabet::kAlphanumeric, 30, 0, Proof::kRandom},
 };
 
 // One look at a character says for nearly every place of a text that no token begins there.

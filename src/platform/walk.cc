@@ -1,6 +1,8 @@
 #include <dirent.h>
 #include <fmt/format.h>
+#include <linux/magic.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 
 #include <algorithm>
 #include <array>
@@ -14,6 +16,12 @@
 
 namespace vigil::platform {
 namespace {
+
+bool IsOfTheKernel(const std::string& path) {
+  struct statfs info = {};
+  return Try([&] { return ::statfs(path.c_str(), &info); }) == 0 &&
+         (info.f_type == PROC_SUPER_MAGIC || info.f_type == SYSFS_MAGIC);
+}
 
 using Opened = std::unique_ptr<DIR, int (*)(DIR*)>;
 
@@ -144,6 +152,10 @@ class Walk {
     if (above_.contains(PlaceOf(link))) {
       unreadable_.push_back({ErrorCode::kLimit, std::move(link.path), std::nullopt,
                              "leads to a folder above the one that was asked for, and is not followed"});
+    } else if (IsOfTheKernel(link.path)) {
+      unreadable_.push_back(
+          {ErrorCode::kLimit, std::move(link.path), std::nullopt,
+           "leads into /proc or /sys, whose files are those of other processes, and is not followed"});
     } else {
       AddFolder(std::move(link));
     }

@@ -4,10 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <chrono>
-
 #include "catalogue/says.h"
 #include "ingest/part_builder.h"
+#include "platform/clock.h"
 
 namespace vigil::ingest {
 namespace {
@@ -53,6 +52,10 @@ TEST(Secrets, AreMaskedWhereverTheyAreWritten) {
            "python train.py --api_key=|" + mixed + "|",
            R"(["train.py", "--api-key", "|)" + mixed + R"(|"])",
            "wandb login |" + hex + "|",
+           "wandb login |0123456789abcdef0123456789abcdef01234567|",
+           "MY_SECRET_TOKEN=|abcDEF123456789xyz|",
+           "|r8_Ab3dEf9hJ2kLm5Np7QrS1tUv4WxYz6Aa8Bb0C|",
+           "X-Amz-Signature=|9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08|",
            "wandb login --relogin |" + hex + "|",
            "export HF_TOKEN=|" + mixed + "|",
            "token=|" + mixed + "|",
@@ -175,9 +178,9 @@ TEST(Secrets, AreLookedForInOnePassWhateverTheText) {
                                        "\"\"\"\"\"\":"}) {
     std::string text;
     while (text.size() < 1'000'000) text += piece;
-    const auto begin = std::chrono::steady_clock::now();
+    const double begin = platform::ThreadSeconds();
     static_cast<void>(WithoutSecrets(text));
-    EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(3)) << piece;
+    EXPECT_LT(platform::ThreadSeconds() - begin, 10) << piece;  // quadratic, it would be hours
   }
 }
 

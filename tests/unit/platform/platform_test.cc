@@ -245,6 +245,14 @@ TEST_F(PlatformTest, DoesNotFollowLinksToFoldersAbove) {
   for (const Error& error : unreadable_) EXPECT_THAT(error.message, HasSubstr("leads to a folder above"));
 }
 
+TEST_F(PlatformTest, DoesNotFollowLinksIntoTheFilesOfOtherProcesses) {
+  Write("run/train.log", "x");
+  fs::create_directory_symlink("/proc/self/fd", Path("run/open"));
+  EXPECT_THAT(List(), ElementsAre("run/train.log"));
+  ASSERT_EQ(unreadable_.size(), 1U);
+  EXPECT_THAT(unreadable_[0].message, HasSubstr("leads into /proc or /sys"));
+}
+
 TEST_F(PlatformTest, StopsAtTheLimitAndSaysSo) {
   for (int i = 0; i < 10; ++i) Write("log-" + std::to_string(i), "");
   EXPECT_EQ(List(4).size(), 4U);
