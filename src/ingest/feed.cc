@@ -251,7 +251,7 @@ Status Feed::Restart() {
   offset_ = 0;
   memory_ = {.most_bytes = 0};
   failure_.reset();
-  if (!Within([&] { Open(); })) return Fail(*failure_);
+  if (!Within([&] { Open(); })) return Fail(Error{failure_->code, failure_->path, failure_->offset, failure_->message});
   return {};
 }
 

@@ -122,7 +122,7 @@ bool EndsValue(char c, NameKind kind) {
 // A value in quotes goes up to the same quotes, which are escaped in JSON within JSON.
 bool TakeQuoted(std::string_view text, Value& value) {
   const std::size_t escapes = text.substr(value.begin).find_first_not_of('\\');
-  if (escapes == std::string_view::npos || escapes > 3 || !IsQuote(text[value.begin + escapes])) return false;
+  if (escapes > 3 || !IsQuote(text[value.begin + escapes])) return false;
   const std::string_view quotes = text.substr(value.begin, escapes + 1);
   const std::size_t begin = value.begin + quotes.size();
   const std::string_view inside = text.substr(begin, kJudged);

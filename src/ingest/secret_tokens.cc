@@ -112,8 +112,8 @@ std::size_t JwtEnd(std::string_view text, std::size_t at) {
   if (!text.substr(at).starts_with("eyJ") || (at > 0 && (text[at - 1] == '.' || text[at - 1] == '-'))) return at;
   std::size_t end = at;
   for (std::size_t part = 0; part < kShortest.size(); ++part) {
-    if (part > 0 && (end >= text.size() || text[end++] != '.')) return at;
-    const std::size_t begin = end;
+    if (part > 0 && (end >= text.size() || text[end] != '.')) return at;
+    const std::size_t begin = part == 0 ? end : end + 1;
     end = EndOf(text, begin, Alphabet::kWithDash);
     if (end - begin < kShortest[part]) return at;
   }

@@ -86,8 +86,7 @@ class Follower::Files {
   bool Poll() {
     try {
       SearchNowAndThen();
-    } catch (const std::bad_alloc&) {
-      // What is known is read; the next look searches again.
+    } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch): the next look searches again
     }
     bool any = false;
     for (auto& [path, place] : places_) {
