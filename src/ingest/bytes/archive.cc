@@ -97,8 +97,8 @@ struct Input {
   std::unique_ptr<ByteStream> stream;
   const platform::File* file = nullptr;
   std::string path;
-  Handle* handle;
   std::string piece = std::string(kPieceBytes, '\0');
+  Handle* handle;  // behind all that may throw when it is made: it is freed by hand
   std::uint64_t offset = 0;
   ExpansionLimit limit;
   UnpackBudget* budget;
