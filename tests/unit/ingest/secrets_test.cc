@@ -180,7 +180,7 @@ TEST(Secrets, AreLookedForInOnePassWhateverTheText) {
     while (text.size() < 1'000'000) text += piece;
     const double begin = platform::ThreadSeconds();
     static_cast<void>(WithoutSecrets(text));
-    EXPECT_LT(platform::ThreadSeconds() - begin, 10) << piece;  // quadratic, it would be hours
+    EXPECT_LT(platform::ThreadSeconds() - begin, 30) << piece;  // quadratic, it would be hours
   }
 }
 
