@@ -137,7 +137,7 @@ TEST(RecorderEnds, ALimitOnTheSizeOfFilesHarmsNobody) {
       if (opened != Code::kOk) return 0;
       limit(2048);
       const SeriesHandle loss = SeriesIn(run, "loss");
-      for (std::int64_t step = 0; step < 20'000; ++step) Add(loss, step, 1.0 / static_cast<double>(step + 3));
+      for (std::int64_t step = 0; step < 10'000; ++step) Add(loss, step, 1.0 / static_cast<double>(step + 3));
       Flush(run, 100);
       RunStatus state;
       if (GetStatus(run, state) != Code::kOk || state.problem != EFBIG) return 3;
@@ -147,7 +147,7 @@ TEST(RecorderEnds, ALimitOnTheSizeOfFilesHarmsNobody) {
   }
   // What could not be written is left to the next process that drains.
   DrainIn(folder.path());
-  EXPECT_EQ(SeriesOf(ReadRun(folder.path() + "/after"), "loss").size(), 20'000U);
+  EXPECT_EQ(SeriesOf(ReadRun(folder.path() + "/after"), "loss").size(), 10'000U);
 }
 
 // A trainer empties what was left in its own folder; what lies elsewhere is for people with time to wait.
