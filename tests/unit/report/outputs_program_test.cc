@@ -64,6 +64,24 @@ TEST_F(ProgramOutputs, AreNamedOnceAndNotByNothing) {
   }
 }
 
+// Values that differ by less than can be divided by: a share of nothing is no number.
+TEST_F(ProgramOutputs, PlotValuesThatDifferByNextToNothing) {
+  for (const std::vector<const char*>& values : std::vector<std::vector<const char*>>{{"0", "5e-324"},
+                                                                                      {"5e-324", "1e-323"},
+                                                                                      {"2.2e-308", "2.3e-308"},
+                                                                                      {"-5e-324", "5e-324"},
+                                                                                      {"1e-310", "1e-300"}}) {
+    std::string rows;
+    for (std::size_t step = 1; step < 60; ++step)
+      rows += fmt::format("{{\"step\": {}, \"loss\": {}}}\n", step, values[step % 2]);
+    Write("tiny/train.jsonl", rows);
+    const Outcome outcome =
+        RunVigil(VIGIL_PROGRAM, fmt::format("diagnose -v {0}/tiny --html {0}/tiny.html 2>&1", Folder()));
+    EXPECT_LT(outcome.code, 2) << outcome.output;
+    EXPECT_THAT(outcome.output, HasSubstr("loss")) << values[0];
+  }
+}
+
 TEST_F(ProgramOutputs, OnlyOneGoesToStandardOutput) {
   for (const std::string options : {"--html - --json", "--html /dev/stdout --json", "--html /dev/fd/1 --junit -",
                                     "--sarif /proc/self/fd/1 --openmetrics /dev/stdout"}) {
