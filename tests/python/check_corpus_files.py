@@ -9,17 +9,16 @@ files below FIXTURES. Kinds whose package is absent are counted and named; exits
 
 import csv
 import math
-import os
 import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
+import peers  # noqa: E402
 import slow_readers  # noqa: E402
 
 NOT_RUN = 77
-ROOT = Path(__file__).resolve().parents[2]
 # What the vocabulary turns into another unit: shares into percent, milliseconds into seconds, gigabytes into bytes.
 UNITS = (1, 100, 1e-3, 1e9, 2**30, 1e6, 2**20, 1e12, 2**-30, 2**-20, 1e6 / 2**30)
 # Columns that count, clock or describe the rows and are no series of their own.
@@ -166,18 +165,8 @@ def kind_of(path):
     return "trainer-state" if name == "trainer_state.json" else kinds.get(Path(name).suffix)
 
 
-def need_packages():
-    """Goes on with the Python of the benchmarks' peers where the one in use has no tensorboard."""
-    try:
-        import tensorboard  # noqa: F401
-    except ImportError:
-        peers = ROOT / "build/peers/bin/python"
-        if peers.exists() and Path(sys.prefix) != ROOT / "build/peers":
-            os.execv(peers, [str(peers), *sys.argv])
-
-
 def main():
-    need_packages()
+    peers.need_packages()
     dump, table, corpus, *fixtures = sys.argv[1:]
     check = Check(dump)
     if Path(corpus).exists():

@@ -22,6 +22,7 @@ import changes  # noqa: E402
 import differential_binary as binary  # noqa: E402
 import differential_sqlite as database  # noqa: E402
 import differential_text as text  # noqa: E402
+import peers  # noqa: E402
 
 NOT_RUN = 77
 ROOT = Path(__file__).resolve().parents[2]
@@ -82,18 +83,8 @@ def compare(kind, vigil, corpus, count):
     return problems
 
 
-def need_packages():
-    """Goes on with the Python of the benchmarks' peers where the one in use has no tensorboard."""
-    try:
-        import tensorboard  # noqa: F401
-    except ImportError:
-        peers = ROOT / "build/peers/bin/python"
-        if peers.exists() and Path(sys.prefix) != ROOT / "build/peers":
-            os.execv(peers, [str(peers), *sys.argv])
-
-
 def main():
-    need_packages()
+    peers.need_packages()
     dump, corpus, count, *kinds = sys.argv[1:]
     problems, compared = [], 0
     for kind in kinds or KINDS:
