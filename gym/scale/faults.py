@@ -7,7 +7,10 @@ from dataclasses import dataclass, field
 
 REGISTRY = {}
 
-BLOWUP = "loss/divergence,grad/explosion,loss/non-finite,grad/non-finite,loss/not-decreasing,loss/oscillation,loss/spike,grad/unstable,loss/at-chance,loss/plateau"
+BLOWUP = (
+    "loss/divergence,grad/explosion,loss/non-finite,grad/non-finite,loss/not-decreasing,loss/oscillation,loss/spike,"
+    "grad/unstable,loss/at-chance,loss/plateau"
+)
 FLAT = "loss/not-decreasing,loss/at-chance,loss/plateau"
 NAN = "loss/non-finite,grad/non-finite"
 
@@ -53,6 +56,7 @@ def load():
     """All faults. Imported late, so that the planner needs no torch."""
     import faults_data  # noqa: F401
     import faults_model  # noqa: F401
+    import faults_special  # noqa: F401
     import faults_training  # noqa: F401
 
     return REGISTRY

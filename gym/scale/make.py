@@ -20,7 +20,10 @@ except ImportError:
 CHUNK = 3_000_000  # characters compressed together
 FILE_LIMIT = 15 * 2**20
 FILES = 7
-COLUMNS = "id task model family optimizer style odd fault strength level onset recovered recovered_way effect class findings causes split".split()
+COLUMNS = (
+    "id task model family optimizer style odd fault strength level onset recovered recovered_way effect class "
+    "findings causes split"
+).split()
 
 
 class Writer:
