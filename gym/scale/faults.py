@@ -28,7 +28,7 @@ class Fault:
     models: tuple = ()  # substrings of the model's name; empty: all
     base: object = None  # (settings, rng, strength): what the healthy twin must have too
     shows: tuple = ()  # series without which nobody could see it
-    judge: str = "score"  # score, memory, time
+    judge: str = "score"  # score, memory, time, outliers
     excludes: frozenset = field(default_factory=frozenset)
 
     def fits(self, task, model):

@@ -466,7 +466,7 @@ def data_stall(run, v):
     "throughput/step-outliers",
     "input-pipeline",
     shows=("step_time",),
-    judge="time",
+    judge="outliers",
 )
 def step_outliers(run, v):
     run.stall_factor, run.stall_every = v, max(5, run.s.steps // 25)

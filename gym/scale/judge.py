@@ -48,7 +48,7 @@ def by_memory(record, onset):
 
 
 def by_time(record, twin, onset):
-    """Step time after the onset over the time before it (or over the twin's, where it begins at once)."""
+    """Median step time after the onset over the one before it (or over the twin's, where it begins at once)."""
     series = record["series"].get("step_time")
     if not series:
         return 1.0
@@ -59,7 +59,40 @@ def by_time(record, twin, onset):
     before = [v for s, v in zip(steps, values, strict=True) if s < onset]
     if len(before) < 3:
         before = [twin["mean_step"]]
-    return mean(after) / max(1e-9, median(before))
+    return median(after) / max(1e-9, median(before))
+
+
+def by_outliers(record):
+    """Share of the time that slow points add: mean over median."""
+    values = numbers(record, "step_time")
+    return mean(values) / max(1e-9, median(values)) if values else 1.0
+
+
+def drift(record, name):
+    """Level of the second half of a series over that of the first, whatever the fault: the machine is shared."""
+    values = numbers(record, name)
+    half = len(values) // 2
+    return round(median(values[half:]) / max(1e-9, median(values[:half])), 3) if half >= 3 else None
+
+
+def against_twin(record, twin):
+    """How far the logged loss is from the twin's, in units of what the twin's loss fell: (median, highest).
+
+    Small numbers mean that nobody could see the fault in the loss."""
+    mine, other = record["series"].get("loss"), twin["series"].get("loss")
+    if (
+        not mine
+        or not other
+        or {k: mine.get(k) for k in ("first", "every", "steps")}
+        != {k: other.get(k) for k in ("first", "every", "steps")}
+    ):
+        return None, None
+    a, b = numbers(record, "loss"), numbers(twin, "loss")
+    fell = max(b) - min(b)
+    gaps = [(x - y) / max(1e-30, fell) for x, y in zip(a, b, strict=False)]
+    if not gaps or not all(math.isfinite(g) for g in gaps):
+        return None, None
+    return float(f"{median([abs(g) for g in gaps]):.3g}"), float(f"{max(gaps):.3g}")
 
 
 def classify(record, twin, fault):
@@ -72,7 +105,10 @@ def classify(record, twin, fault):
         return ("fatal" if grown > 0.3 else "weak" if grown > 0.05 else "harmless"), end, way, grown
     if fault.judge == "time":
         slower = by_time(record, twin, record["onset"])
-        return ("fatal" if slower > 2 else "weak" if slower > 1.2 else "harmless"), end, way, slower
+        return ("fatal" if slower > 2 else "weak" if slower > 1.15 else "harmless"), end, way, slower
+    if fault.judge == "outliers":
+        extra = by_outliers(record)
+        return ("weak" if extra > 1.15 else "harmless"), end, way, extra
     if non_finite(record) and not last_finite(record):
         return "fatal", max(0.0, end), way, None
     if end < FATAL:
@@ -97,6 +133,7 @@ def label(record, twin, fault, strength):
     row = {"split": split_key(record["id"]), "fault": "none", "strength": None, "level": None, "onset": None}
     row.update({"recovered": None, "recovered_way": None, "effect": None, "findings": [], "causes": []})
     row["progress"] = [round(p, 3) for p in record["progress"]]
+    row["time_drift"], row["rss_drift"] = drift(record, "step_time"), drift(record, "rss_mb")
     if fault is None:
         row["class"] = healthy_class(record)
         return row
@@ -107,6 +144,7 @@ def label(record, twin, fault, strength):
     row.update({"level": fault.strengths.index(strength), "levels": len(fault.strengths)})
     row["recovered"], row["recovered_way"] = round(end, 3), round(way, 3)
     row["effect"] = None if effect is None else round(effect, 3)
+    row["loss_shift"], row["loss_peak"] = against_twin(record, twin)
     row["findings"] = [f for f in fault.findings.split(",") if f]
     if record["crashed"] and "log/uncaught-exception" not in row["findings"]:
         row["findings"].append("log/uncaught-exception")  # such as multinomial() refusing NaN
