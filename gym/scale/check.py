@@ -116,7 +116,7 @@ def totals(runs):
 
 
 def differs(row, twin):
-    """A fatal run must be told from its twin by what it did, not by its label."""
+    """A fatal run must differ from its twin in what it did, not only in its label."""
     if row["crashed"] or row["effect"] is not None:
         return True
     if any(not math.isfinite(v) for v in row["loss"]):

@@ -70,7 +70,7 @@ class Log:
     def __init__(self, mean):
         self.series, self.sums, self.mean = {}, {}, mean
 
-    def add(self, name, value):
+    def collect(self, name, value):
         total, count = self.sums.get(name, (0.0, 0))
         self.sums[name] = (total + value, count + 1) if self.mean else (value, 1)
 
@@ -215,10 +215,10 @@ class Run:
     def record(self, step, loss, metrics, norm, rate, seconds):
         log = self.log
         if "loss" in self.logs:
-            log.add("loss", loss)
+            log.collect("loss", loss)
         if "metrics" in self.logs:
             for name, value in metrics.items():
-                log.add(name, value)
+                log.collect(name, value)
         if step % self.s.log_every == 0 or step == self.s.steps:
             log.flush(step)
             if "lr" in self.logs:
