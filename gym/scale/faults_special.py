@@ -252,7 +252,7 @@ def preference_beta(run, v):
 
 @fault(
     "reference-is-policy",
-    (1,),
+    (1, 2),
     "rl/preference-no-signal,loss/not-decreasing,loss/at-chance",
     "bad-config,wrong-targets",
     stage="task",
@@ -260,7 +260,7 @@ def preference_beta(run, v):
     shows=("metrics",),
 )
 def reference_policy(run, v):
-    run.task.reference_is_policy = True
+    run.task.reference_is_policy = v
 
 
 @fault(

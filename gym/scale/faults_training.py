@@ -108,7 +108,7 @@ def recurrent_base(s, rng, v):
 
 @fault(
     "rnn-no-clip",
-    (1, 3, 10),
+    (2, 6, 20),
     BLOWUP + ",grad/spike",
     "no-clipping,lr-too-high",
     stage="task",
@@ -120,7 +120,7 @@ def recurrent_base(s, rng, v):
 def rnn_no_clip(run, v):
     run.s.clip = 0.0
     run.s.lr *= v
-    _scale_recurrent(run, 1.5 if v < 10 else 2.0)
+    _scale_recurrent(run, 1.5 if v < 20 else 2.0)
 
 
 def _scale_recurrent(run, times):

@@ -1,4 +1,4 @@
-"""Which runs there are. A group is one healthy twin, two faulty runs and one odd healthy run on the same base.
+"""Which runs there are. A group is a healthy twin, three faulty runs and one odd healthy run on the same base.
 
 Everything follows from the group's number: the same number gives the same settings, faults and seeds.
 """
@@ -12,10 +12,12 @@ from tasks import SCALES, TASKS
 
 import faults
 
+FAULTS = 3  # faulty runs of a group
 PART = 1_000_000  # group numbers of a part begin at part * PART
 
 RATES = {"adam": 3e-3, "adamw": 3e-3, "rmsprop": 1e-3, "adagrad": 3e-2, "lion": 6e-4, "sgd": 0.1, "momentum": 0.03}
 SCHEDULES = ("constant", "cosine", "linear", "step", "cyclic", "onecycle", "restarts", "inverse_sqrt", "exponential")
+RECURRENT = ("lstm", "gru", "rnn")
 FAULTLESS = ("modadd",)  # tasks that give healthy runs only
 
 # How often a task comes: the plain ones more, since more faults apply to them.
@@ -107,7 +109,10 @@ def sample_base(name, rng, seed):
         s.warmup = max(3, int(s.steps * pick(rng, (0.03, 0.06, 0.1))))
     if s.model == "transformer-post":
         s.lr *= 0.5
-    if rng.random() < 0.5 or s.model in ("lstm", "gru", "rnn"):
+    if s.model in RECURRENT and s.task not in ("dpo", "grpo", "finetune"):
+        s.lr *= 2.0 if s.optimizer in ("lion", "rmsprop") else 1.5 if s.model != "rnn" else 1.0
+        s.steps = max(s.steps, 240)
+    if rng.random() < 0.5 or s.model in RECURRENT:
         s.clip = 1.0
     if s.scale > 10 and s.clip:
         s.clip = 1e5
@@ -131,7 +136,7 @@ def special(s, name, rng):
         s.lr, s.weight_decay, s.batch, s.warmup, s.schedule = 1e-2, 1.0, 512, 10, "constant"
         s.accum, s.dropout = 1, 0.0
     if name == "gan":
-        s.schedule, s.warmup, s.clip, s.beta1 = pick(rng, ("constant", "linear")), 0, 0.0, 0.5
+        s.schedule, s.warmup, s.clip, s.beta1, s.weight_decay = "constant", 0, 0.0, 0.5, 0.0
     if name in ("dqn", "cartpole", "bandit", "grpo"):
         s.schedule = pick(rng, ("constant", "linear"))
         s.weight_decay, s.warmup = 0.0, 0
@@ -147,7 +152,9 @@ def special(s, name, rng):
         s.lr *= 2.5
         s.steps = max(s.steps, 200)
     if name == "memory":
-        s.steps = max(s.steps, 400)
+        s.steps = max(s.steps, 500)
+        if s.schedule == "exponential":
+            s.schedule = "cosine"
 
 
 # --- odd healthy runs -----------------------------------------------------------------------------------------------
@@ -371,8 +378,8 @@ def group_specs(group):
     chosen = []
     if name not in FAULTLESS:
         rows = COMBINATIONS.setdefault(name, combinations(name))
-        start = (2 * before + part * (len(rows) // 2 + 1)) % len(rows)
-        chosen = [rows[start], rows[(start + 1) % len(rows)]]
+        start = (FAULTS * before + part * (len(rows) // 2 + 1)) % len(rows)
+        chosen = [rows[(start + i) % len(rows)] for i in range(FAULTS)]
     registry = faults.load()
     s, logs = sample_base(name, rng, seed)
     for fault_name, _ in chosen:  # a model that both can have, if there is one

@@ -109,7 +109,7 @@ class Gan(Task):
     optimizers = ("adam", "adamw", "rmsprop")
     lr_scale = 0.5
     tags = frozenset({"gan", "relu", "float-input"})
-    steps, batches = (450, 800), (128,)
+    steps, batches = (600, 900), (128,)
     measure_name = "sliced distance"
 
     def make_data(self):
@@ -329,7 +329,7 @@ class Preference(Task):
         data = {"x": tensor(chosen, torch.long), "r": tensor(rejected, torch.long)}
         self.train, self.held = split(data, 200)
         self.chance, self.best = 0.5, 1.0
-        self.reference_is_policy = False
+        self.reference_is_policy = 0
 
     def make_model(self):
         kind = self.s.model
@@ -347,8 +347,8 @@ class Preference(Task):
     def loss(self, batch):
         both = torch.cat([batch["x"], batch["r"]])
         mine = self.logp(self.model, both)
-        if self.reference_is_policy:
-            ref = mine.detach()
+        if self.reference_is_policy:  # 1: without a gradient; 2: with one, and then both cancel
+            ref = mine.detach() if self.reference_is_policy == 1 else mine
         else:
             with torch.no_grad():
                 ref = self.logp(self.reference, both)

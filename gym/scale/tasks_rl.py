@@ -311,8 +311,8 @@ class Grpo(Rl):
     models = ("gru",)
     optimizers = ("adamw", "adam")
     tags = frozenset({"rl", "grpo"})
-    steps, batches = (90, 150), (4, 8)
-    lr_scale = 1.0
+    steps, batches = (100, 160), (8,)
+    lr_scale = 1.3
     generations, end = 8, 10
     measure_name = "reward"
 

@@ -38,7 +38,7 @@ def make_sequence_model(s, vocab, outputs, length, causal=True):
 
 class Images(Task):
     words = "image classification"
-    models = ("mlp", "mlp-bn", "cnn", "cnn-bn")
+    models = ("mlp", "mlp-bn", "cnn", "cnn-bn", "cnn", "cnn-bn")
     tags = frozenset({"supervised", "classes", "float-input", "relu"})
     noise, side, held_rows = 1.2, 8, 400
 
@@ -65,6 +65,7 @@ class Images(Task):
 
 
 class BigImages(Images):
+    models = ("cnn", "cnn-bn", "mlp")
     side, noise = 16, 2.0
     steps, batches = (120, 300), (8, 16, 32)
 
@@ -96,7 +97,7 @@ class Table(Task):
 
 class Text(Task):
     words = "text classification"
-    models = ("bag", "lstm", "gru", "transformer-pre", "transformer-post")
+    models = ("bag", "lstm", "gru", "transformer-pre", "transformer-post", "transformer-pre")
     optimizers = ADAPTIVE
     tags = frozenset({"supervised", "classes", "token-input"})
     vocab, length = 64, 12
@@ -187,7 +188,7 @@ def arithmetic(rng, count, length):
 
 class Language(Task):
     words = "language modeling"
-    models = ("transformer-pre", "transformer-post", "lstm", "gru", "rnn")
+    models = ("transformer-pre", "transformer-post", "transformer-pre", "lstm", "gru", "rnn")
     optimizers = ADAPTIVE
     tags = frozenset({"supervised", "tokens", "token-input", "causal", "lm"})
     steps, batches = (150, 400), (4, 8, 16, 32)
@@ -242,7 +243,7 @@ class SequenceToSequence(Language):
     """`abc|cba`: the answer reverses (or copies) the question; only the answer is trained on."""
 
     words = "sequence to sequence"
-    models = ("transformer-pre", "transformer-post", "gru", "lstm")
+    models = ("transformer-pre", "transformer-post", "transformer-pre", "gru")
     tags = frozenset({"supervised", "tokens", "token-input", "causal"})
     measure_name = "accuracy"
     steps, batches = (300, 500), (16, 32, 64)
@@ -390,7 +391,7 @@ class ModularAddition(Task):
     models = ("mlp",)
     optimizers = ("adamw",)
     tags = frozenset({"grokking"})
-    steps, batches = (1200, 1800), (256, 512)
+    steps, batches = (1500, 2000), (256, 512)
 
     def make_data(self):
         p = 23
