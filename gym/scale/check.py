@@ -109,6 +109,10 @@ def totals(runs):
     print(f"{runs.steps} steps, {runs.points} points, {runs.bytes} bytes ({each:.2f} KiB a run)")
     for key in ("family", "optimizer", "schedule"):
         print(f"{key}: {dict(Counter(row[key] for row in runs.rows).most_common())}")
+    hurt = [row for row in runs.rows if row["class"] in ("weak", "fatal") and not row["crashed"]]
+    hurt = [row for row in hurt if row["effect"] is None and row.get("seen_in") is not None]
+    hidden = Counter(row["class"] for row in hurt if not row["seen_in"])
+    print(f"hurt, compared with the twin: {len(hurt)}; of them in no logged series: {dict(hidden)}")
     print(f"series: {dict(runs.series.most_common(40))}")
 
 

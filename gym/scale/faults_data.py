@@ -24,6 +24,7 @@ def evaluates(s, rng, v):
     "wrong-targets,objective-mismatch",
     stage="task",
     needs=("supervised", "contrastive"),
+    shows=("eval",),
 )
 def labels_shuffled(run, v):
     data = run.task.train
@@ -47,6 +48,7 @@ def labels_shuffled(run, v):
     "wrong-targets",
     stage="task",
     needs=("classes", "tokens"),
+    shows=("eval",),
 )
 def labels_off(run, v):
     """Classes: the next one. Tokens: shifted once too often."""
@@ -88,6 +90,7 @@ def imbalanced(s, rng, v):
     excludes=("recurrent", "multi-task"),
     models=("mlp", "cnn", "bag", "lstm", "gru", "transformer"),
     base=imbalanced,
+    shows=("eval",),
 )
 def class_imbalance(run, v):
     run.s.imbalance = v
@@ -340,6 +343,7 @@ def corrupt_shard(run, v):
     onset=True,
     needs=("float-input",),
     excludes=("gan",),
+    shows=("eval",),
 )
 def shift(run, v):
     spoil(run, lambda x: x * (1 + 0.3 * v) + v, lambda step: step >= run.onset)
@@ -383,6 +387,7 @@ def tiny_inputs(run, v):
     stage="task",
     needs=("float-input", "token-input"),
     excludes=("gan", "vae", "density", "diffusion", "contrastive", "fine-tune"),
+    shows=("eval",),
 )
 def features_lost(run, v):
     """A column join that failed: a share of the inputs is a constant, in train and eval alike."""

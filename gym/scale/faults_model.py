@@ -86,6 +86,7 @@ def eval_train_mode(run, v):
     stage="task",
     base=mode_base,
     needs=("classes", "tokens"),
+    shows=("eval",),
 )
 def train_eval_mode(run, v):
     """model.eval() is never undone."""

@@ -6,6 +6,17 @@ import math
 LEARNED = 0.35  # progress from guessing (0) to the best possible (1) below which a healthy run did not learn
 HARMLESS, FATAL = 0.95, 0.5
 
+# How a run that does not learn shows in tasks with measures of their own, whatever the fault.
+PREFERENCE = ("rl/preference-no-signal", "rl/preference-degenerate")
+REWARD = ("rl/reward-flat", "rl/reward-collapse", "rl/entropy-collapse", "rl/entropy-high", "rl/no-signal")
+TASK_FINDINGS = {
+    "dpo": PREFERENCE,
+    "dqn": REWARD[:2],
+    "cartpole": REWARD,
+    "bandit": REWARD,
+    "grpo": (*REWARD, "rl/kl-blowup"),
+}
+
 
 def numbers(record, name):
     values = record["series"].get(name, {}).get("values", [])
@@ -75,24 +86,46 @@ def drift(record, name):
     return round(median(values[half:]) / max(1e-9, median(values[:half])), 3) if half >= 3 else None
 
 
-def against_twin(record, twin):
-    """How far the logged loss is from the twin's, in units of what the twin's loss fell: (median, highest).
+def steps_of(series):
+    return {k: series.get(k) for k in ("first", "every", "steps")}
 
-    Small numbers mean that nobody could see the fault in the loss."""
-    mine, other = record["series"].get("loss"), twin["series"].get("loss")
-    if (
-        not mine
-        or not other
-        or {k: mine.get(k) for k in ("first", "every", "steps")}
-        != {k: other.get(k) for k in ("first", "every", "steps")}
-    ):
+
+def gaps(record, twin, name):
+    """Distances of a series from the twin's, in units of the twin's own range; None where they cannot be compared."""
+    mine, other = record["series"].get(name), twin["series"].get(name)
+    if not mine or not other or steps_of(mine) != steps_of(other):
+        return None
+    a, b = numbers(record, name), numbers(twin, name)
+    finite = [v for v in b if math.isfinite(v)]
+    if not finite:
+        return None
+    unit = max(max(finite) - min(finite), 1e-3 * max(map(abs, finite)), 1e-30)
+    return [(x - y) / unit for x, y in zip(a, b, strict=False)]
+
+
+def against_twin(record, twin):
+    """Median distance and highest excess of the logged loss over the twin's."""
+    away = gaps(record, twin, "loss")
+    if not away or not all(math.isfinite(g) for g in away):
         return None, None
-    a, b = numbers(record, "loss"), numbers(twin, "loss")
-    fell = max(b) - min(b)
-    gaps = [(x - y) / max(1e-30, fell) for x, y in zip(a, b, strict=False)]
-    if not gaps or not all(math.isfinite(g) for g in gaps):
-        return None, None
-    return float(f"{median([abs(g) for g in gaps]):.3g}"), float(f"{max(gaps):.3g}")
+    return float(f"{median([abs(g) for g in away]):.3g}"), float(f"{max(away):.3g}")
+
+
+def seen_in(record, twin):
+    """The logged series in which the run differs from its twin: what a detector could go by.
+
+    None where the two log at other steps, so that only level and shape can be compared."""
+    names = [n for n in record["series"] if n not in ("step_time", "data_time", "rss_mb")]
+    compared = {n: gaps(record, twin, n) for n in names}
+    compared = {n: g for n, g in compared.items() if g is not None}
+    if not compared:
+        return None
+    out = []
+    for name, away in compared.items():
+        plain = [abs(g) if math.isfinite(g) else math.inf for g in away]
+        if median(plain) > 0.1 or max(plain) > 0.6:
+            out.append(name)
+    return out
 
 
 def classify(record, twin, fault):
@@ -145,8 +178,11 @@ def label(record, twin, fault, strength):
     row["recovered"], row["recovered_way"] = round(end, 3), round(way, 3)
     row["effect"] = None if effect is None else round(effect, 3)
     row["loss_shift"], row["loss_peak"] = against_twin(record, twin)
+    row["seen_in"] = seen_in(record, twin)
     row["findings"] = [f for f in fault.findings.split(",") if f]
     if record["crashed"] and "log/uncaught-exception" not in row["findings"]:
         row["findings"].append("log/uncaught-exception")  # such as multinomial() refusing NaN
+    if fault.judge == "score" and not fault.name.startswith("crash"):
+        row["findings"] += [f for f in TASK_FINDINGS.get(record["task"], ()) if f not in row["findings"]]
     row["causes"] = [c for c in fault.causes.split(",") if c]
     return row

@@ -22,7 +22,7 @@ FILE_LIMIT = 15 * 2**20
 FILES = 6  # with labels and summary: eight files
 COLUMNS = (
     "id task model family optimizer style odd fault strength level onset recovered recovered_way effect class "
-    "loss_shift loss_peak time_drift rss_drift findings causes split"
+    "loss_shift loss_peak seen_in time_drift rss_drift findings causes split"
 ).split()
 
 

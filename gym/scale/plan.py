@@ -128,7 +128,10 @@ def sample_base(name, rng, seed):
     choose_logging(s, rng)
     if rng.random() < 0.12 and "supervised" in task.tags:
         by_epochs(s, rng)
-    return s, choose_logs(rng)
+    logs = choose_logs(rng)
+    if task.tags & {"rl", "dpo", "gan"} and rng.random() < 0.8:
+        logs.add("metrics")  # the loss alone says little there
+    return s, logs
 
 
 def special(s, name, rng):
@@ -399,6 +402,8 @@ def variants(group, s, logs, chosen, rng):
     registry = faults.load()
     task = TASKS[s.task]
     bases = []
+    if any("eval" in registry[name].shows for name, _ in chosen) and not s.eval_every:
+        s.eval_every = max(1, s.steps // 12)
     for fault_name, level in chosen:
         fault = registry[fault_name]
         if not fault.fits(task, s.model):
@@ -408,8 +413,6 @@ def variants(group, s, logs, chosen, rng):
         if fault.base:
             fault.base(base, np.random.default_rng([group, 5]), strength)
         more = set(logs) | set(fault.shows) - {"eval"}
-        if "eval" in fault.shows and not base.eval_every:
-            base.eval_every = max(1, base.steps // 12)
         bases.append((base, more, fault, level))
     twins = []
     for number, (base, more, fault, level) in enumerate(bases):
