@@ -285,7 +285,7 @@ class FineTune(Language):
         changed = np.random.default_rng(77)
         rows, floor = markov(changed, 32, self.s.rows + 100, self.length)
         swap = np.arange(32)
-        swap[:12] = np.roll(swap[:12], 1)  # a third of the words trade places
+        swap[:4] = np.roll(swap[:4], 1)  # a few words trade places
         self.set_data(swap[rows], floor)
         self.width = 32
 
