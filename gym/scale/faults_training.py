@@ -434,6 +434,14 @@ def graph_retained(run, v):
     run.keep_graph = True
 
 
+def short_base(s, rng, v):
+    """Sleeping costs a worker its time."""
+    if s.steps > 400:
+        s.steps, s.by_epoch = 400, False
+        s.warmup, s.log_every = min(s.warmup, 40), min(s.log_every, 10)
+        s.eval_every = s.eval_every and 50
+
+
 @fault(
     "slow-down",
     (1.2, 1.5, 2.5, 5),
@@ -442,6 +450,7 @@ def graph_retained(run, v):
     shows=("step_time",),
     onset=True,
     judge="time",
+    base=short_base,
 )
 def slow_down(run, v):
     run.slow_factor = v
@@ -455,6 +464,7 @@ def slow_down(run, v):
     shows=("step_time", "data_time"),
     onset=True,
     judge="time",
+    base=short_base,
 )
 def data_stall(run, v):
     run.stall_factor = v
@@ -467,6 +477,7 @@ def data_stall(run, v):
     "input-pipeline",
     shows=("step_time",),
     judge="outliers",
+    base=short_base,
 )
 def step_outliers(run, v):
     run.stall_factor, run.stall_every = v, max(5, run.s.steps // 25)

@@ -8,6 +8,7 @@ import json
 import lzma
 import multiprocessing
 import os
+import signal
 import sys
 import time
 from multiprocessing import connection
@@ -136,6 +137,9 @@ class Maker:
                 self.message(pipe)
             if time.time() - said > 30:
                 said = time.time()
+                if self.writer.size > 500_000:  # what is complete survives a kill
+                    self.writer.flush()
+                    self.labels.flush()
                 print(
                     f"{said - self.began:.0f} s: {self.runs} runs, {self.groups} groups, {len(self.failed)} failed",
                     flush=True,
@@ -188,6 +192,7 @@ def main():
     for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
         os.environ[name] = "1"
     maker = Maker(args)
+    signal.signal(signal.SIGTERM, lambda *_: setattr(maker, "deadline", 0))  # ends the loop; files are closed
     maker.loop()
     summary = maker.finish()
     for line in summary["failed"][:20]:
