@@ -21,19 +21,8 @@ RECURRENT = ("lstm", "gru", "rnn")
 FAULTLESS = ("modadd",)  # tasks that give healthy runs only
 
 # How often a task comes: the plain ones more, since more faults apply to them.
-WEIGHTS = {
-    "lm": 3,
-    "image": 3,
-    "table": 3,
-    "text": 2,
-    "charlm": 2,
-    "finetune": 2,
-    "dpo": 2,
-    "cartpole": 2,
-    "grpo": 2,
-    "gan": 2,
-    "regression": 2,
-}
+WEIGHTS = {"lm": 4, "image": 4, "table": 3, "charlm": 3, "text": 2, "image16": 2, "seq2seq": 2, "finetune": 2, "dpo": 2}
+WEIGHTS.update({"cartpole": 2, "grpo": 2, "gan": 2, "regression": 2})
 ORDER = [name for name in TASKS for _ in range(WEIGHTS.get(name, 1))]
 
 
@@ -340,13 +329,15 @@ def odd_hooks(run, kind):
 
 
 def combinations(name):
-    """Every fault and strength that a task can have, in a fixed mixed order."""
+    """Every fault and strength that a task can have, in a fixed mixed order; the stronger half comes twice."""
     task = TASKS[name]
     rows = []
     for fault in faults.load().values():
         if any(fault.fits(task, model) for model in task.models):
-            rows += [(fault.name, i) for i in range(len(fault.strengths))]
-    return sorted(rows, key=lambda row: stable(name, *row))
+            count = len(fault.strengths)
+            rows += [(fault.name, i, 0) for i in range(count)]
+            rows += [(fault.name, i, 1) for i in range(count // 2, count) if count > 1]
+    return [row[:2] for row in sorted(rows, key=lambda row: stable(name, *row))]
 
 
 COMBINATIONS = {}
