@@ -1,0 +1,38 @@
+// What vigil says about a record, short enough to keep for every run of a set.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "catalogue/catalogue.h"
+#include "model/report.h"
+#include "scale/record.h"
+
+namespace vigil::scale {
+
+struct FoundThing {
+  std::string id;
+  model::Severity severity = model::Severity::kInfo;
+  std::int64_t first = -1;  // step; -1 where it has none or is counted on another axis
+};
+
+struct NamedCause {
+  std::string cause;
+  double confidence = 0;
+  std::vector<std::string> rivals;  // best first
+};
+
+struct Verdict {
+  std::vector<FoundThing> findings;  // most severe first
+  std::vector<NamedCause> causes;    // of the diagnoses, best first
+  std::int64_t steps = 0;            // points of the longest series
+};
+
+Verdict VerdictOf(const model::RunReport& report);
+// The same detectors, config rules and diagnosis as the program's.
+Verdict Examine(const Record& record, const catalogue::Thresholds& thresholds);
+
+// One line of JSON: id, label and verdict.
+std::string VerdictLine(const Record& record, const Verdict& verdict);
+
+}  // namespace vigil::scale
