@@ -47,7 +47,9 @@ Result<Record> MakeRecord(StoredRun stored) {
   if (runs.empty()) return Fail(ErrorCode::kNoData, stored.record.id, "no run came out of its files");
   const auto most = std::max_element(
       runs.begin(), runs.end(), [](const model::Run& a, const model::Run& b) { return PointsOf(a) < PointsOf(b); });
-  stored.record.run = std::move(*most);
+  std::iter_swap(runs.begin(), most);
+  stored.record.run = std::move(runs.front());
+  stored.record.others.assign(std::make_move_iterator(runs.begin() + 1), std::make_move_iterator(runs.end()));
   return std::move(stored.record);
 }
 

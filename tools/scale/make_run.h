@@ -12,7 +12,7 @@ namespace vigil::scale {
 // same bytes through the same readers, joined and classified in the same way, without files. Usually one.
 std::vector<model::Run> MakeRuns(const StoredRun& stored);
 
-// The record with its run; the run with most points where there are several. An Error when nothing could be read.
+// The record with its run. An Error when nothing could be read.
 Result<Record> MakeRecord(StoredRun stored);
 
 }  // namespace vigil::scale

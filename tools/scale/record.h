@@ -58,7 +58,8 @@ struct Record {
   std::int64_t last_step = 0;
   bool crashed = false;
   Label label;
-  vigil::model::Run run;
+  vigil::model::Run run;                  // the one with most points
+  std::vector<vigil::model::Run> others;  // that were not joined with it: usually none
 };
 
 // ---- as it is stored

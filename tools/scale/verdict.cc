@@ -42,8 +42,7 @@ std::string CausesJson(const std::vector<NamedCause>& causes) {
 
 }  // namespace
 
-Verdict VerdictOf(const model::RunReport& report) {
-  Verdict verdict;
+void AddReport(const model::RunReport& report, Verdict& verdict) {
   for (const model::Finding& finding : report.findings) {
     const bool has_step = finding.first.known() && finding.first.axis() == model::Axis::kStep;
     verdict.findings.push_back({finding.id, finding.severity, has_step ? finding.first.value() : -1});
@@ -54,11 +53,15 @@ Verdict VerdictOf(const model::RunReport& report) {
   }
   for (const model::Series& series : report.run.series)
     verdict.steps = std::max(verdict.steps, static_cast<std::int64_t>(series.size()));
-  return verdict;
 }
 
 Verdict Examine(const Record& record, const catalogue::Thresholds& thresholds) {
-  return VerdictOf(pipeline::DiagnoseRun(record.run, thresholds));
+  Verdict verdict;
+  AddReport(pipeline::DiagnoseRun(record.run, thresholds), verdict);
+  for (const model::Run& other : record.others) AddReport(pipeline::DiagnoseRun(other, thresholds), verdict);
+  std::stable_sort(verdict.findings.begin(), verdict.findings.end(),
+                   [](const FoundThing& a, const FoundThing& b) { return a.severity > b.severity; });
+  return verdict;
 }
 
 std::string VerdictLine(const Record& record, const Verdict& verdict) {

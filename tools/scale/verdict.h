@@ -28,8 +28,9 @@ struct Verdict {
   std::int64_t steps = 0;            // points of the longest series
 };
 
-Verdict VerdictOf(const model::RunReport& report);
-// The same detectors, config rules and diagnosis as the program's.
+// Adds what is said about one run.
+void AddReport(const model::RunReport& report, Verdict& verdict);
+// The same detectors, config rules and diagnosis as the program's, over all runs of the record.
 Verdict Examine(const Record& record, const catalogue::Thresholds& thresholds);
 
 // One line of JSON: id, label and verdict.
