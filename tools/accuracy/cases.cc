@@ -108,6 +108,26 @@ Result<std::vector<Case>> ParseCorpusManifest(std::string_view tsv, std::string_
   return cases;
 }
 
+Result<std::vector<Case>> ParseMadeManifest(std::string_view tsv, std::string_view origin) {
+  std::vector<Case> cases;
+  const auto take = [&](const Row& row) {
+    Case made;
+    made.path = row[0];
+    made.group = row[1];
+    made.label = row[2];
+    made.wanted = row[3];
+    made.expectation = ParseExpectation(row[3]);
+    if (row[4] != "-") made.causes = WordsOf(row[4]);
+    made.onset_step = ParseInteger(row[5]).value_or(-1);
+    made.confidence = row[6];
+    cases.push_back(std::move(made));
+  };
+  const Status read =
+      ForEachRow(tsv, origin, {"path", "kind", "label", "expect", "cause", "onset", "confidence"}, take);
+  if (!read) return Fail(read.error());
+  return cases;
+}
+
 Result<std::map<std::string, std::string>> ParseReadings(std::string_view tsv, std::string_view origin) {
   std::map<std::string, std::string> readings;
   const Status read = ForEachRow(tsv, origin, {"path", "reading"},

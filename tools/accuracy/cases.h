@@ -21,11 +21,14 @@ struct Expectation {
 // "none", "-", or ids separated by commas or spaces, with an optional ";ranks=9,14".
 Expectation ParseExpectation(std::string_view text);
 
+// The split of fixtures that nobody looked at while rows, thresholds and readers were written.
+inline constexpr std::string_view kNeverTunedOn = "unseen";
+
 struct Case {
   std::string path;    // as the list spells it
   std::string group;   // trainer of a fixture, kind of a corpus file
   std::string label;   // the fault
-  std::string split;   // fixtures: tune or score
+  std::string split;   // fixtures: tune, score, or kNeverTunedOn
   std::string wanted;  // the expectation as the list spells it
   Expectation expectation;
   std::vector<std::string> causes;  // acceptable causes, empty when none is labelled
@@ -37,6 +40,8 @@ struct Case {
 // error that names the file.
 Result<std::vector<Case>> ParseFixtureLabels(std::string_view tsv, std::string_view origin);
 Result<std::vector<Case>> ParseCorpusManifest(std::string_view tsv, std::string_view origin);
+// The same with a cause and an onset: runs that were made with a known fault.
+Result<std::vector<Case>> ParseMadeManifest(std::string_view tsv, std::string_view origin);
 // path to our reading of a disagreement.
 Result<std::map<std::string, std::string>> ParseReadings(std::string_view tsv, std::string_view origin);
 

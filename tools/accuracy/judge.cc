@@ -48,6 +48,12 @@ void JudgeFinding(const model::Finding& finding, Outcome& outcome) {
 
 bool Outcome::cause_right() const { return cause_labelled() && Contains(labelled.causes, cause); }
 
+bool Outcome::cause_in_pair() const {
+  return cause_labelled() && !cause_right() && cause != diagnose::kUnknownCause &&
+         std::any_of(rivals.begin(), rivals.end(),
+                     [&](const std::string& rival) { return Contains(labelled.causes, rival); });
+}
+
 Outcome Judge(const Case& labelled, const model::Report& report) {
   Outcome outcome;
   outcome.labelled = labelled;
@@ -61,6 +67,7 @@ Outcome Judge(const Case& labelled, const model::Report& report) {
     outcome.steps += LoggedSteps(run.run);
     if (run.diagnoses.empty() || !outcome.cause.empty()) continue;
     outcome.cause = run.diagnoses.front().cause;
+    for (const model::Rival& rival : run.diagnoses.front().rivals) outcome.rivals.push_back(rival.cause);
   }
   outcome.formats.assign(formats.begin(), formats.end());
   return outcome;
@@ -69,6 +76,25 @@ Outcome Judge(const Case& labelled, const model::Report& report) {
 model::Report Examine(const std::string& path) {
   return pipeline::DiagnosePaths({path}, catalogue::Thresholds()).report;
 }
+
+namespace {
+
+void CountCause(const Outcome& outcome, Tally& tally) {
+  if (!outcome.cause_labelled()) return;
+  const bool is_undecided = outcome.cause == diagnose::kUnknownCause;
+  ++tally.cause_labelled;
+  if (outcome.cause_right()) {
+    ++tally.cause_right;
+  } else if (outcome.cause.empty()) {
+    ++tally.no_diagnosis;
+  } else if (is_undecided) {
+    ++tally.undecided;
+  } else {
+    ++(outcome.cause_in_pair() ? tally.cause_in_pair : tally.cause_wrong);
+  }
+}
+
+}  // namespace
 
 void Tally::Add(const Outcome& outcome, Unread unread_counts) {
   ++cases;
@@ -80,9 +106,7 @@ void Tally::Add(const Outcome& outcome, Unread unread_counts) {
     ++faulty;
     found += outcome.expected_found ? 1 : 0;
     other_alarms += !outcome.expected_found && outcome.alarmed ? 1 : 0;
-    cause_labelled += outcome.cause_labelled() ? 1 : 0;
-    cause_right += outcome.cause_right() ? 1 : 0;
-    undecided += outcome.cause_labelled() && outcome.cause == diagnose::kUnknownCause ? 1 : 0;
+    CountCause(outcome, *this);
     if (outcome.delay_steps) delays.push_back(*outcome.delay_steps);
   } else if (outcome.healthy()) {
     ++healthy;

@@ -19,6 +19,7 @@ struct Outcome {
   std::vector<model::Finding> findings;     // of all runs at the path, `warning` and above
   std::vector<std::string> formats;         // of the sources, sorted, each once
   std::string cause;                        // first cause given, empty when none
+  std::vector<std::string> rivals;          // that were named beside it
   std::int64_t steps = 0;                   // logged steps that were judged
   bool expected_found = false;              // an expected id at `warning` or above
   bool alarmed = false;                     // anything at `error` or `fatal`
@@ -28,6 +29,8 @@ struct Outcome {
   bool healthy() const { return labelled.expectation.kind == Expectation::Kind::kHealthy; }
   bool cause_labelled() const { return faulty() && !labelled.causes.empty(); }
   bool cause_right() const;
+  // Another cause stands first, and names the right one as its rival.
+  bool cause_in_pair() const;
   // Wrong in the terms of the label: an expected finding that is missing, or an alarm on a healthy run.
   bool disagrees() const { return read && ((faulty() && !expected_found) || (healthy() && alarmed)); }
 };
@@ -47,7 +50,10 @@ struct Tally {
   int found = 0;
   int cause_labelled = 0;
   int cause_right = 0;
-  int undecided = 0;  // the verdict says that the evidence does not decide
+  int cause_in_pair = 0;
+  int cause_wrong = 0;   // another one, and the right one is not named beside it
+  int no_diagnosis = 0;  // no cause at all
+  int undecided = 0;     // the verdict says that the evidence does not decide
   int healthy = 0;
   int false_alarms = 0;
   int warned = 0;        // healthy, with a finding at `warning`

@@ -1,69 +1,164 @@
 // How often the verdict is right. Reads labelled runs, diagnoses them as the program would, and writes doc/accuracy.md.
 //
-// usage: accuracy [--check | --runs FOLDER]
-//   --check         writes nothing; fails when the page is not what is computed now
-//   --runs FOLDER   writes nothing; prints the tables of the runs that FOLDER/LABELS.tsv lists (as the gym writes it)
-// VIGIL_CORPUS names the folder of other people's files (otherwise ../shared/corpus beside the project). Without it
-// that part of the page stays as it is, and what is printed says so.
+// usage: accuracy [--check] [--scale SET] [--made FOLDER]
+//        accuracy --runs FOLDER | --twins FOLDER
+//   --check          writes nothing; fails when the page is not what is computed now
+//   --scale SET      also scores a set of the gym at scale: a folder of runs-*.jsonl.xz or .zst
+//   --made FOLDER    also scores the runs that FOLDER/MANIFEST.tsv lists, with causes and onsets
+//   --runs FOLDER    writes nothing; prints the tables of the runs that FOLDER/LABELS.tsv lists (as the gym writes it)
+//   --twins FOLDER   compares the verdicts on folders run/style (as `make twins` writes them), and keeps the table on
+//   the page
+// VIGIL_CORPUS names the folder of other people's files (otherwise ../shared/corpus beside the project). Parts of the
+// page whose runs are absent stay as they are, and what is printed says so.
 #include <fmt/format.h>
 
 #include <cstdlib>
+#include <functional>
 #include <string_view>
 
+#include "accuracy/markdown.h"
+#include "accuracy/page.h"
+#include "accuracy/scale_tables.h"
 #include "accuracy/tables.h"
+#include "accuracy/twins.h"
 #include "platform/files.h"
+#include "scale/read_set.h"
 
 namespace vigil::accuracy {
 namespace {
 
 constexpr std::uint64_t kMostListBytes = 16U << 20U;
 
-std::string CorpusFolder(const std::string& root) {
+const std::string kRoot = VIGIL_SOURCE_DIR;
+const std::string kPagePath = kRoot + "/doc/accuracy.md";
+
+struct Options {
+  bool check = false;
+  std::string scale;
+  std::string made;
+  std::string runs;
+  std::string twins;
+};
+
+std::string CorpusFolder() {
   const char* named = std::getenv("VIGIL_CORPUS");
-  return named != nullptr ? std::string(named) : root + "/../shared/corpus";
+  return named != nullptr ? std::string(named) : kRoot + "/../shared/corpus";
 }
 
-std::vector<Outcome> JudgeAll(const std::vector<Case>& cases, const std::string& folder) {
-  std::vector<Outcome> outcomes;
-  outcomes.reserve(cases.size());
-  for (const Case& labelled : cases) outcomes.push_back(Judge(labelled, Examine(folder + "/" + labelled.path)));
+using ParseCases = Result<std::vector<Case>> (*)(std::string_view tsv, std::string_view origin);
+
+// The runs that a list names, below its folder, each with what became of it.
+Result<std::vector<Outcome>> JudgeListed(const std::string& folder, const std::string& list, ParseCases parse) {
+  const std::string path = folder + "/" + list;
+  const auto text = platform::ReadWholeFile(path, kMostListBytes);
+  if (!text) return Fail(text.error());
+  const auto cases = parse(*text, path);
+  if (!cases) return Fail(cases.error());
+  std::vector<Outcome> outcomes(cases->size());
+  scale::ForEachInParallel(cases->size(), 0, [&](std::size_t i) {
+    outcomes[i] = Judge((*cases)[i], Examine(folder + "/" + (*cases)[i].path));
+  });
   return outcomes;
 }
 
-// The runs that FOLDER/LABELS.tsv lists, as `tables` shows them.
 Result<std::string> ComputeRuns(const std::string& folder, std::string (*tables)(const std::vector<Outcome>&)) {
-  const std::string list = folder + "/LABELS.tsv";
-  const auto text = platform::ReadWholeFile(list, kMostListBytes);
-  if (!text) return Fail(text.error());
-  const auto cases = ParseFixtureLabels(*text, list);
-  if (!cases) return Fail(cases.error());
-  return "\n" + tables(JudgeAll(*cases, folder));
+  const auto outcomes = JudgeListed(folder, "LABELS.tsv", ParseFixtureLabels);
+  if (!outcomes) return Fail(outcomes.error());
+  return "\n" + tables(*outcomes);
 }
 
-Result<std::string> ComputeCorpus(const std::string& root, const std::string& folder) {
-  const auto text = platform::ReadWholeFile(folder + "/MANIFEST.tsv", kMostListBytes);
-  if (!text) return Fail(text.error());
-  const auto cases = ParseCorpusManifest(*text, folder + "/MANIFEST.tsv");
-  if (!cases) return Fail(cases.error());
-  const std::string readings_path = root + "/tests/corpus_readings.tsv";
+Result<std::string> ComputeMade(const std::string& folder) {
+  const auto outcomes = JudgeListed(folder, "MANIFEST.tsv", ParseMadeManifest);
+  if (!outcomes) return Fail(outcomes.error());
+  return "\n" + MadeTables(*outcomes);
+}
+
+Result<std::string> ComputeCorpus(const std::string& folder) {
+  const auto outcomes = JudgeListed(folder, "MANIFEST.tsv", ParseCorpusManifest);
+  if (!outcomes) return Fail(outcomes.error());
+  const std::string readings_path = kRoot + "/tests/corpus_readings.tsv";
   const auto readings_text = platform::ReadWholeFile(readings_path, kMostListBytes);
   if (!readings_text) return Fail(readings_text.error());
   const auto readings = ParseReadings(*readings_text, readings_path);
   if (!readings) return Fail(readings.error());
-  return "\n" + CorpusTables(JudgeAll(*cases, folder), *readings);
+  return "\n" + CorpusTables(*outcomes, *readings);
 }
+
+// What the rows of the first table were scored with. No weight is fitted to a set yet: whatever is held out, the
+// verdict is that of the rows that ship.
+constexpr std::string_view kWeights =
+    "Scored with the weights and thresholds that ship: nothing is fitted to these runs yet, so that nothing had to be "
+    "fitted without the part.";
+
+std::string ComputeHeldOut(const std::vector<scale::Record>& records) {
+  std::vector<HeldOutBy> ways;
+  const std::vector<std::pair<std::string, scale::PartKey>> keys = {
+      {"task", scale::TaskOf}, {"family", scale::FamilyOf}, {"framework", scale::FrameworkOf}};
+  for (const auto& [what, key] : keys) {
+    const std::vector<scale::Fold> folds = scale::FoldsBy(records, key);
+    // One part leaves nothing to fit on.
+    if (folds.size() > 1)
+      ways.push_back({what, scale::LeaveOneOut(records, folds, scale::ShippedWeights())});
+    else
+      ways.push_back({what, {}});
+  }
+  return HeldOutTables(ways, std::string(kWeights));
+}
+
+// ---- the page
+
+class Page {
+ public:
+  Page() : old_(platform::ReadWholeFile(kPagePath, kMostListBytes).value_or("")), new_(EmptyPage()) {}
+
+  void Put(std::string_view part, const std::string& content) {
+    new_ = ReplacePart(new_, std::string(part), content);
+    is_computed_[PlaceOf(part)] = true;
+  }
+  const std::string& old_page() const { return old_; }
+  std::string new_page() const { return KeepParts(new_, old_, is_computed_); }
+  // The page as it is printed: parts that were not computed say so.
+  std::string printed() const {
+    std::string page = new_page();
+    for (std::size_t i = 0; i < kParts.size(); ++i) {
+      const std::string name(kParts[i]);
+      if (!is_computed_[i]) page = ReplacePart(page, name, std::string(kAbsent) + PartOf(page, name));
+    }
+    return page;
+  }
+
+ private:
+  static constexpr std::string_view kAbsent =
+      "\nNot run now: the runs are absent, or were not asked for. The tables below are those of the last run that had "
+      "them.\n";
+  static std::size_t PlaceOf(std::string_view part) {
+    std::size_t place = 0;
+    while (place + 1 < kParts.size() && kParts[place] != part) ++place;
+    return place;
+  }
+
+  std::string old_;
+  std::string new_;
+  std::array<bool, kParts.size()> is_computed_ = {};
+};
 
 int Complain(const std::string& message) {
   fmt::print(stderr, "accuracy: {}\n", message);
   return 2;
 }
 
-int Check(const std::string& old_page, const std::string& new_page) {
-  for (const char* part : {"fixtures", "gym", "corpus"}) {
-    if (PartOf(old_page, part) == PartOf(new_page, part)) continue;
+int Check(const Page& page) {
+  const std::string new_page = page.new_page();
+  for (const std::string_view part : kParts) {
+    const std::string name(part);
+    if (PartOf(page.old_page(), name) == PartOf(new_page, name)) continue;
     fmt::print("accuracy: the part '{}' of doc/accuracy.md is not what is computed now; `make accuracy` rewrites it\n",
                part);
-    fmt::print("{}", PartOf(new_page, part));
+    fmt::print("{}", PartOf(new_page, name));
+    return 1;
+  }
+  if (page.old_page() != new_page) {
+    fmt::print("accuracy: the text of doc/accuracy.md is not that of tools/accuracy; `make accuracy` rewrites it\n");
     return 1;
   }
   fmt::print("accuracy: doc/accuracy.md is up to date\n");
@@ -77,43 +172,82 @@ int PrintRuns(const std::string& folder) {
   return 0;
 }
 
-constexpr std::string_view kCorpusAbsent =
-    "\nNot run now: other people's files are absent (VIGIL_CORPUS names their folder). The tables below are those of\n"
-    "the last run that had them.\n";
+int KeepTwins(const std::string& folder) {
+  const auto table = CompareTwins(folder);
+  if (!table) return Complain(table.error().Text());
+  fmt::print("{}", *table);
+  Page page;
+  page.Put("twins", *table);
+  const Status written = platform::WriteFileAtomically(kPagePath, page.new_page());
+  return written ? 0 : Complain(written.error().Text());
+}
 
-int Main(bool check) {
-  const std::string root = VIGIL_SOURCE_DIR;
-  const std::string page_path = root + "/doc/accuracy.md";
-  const std::string old_page = platform::ReadWholeFile(page_path, kMostListBytes).value_or("");
-  const auto fixtures = ComputeRuns(root + "/tests/fixtures", FixtureTables);
-  if (!fixtures) return Complain(fixtures.error().Text());
-  const auto gym = ComputeRuns(root + "/tests/fixtures/gym", GymTables);
-  if (!gym) return Complain(gym.error().Text());
-  std::string page = ReplacePart(ReplacePart(EmptyPage(), "fixtures", *fixtures), "gym", *gym);
-  const std::string corpus_folder = CorpusFolder(root);
-  const bool corpus_there = platform::Stat(corpus_folder + "/MANIFEST.tsv").has_value();
-  if (corpus_there) {
-    const auto corpus = ComputeCorpus(root, corpus_folder);
-    if (!corpus) return Complain(corpus.error().Text());
-    page = ReplacePart(page, "corpus", *corpus);
-  } else {
-    if (const std::string kept = PartOf(old_page, "corpus"); !kept.empty()) page = ReplacePart(page, "corpus", kept);
+Status PutScale(const std::string& set, Page& page) {
+  const auto records = scale::ReadSet(set);
+  if (!records) return Fail(records.error());
+  page.Put("held-out", ComputeHeldOut(*records));
+  page.Put("scale", ScaleTables(scale::JudgeAll(*records, catalogue::Thresholds())));
+  return {};
+}
+
+Status PutComputed(std::string_view part, const Result<std::string>& content, Page& page) {
+  if (!content) return Fail(content.error());
+  page.Put(part, *content);
+  return {};
+}
+
+Status PutAll(const Options& options, Page& page) {
+  const std::string corpus = CorpusFolder();
+  const bool has_corpus = platform::Stat(corpus + "/MANIFEST.tsv").has_value();
+  if (!has_corpus)
     fmt::print(stderr, "accuracy: not run on other people's files: corpus absent (VIGIL_CORPUS names it)\n");
-  }
-  if (check) return Check(old_page, page);
-  const Status written = platform::WriteFileAtomically(page_path, page);
+  Status put = PutComputed("fixtures", ComputeRuns(kRoot + "/tests/fixtures", FixtureTables), page);
+  if (put) put = PutComputed("gym", ComputeRuns(kRoot + "/tests/fixtures/gym", GymTables), page);
+  if (put && has_corpus) put = PutComputed("corpus", ComputeCorpus(corpus), page);
+  if (put && !options.made.empty()) put = PutComputed("made", ComputeMade(options.made), page);
+  if (put && !options.scale.empty()) put = PutScale(options.scale, page);
+  return put;
+}
+
+int Main(const Options& options) {
+  if (!options.runs.empty()) return PrintRuns(options.runs);
+  if (!options.twins.empty()) return KeepTwins(options.twins);
+  Page page;
+  if (const Status put = PutAll(options, page); !put) return Complain(put.error().Text());
+  if (options.check) return Check(page);
+  const Status written = platform::WriteFileAtomically(kPagePath, page.new_page());
   if (!written) return Complain(written.error().Text());
-  if (!corpus_there) page = ReplacePart(page, "corpus", std::string(kCorpusAbsent) + PartOf(page, "corpus"));
-  fmt::print("{}", page);
+  fmt::print("{}", page.printed());
   return 0;
+}
+
+std::optional<Options> ParseOptions(int count, char** arguments) {
+  Options options;
+  for (int i = 1; i < count; ++i) {
+    const std::string_view word = arguments[i];
+    std::string* const into = word == "--scale"   ? &options.scale
+                              : word == "--made"  ? &options.made
+                              : word == "--runs"  ? &options.runs
+                              : word == "--twins" ? &options.twins
+                                                  : nullptr;
+    if (word == "--check") {
+      options.check = true;
+    } else if (into != nullptr && i + 1 < count) {
+      *into = arguments[++i];
+    } else {
+      return std::nullopt;
+    }
+  }
+  return options;
 }
 
 }  // namespace
 }  // namespace vigil::accuracy
 
 int main(int count, char** arguments) {
-  const std::string_view option = count > 1 ? arguments[1] : "";
-  if (count == 3 && option == "--runs") return vigil::accuracy::PrintRuns(arguments[2]);
-  if (count == 1 || (count == 2 && option == "--check")) return vigil::accuracy::Main(count == 2);
-  return vigil::accuracy::Complain("usage: accuracy [--check | --runs FOLDER]");
+  const auto options = vigil::accuracy::ParseOptions(count, arguments);
+  if (!options)
+    return vigil::accuracy::Complain(
+        "usage: accuracy [--check] [--scale SET] [--made FOLDER] | --runs FOLDER | --twins FOLDER");
+  return vigil::accuracy::Main(*options);
 }

@@ -2,32 +2,18 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
 #include <functional>
+
+#include "accuracy/markdown.h"
 
 namespace vigil::accuracy {
 namespace {
 
-using Cells = std::vector<std::string>;
 using Key = std::function<std::string(const Outcome&)>;
 
-std::string Row(const Cells& cells) { return "| " + Join(cells, " | ") + " |\n"; }
-
-std::string Header(const Cells& names) { return Row(names) + Row(Cells(names.size(), "---")); }
-
-// "7 of 9", or a dash where nothing could be counted.
-std::string Of(int part, int whole) { return whole == 0 ? "-" : fmt::format("{} of {}", part, whole); }
-std::string Share(double share) { return std::isnan(share) ? "-" : fmt::format("{:.0f}%", 100 * share); }
 std::string Delay(const Tally& tally) {
   const auto delay = tally.MedianDelay();
   return delay ? fmt::format("{}", *delay) : "-";
-}
-
-// Text from files and labels must not break the table.
-std::string Cell(const std::string& text) {
-  std::string safe;
-  for (const char c : Printable(text)) safe += c == '|' ? "\\|" : std::string(1, c);
-  return safe;
 }
 
 std::string Said(const Outcome& outcome) {
@@ -54,14 +40,17 @@ std::vector<Outcome> Only(const std::vector<Outcome>& outcomes, const std::funct
 }
 
 std::string Headline(const std::vector<std::pair<std::string, Tally>>& tallies) {
-  std::string table = Header({"runs", "right finding", "right cause first", "undecided", "missed", "not read",
-                              "false alarms", "only warned", "healthy steps", "precision", "recall", "median delay"});
+  std::string table = Header({"runs", "right finding", "right cause first", "in a stated pair", "wrong cause",
+                              "undecided", "no diagnosis", "missed", "not read", "false alarms", "only warned",
+                              "healthy steps", "precision", "recall", "median delay"});
   for (const auto& [name, tally] : tallies) {
-    table += Row({name, Of(tally.found, tally.faulty), Of(tally.cause_right, tally.cause_labelled),
-                  fmt::format("{}", tally.undecided), fmt::format("{}", tally.missed()),
-                  fmt::format("{}", tally.unread), Of(tally.false_alarms, tally.healthy),
-                  Of(tally.warned, tally.healthy), FormatCount(static_cast<std::uint64_t>(tally.healthy_steps)),
-                  Share(tally.Precision()), Share(tally.Recall()), Delay(tally)});
+    table +=
+        Row({name, Of(tally.found, tally.faulty), Of(tally.cause_right, tally.cause_labelled),
+             fmt::format("{}", tally.cause_in_pair), fmt::format("{}", tally.cause_wrong),
+             fmt::format("{}", tally.undecided), fmt::format("{}", tally.no_diagnosis),
+             fmt::format("{}", tally.missed()), fmt::format("{}", tally.unread), Of(tally.false_alarms, tally.healthy),
+             Of(tally.warned, tally.healthy), FormatCount(static_cast<std::uint64_t>(tally.healthy_steps)),
+             Share(tally.Precision()), Share(tally.Recall()), Delay(tally)});
   }
   return table + "\n";
 }
@@ -139,41 +128,43 @@ std::string Gaps(const std::vector<Outcome>& outcomes) {
   return count == 0 ? "None.\n" : table;
 }
 
-std::string Begin(const std::string& name) { return fmt::format("<!-- begin {} -->\n", name); }
-std::string End(const std::string& name) { return fmt::format("<!-- end {} -->", name); }
-
-struct Bounds {
-  std::size_t from = std::string::npos;
-  std::size_t to = std::string::npos;
-};
-
-Bounds Find(const std::string& page, const std::string& name) {
-  const std::size_t begin = page.find(Begin(name));
-  const std::size_t to = page.find(End(name));
-  if (begin == std::string::npos || to == std::string::npos || to < begin) return {};
-  return {begin + Begin(name).size(), to};
-}
-
 }  // namespace
 
 std::string FixtureTables(const std::vector<Outcome>& outcomes) {
   const auto scored = Only(outcomes, [](const Outcome& outcome) { return outcome.labelled.split == "score"; });
-  const auto tuned = Only(outcomes, [](const Outcome& outcome) { return outcome.labelled.split != "score"; });
+  const auto apart = Only(outcomes, [](const Outcome& outcome) { return outcome.labelled.split == kNeverTunedOn; });
+  const auto tuned = Only(outcomes, [](const Outcome& outcome) {
+    return outcome.labelled.split != "score" && outcome.labelled.split != kNeverTunedOn;
+  });
+  const auto fault = [](const Outcome& outcome) { return outcome.labelled.label; };
+  const auto trainer = [](const Outcome& outcome) { return outcome.labelled.group; };
   const auto by_format = [](const Outcome& outcome) {
     return outcome.formats.empty() ? std::string("none") : Join(outcome.formats, " + ");
   };
-  std::string text = Headline(
-      {{"scored", TallyOf(scored, Unread::kMissed)}, {"thresholds were chosen on", TallyOf(tuned, Unread::kMissed)}});
-  text += "### Scored runs by fault\n\n";
-  text += Breakdown("fault", scored, [](const Outcome& outcome) { return outcome.labelled.label; });
-  text += "### Scored runs by trainer\n\n";
-  text += Breakdown("trainer", scored, [](const Outcome& outcome) { return outcome.labelled.group; });
-  text += "### Scored runs by the formats read\n\n";
-  text += Breakdown("formats", scored, by_format);
-  text += "### Runs that thresholds were chosen on, by fault\n\n";
-  text += Breakdown("fault", tuned, [](const Outcome& outcome) { return outcome.labelled.label; });
+  std::vector<std::pair<std::string, Tally>> rows;
+  if (!apart.empty()) rows.emplace_back("never tuned on", TallyOf(apart, Unread::kMissed));
+  rows.emplace_back("scored", TallyOf(scored, Unread::kMissed));
+  rows.emplace_back("thresholds were chosen on", TallyOf(tuned, Unread::kMissed));
+  std::string text = Headline(rows);
+  if (!apart.empty()) {
+    text += "### Runs never tuned on, by trainer\n\n" + Breakdown("trainer", apart, trainer);
+    text += "### Runs never tuned on, by fault\n\n" + Breakdown("fault", apart, fault);
+  }
+  text += "### Scored runs by fault\n\n" + Breakdown("fault", scored, fault);
+  text += "### Scored runs by trainer\n\n" + Breakdown("trainer", scored, trainer);
+  text += "### Scored runs by the formats read\n\n" + Breakdown("formats", scored, by_format);
+  text += "### Runs that thresholds were chosen on, by fault\n\n" + Breakdown("fault", tuned, fault);
   text += "### Every wrong answer\n\n" + WrongAnswers(outcomes);
   return text;
+}
+
+std::string MadeTables(const std::vector<Outcome>& outcomes) {
+  std::string text = Headline({{"learned from", TallyOf(outcomes, Unread::kMissed)}});
+  text += "### Runs learned from, by trainer\n\n";
+  text += Breakdown("trainer", outcomes, [](const Outcome& outcome) { return outcome.labelled.group; });
+  text += "### Runs learned from, by fault\n\n";
+  text += Breakdown("fault", outcomes, [](const Outcome& outcome) { return outcome.labelled.label; });
+  return text + "### Every wrong answer on a run learned from\n\n" + WrongAnswers(outcomes);
 }
 
 namespace {
@@ -226,59 +217,6 @@ std::string CorpusTables(const std::vector<Outcome>& outcomes, const std::map<st
   text += "### Disagreements\n\n" + Disagreements(outcomes, readings);
   text += "\n### Not read, though their kind has a reader\n\n" + Gaps(outcomes);
   return text;
-}
-
-std::string PartOf(const std::string& page, const std::string& name) {
-  const Bounds bounds = Find(page, name);
-  return bounds.from == std::string::npos ? std::string() : page.substr(bounds.from, bounds.to - bounds.from);
-}
-
-std::string ReplacePart(const std::string& page, const std::string& name, const std::string& content) {
-  const Bounds bounds = Find(page, name);
-  if (bounds.from == std::string::npos) return page;
-  return page.substr(0, bounds.from) + content + page.substr(bounds.to);
-}
-
-std::string EmptyPage() {
-  return R"(# Accuracy
-
-How often the verdict is right, written by `make accuracy`. Thresholds are chosen on some runs and scored on others.
-
-* **right finding**: of the faulty runs, those with an expected finding at `warning` or above; **missed** are the others,
-  a run that could not be read among them.
-* **right cause first**: of the runs with a labelled cause, those whose first diagnosis names it; **undecided** are those where
-  the diagnosis says that the evidence does not decide.
-* **false alarm**: a healthy run with a finding at `error` or `fatal`. **only warned**: a healthy run with a `warning` and nothing
-  above it; some are right (a spike that healed), none stops anybody.
-* **precision**: of all runs that were flagged, those flagged rightly. A faulty run that is flagged only for something else
-  counts against it. **recall**: of all faulty runs, those with the right finding.
-* **delay**: the first step that the expected finding names, minus the step at which the fault began.
-
-## Runs of real trainers with a known fault
-
-The runs in `tests/fixtures`, made by `gym`.
-
-)" + Begin("fixtures") +
-         End("fixtures") + R"(
-
-## Runs of vigil's own trainer
-
-The runs in `tests/fixtures/gym`, made by `vigil gym` through `tools/gym_fixtures.py`: three seeds of each fault at one to three
-strengths, and sound runs. Each is trained twice, and judged once by its log (`runs`) and once by what it recorded of itself (`journals`). No
-threshold was chosen on them. They are counted apart because one small model on one text is not what people train.
-
-)" + Begin("gym") +
-         End("gym") + R"(
-
-## Other people's files
-
-Files that others published, with labels made by a script and spot checks. They are not part of the project; a
-label is what somebody thought, and where we disagree, our reading stands beside it. Kinds that no reader
-knows yet are counted apart. Thresholds were never fitted to a single file, but these files were looked at while the
-detectors were written: the score on them is no score on new files.
-
-)" + Begin("corpus") +
-         "Not run: the corpus is not there.\n" + End("corpus") + "\n";
 }
 
 }  // namespace vigil::accuracy

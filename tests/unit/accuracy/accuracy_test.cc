@@ -5,6 +5,8 @@
 
 #include "accuracy/cases.h"
 #include "accuracy/judge.h"
+#include "accuracy/markdown.h"
+#include "accuracy/page.h"
 #include "accuracy/tables.h"
 
 namespace vigil::accuracy {

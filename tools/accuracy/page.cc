@@ -1,0 +1,109 @@
+#include "accuracy/page.h"
+
+#include "accuracy/markdown.h"
+
+namespace vigil::accuracy {
+namespace {
+
+constexpr std::string_view kOpening = R"(# Accuracy
+
+How often the verdict is right, written by `make accuracy`. The first table counts: there each part of the runs was kept from the fit in
+turn. The others say what is known of runs that were looked at, and which those are.
+
+* **right finding**, **found**: of the faulty runs, those with an expected finding at `warning` or above; **missed** are the others,
+  a run that could not be read among them.
+* **right cause first**, **cause first**: of the runs with a labelled cause, those whose first diagnosis names it, or one that the files cannot
+  distinguish from it. **in a stated pair**: another cause stands first and names the right one as its rival. **wrong cause**: another
+  cause, and the right one is not named. **undecided**, **unknown**: the diagnosis says that the evidence does not decide.
+* **false alarm**, **false error**: a healthy run with a finding at `error` or `fatal`. **only warned**: a healthy run with a `warning` and
+  nothing above it; some are right (a spike that healed), none stops anybody.
+* **precision**: of all runs that were flagged, those flagged rightly. A faulty run that is flagged only for something else
+  counts against it. **recall**: of all faulty runs, those with the right finding.
+* **delay**: the first step that the expected finding names, minus the step at which the fault began.
+* **steps** of healthy runs are logged points: what a detector was given.
+
+)";
+
+constexpr std::string_view kHeldOut = R"(## Each part held out in turn
+
+Runs of the gym at scale (`gym/scale`): real, tiny trainings with a measured label. Each task, each family of models and each framework is
+held out in turn, with all runs that were trained beside it, and scored with what was fitted without it.
+
+)";
+
+constexpr std::string_view kScale = R"(## The gym at scale in full
+
+The same runs with the weights and thresholds that ship: these have seen a part of them. A run with a fault is `fatal` (must be found),
+`weak` (either answer is right) or `harmless` (a warning is right, an error is false); this was measured against its healthy twin. Runs
+that did not learn without any fault, and fatal ones where nothing that was logged differs from the twin, are left out.
+`VIGIL_SCALE` names the folder of a set (otherwise `build/scale`); `gym/scale/make.py` makes one.
+
+)";
+
+constexpr std::string_view kTwins = R"(## The same runs in other formats
+
+Runs of the gym at scale, written in every style of `gym/scale/render.py` by `make twins`. The verdict of a style is compared with that of the
+same run as JSON lines: **same errors** are the same findings at `error` and above, **same verdict** the same errors and the same cause first,
+**same findings** the same findings from `warning` up. Styles marked lossy round, or drop columns or points: there a verdict may fairly differ.
+
+)";
+
+constexpr std::string_view kFixtures = R"(## Runs of real trainers with a known fault
+
+The runs in `tests/fixtures`, made by `gym`. Those **never tuned on** are of other frameworks, and were scored without a look at them.
+Thresholds were chosen on those marked so, and detectors were written while the **scored** ones were looked at: they say that
+nothing got worse, and little about runs of others.
+
+)";
+
+constexpr std::string_view kGym = R"(## Runs of vigil's own trainer
+
+The runs in `tests/fixtures/gym`, made by `vigil gym` through `tools/gym_fixtures.py`: three seeds of each fault at one to three
+strengths, and sound runs. Each is trained twice, and judged once by its log (`runs`) and once by what it recorded of itself (`journals`). No
+threshold was chosen on them. They are counted apart because one small model on one text is not what people train.
+
+)";
+
+constexpr std::string_view kMade = R"(## Runs that were learned from
+
+Runs of HF Trainer, TRL, Lightning, axolotl, DDP and plain loops with injected faults, which had no part in the work until they were scored
+once; since then they are learned from, and prove nothing.
+
+)";
+
+constexpr std::string_view kCorpus = R"(## Other people's files
+
+Files that others published, with labels made by a script and spot checks. They are not part of the project; a
+label is what somebody thought, and where we disagree, our reading stands beside it. Kinds that no reader
+knows yet are counted apart. Thresholds were never fitted to a single file, but these files were looked at while the
+detectors were written: the score on them is no score on new files.
+
+)";
+
+// In the order of kParts.
+constexpr std::array<std::string_view, kParts.size()> kSections = {kHeldOut, kScale, kTwins, kFixtures,
+                                                                   kGym,     kMade,  kCorpus};
+
+}  // namespace
+
+std::string EmptyPage() {
+  std::string page(kOpening);
+  for (std::size_t i = 0; i < kParts.size(); ++i) {
+    page += kSections[i];
+    page += MarkedPart(std::string(kParts[i]), "Not run: the runs are absent.\n");
+    page += i + 1 < kParts.size() ? "\n\n" : "\n";
+  }
+  return page;
+}
+
+std::string KeepParts(std::string page, const std::string& old_page,
+                      const std::array<bool, kParts.size()>& is_computed) {
+  for (std::size_t i = 0; i < kParts.size(); ++i) {
+    const std::string name(kParts[i]);
+    const std::string kept = PartOf(old_page, name);
+    if (!is_computed[i] && !kept.empty()) page = ReplacePart(page, name, kept);
+  }
+  return page;
+}
+
+}  // namespace vigil::accuracy
