@@ -79,6 +79,12 @@ class Writer:
         ]
         return self.array("EvidenceWeight", rows)
 
+    def numbers(self, value):
+        return self.array("double", [self.number(item) for item in value])
+
+    def level_weights(self, value):
+        return self.array("LevelWeights", ["{%s, %s}" % (quote(name), self.numbers(levels)) for name, levels in value.items()])
+
     def settings(self, value):
         rows = ["{%s, %s, %s}" % (quote(r["framework"]), quote(r["setting"]), quote(r.get("file", ""))) for r in value]
         return self.array("RemedySetting", rows)
@@ -97,6 +103,10 @@ TABLES = [
     Table("evidence.toml", "evidence", "EvidenceRow", [
         ("id", "text", REQUIRED), ("test", "text", REQUIRED), ("says", "text", REQUIRED), ("needs", "text", REQUIRED),
         ("from", "words", [])]),
+    Table("measures.toml", "measure", "MeasureRow", [
+        ("id", "text", REQUIRED), ("levels", "numbers", REQUIRED), ("needs", "text", REQUIRED), ("from", "words", [])]),
+    Table("weights.toml", "fitted", "FittedRow", [
+        ("id", "text", REQUIRED), ("prior", "number", REQUIRED), ("weights", "level_weights", {})]),
     Table("causes.toml", "cause", "CauseRow", [
         ("id", "text", REQUIRED), ("title", "text", REQUIRED), ("family", "family", REQUIRED), ("explanation", "text", REQUIRED),
         ("prior", "number", 0.0), ("explains", "words", []), ("evidence", "weights", []), ("next", "text", ""),
@@ -169,8 +179,16 @@ def check_references(rows):
         demand(row, "causes", row["causes"], ids["CauseRow"])
         if len(set(row["causes"])) != 2:
             fail("rows", row["id"], "a pair has two causes")
-    for row in rows["EvidenceRow"]:
+    for row in rows["EvidenceRow"] + rows["MeasureRow"]:
         demand(row, "from", row.get("from", []), ids["SignalRow"] | ids["FactRow"])
+    levels = {row["id"]: len(row["levels"]) + 1 for row in rows["MeasureRow"]}
+    levels |= {row["id"]: 2 for row in rows["EvidenceRow"]} | {row["id"]: 1 for row in rows["FindingRow"]}
+    for row in rows["FittedRow"]:
+        demand(row, "id", [row["id"]], ids["CauseRow"])
+        demand(row, "weights", row.get("weights", {}), levels)
+        for name, weights in row.get("weights", {}).items():
+            if len(weights) != levels[name]:
+                fail("weights.toml", row["id"], f"'{name}' has {len(weights)} weights for {levels[name]} levels")
     for row in rows["FindingRow"]:
         demand(row, "signals", row.get("signals", []), ids["SignalRow"])
         demand(row, "also", row.get("also", []), ids["SignalRow"] | {"*loss"})

@@ -72,7 +72,7 @@ def collect(rows_dir):
         # A clause that is put behind another one begins with its own blank: that one stays.
         templates[statement_id] = (file, (" " if text.startswith(" ") else "") + " ".join(text.split()))
 
-    for file, key, prefix in [("findings", "finding", ""), ("evidence", "evidence", ""), ("config_rules", "rule", "")]:
+    for file, key, prefix in [("findings", "finding", ""), ("evidence", "evidence", ""), ("config_rules", "rule", ""), ("measures", "measure", "")]:
         with open(rows_dir / f"{file}.toml", "rb") as handle:
             for row in tomllib.load(handle)[key]:
                 for name, text in row.get("templates", {}).items():

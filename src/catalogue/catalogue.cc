@@ -26,6 +26,8 @@ std::span<const SignalRow> Signals() { return kSignalRows; }
 std::span<const FactRow> Facts() { return kFactRows; }
 std::span<const FindingRow> Findings() { return kFindingRows; }
 std::span<const EvidenceRow> EvidenceTests() { return kEvidenceRows; }
+std::span<const MeasureRow> Measures() { return kMeasureRows; }
+std::span<const FittedRow> Fitted() { return kFittedRows; }
 std::span<const CauseRow> Causes() { return kCauseRows; }
 std::span<const PairRow> Pairs() { return kPairRows; }
 std::span<const RemedyRow> Remedies() { return kRemedyRows; }
@@ -51,6 +53,7 @@ std::vector<std::string> AllIds() {
   AppendIds(Signatures(), ids);
   AppendIds(Causes(), ids);
   AppendIds(EvidenceTests(), ids);
+  AppendIds(Measures(), ids);
   AppendIds(Remedies(), ids);
   AppendIds(Signals(), ids);
   return ids;

@@ -81,6 +81,29 @@ struct EvidenceRow {
   Words from;              // the signals (at every step) and facts that this is; empty where no list says it
 };
 
+// A number that says how a run went, and the limits between the levels it is judged in. Code in diagnose takes it under
+// the same name.
+struct MeasureRow {
+  std::string_view id;
+  std::span<const double> levels;  // rising; a value is in level i when i of them are at or below it
+  std::string_view needs;          // what must be logged or known for it
+  Words from;                      // the signals and facts that this is
+};
+
+// What each level of a measure (or yes and no of an evidence test, or a finding that is there) adds to a cause, in
+// natural-log odds.
+struct LevelWeights {
+  std::string_view feature;
+  std::span<const double> weights;
+};
+
+// A cause as it was fitted to runs with known faults: the log odds against a run without any.
+struct FittedRow {
+  std::string_view id;  // of the cause
+  double prior;
+  std::span<const LevelWeights> weights;
+};
+
 // How much a piece of evidence moves a cause, in natural-log odds.
 struct EvidenceWeight {
   std::string_view evidence;
@@ -164,13 +187,16 @@ struct TemplateRow {
 std::span<const TemplateRow> Templates();
 // The text of a statement's template, or of the row that it names (see TextOf); empty when there is none.
 std::string_view FindTemplate(std::string_view statement_id);
-// A statement that is the text of a row: kind cause, evidence, finding, pair, signature or remedy; a text field of it.
+// A statement that is the text of a row: kind cause, evidence, measure, finding, pair, signature or remedy; a text
+// field of it.
 model::Statement TextOf(std::string_view kind, std::string_view id, std::string_view field);
 
 std::span<const SignalRow> Signals();
 std::span<const FactRow> Facts();
 std::span<const FindingRow> Findings();
 std::span<const EvidenceRow> EvidenceTests();
+std::span<const MeasureRow> Measures();
+std::span<const FittedRow> Fitted();
 std::span<const CauseRow> Causes();
 std::span<const PairRow> Pairs();
 std::span<const EnablerRow> Enablers();

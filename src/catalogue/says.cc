@@ -39,6 +39,12 @@ const PairRow* FindPairById(std::string_view id) {
   return plus == std::string_view::npos ? nullptr : FindPair(id.substr(0, plus), id.substr(plus + 1));
 }
 
+const MeasureRow* FindMeasureById(std::string_view id) {
+  const std::span<const MeasureRow> rows = Measures();
+  const auto at = std::find_if(rows.begin(), rows.end(), [&](const MeasureRow& row) { return row.id == id; });
+  return at == rows.end() ? nullptr : &*at;
+}
+
 template <class Row>
 std::string_view FieldOf(const Row* row, std::string_view Row::* field) {
   return row == nullptr ? std::string_view() : row->*field;
@@ -48,6 +54,7 @@ constexpr std::array kRowTexts = {
     RowText{"cause", "title", [](std::string_view id) { return FieldOf(FindCause(id), &CauseRow::title); }},
     RowText{"cause", "next", [](std::string_view id) { return FieldOf(FindCause(id), &CauseRow::next); }},
     RowText{"evidence", "needs", [](std::string_view id) { return FieldOf(FindEvidence(id), &EvidenceRow::needs); }},
+    RowText{"measure", "needs", [](std::string_view id) { return FieldOf(FindMeasureById(id), &MeasureRow::needs); }},
     RowText{"finding", "title", [](std::string_view id) { return FieldOf(FindFinding(id), &FindingRow::title); }},
     RowText{"pair", "tell_apart", [](std::string_view id) { return FieldOf(FindPairById(id), &PairRow::tell_apart); }},
     RowText{"signature", "title", [](std::string_view id) { return FieldOf(FindSignature(id), &SignatureRow::title); }},

@@ -59,8 +59,6 @@ model::Statement NextOf(const Candidate& candidate) {
   return candidate.cause->next.empty() ? model::Statement() : catalogue::TextOf("cause", candidate.cause->id, "next");
 }
 
-model::Statement NeedsOf(const catalogue::EvidenceRow& row) { return catalogue::TextOf("evidence", row.id, "needs"); }
-
 // The strongest statement for the cause, empty when there is none.
 model::Statement BestSupport(const Candidate& candidate) {
   for (const Weighed& weighed : candidate.answered) {
@@ -83,18 +81,18 @@ bool IsAskedFor(const model::Diagnosis& diagnosis, std::string_view needs) {
 }
 
 void AddMissing(model::Diagnosis& diagnosis, const Candidate& candidate) {
-  std::vector<std::size_t> order(candidate.unanswered.size());
-  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::vector<const OpenQuestion*> order;
+  for (const OpenQuestion& question : candidate.unanswered) order.push_back(&question);
   // A question is worth asking for what it can say for a cause; that something unlikely is not so is no news.
-  const auto size = [&](std::size_t i) {
-    const catalogue::EvidenceWeight& weight = candidate.unanswered_weights[i];
-    return std::max(weight.if_true, 0.0) + 0.5 * std::abs(weight.if_false);
+  const auto size = [](const OpenQuestion* question) {
+    return std::max(question->if_true, 0.0) + 0.5 * std::abs(question->if_false);
   };
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return size(a) > size(b); });
-  for (const std::size_t i : order) {
-    if (size(i) < kWorthLogging || diagnosis.missing.size() >= kMostMissing) return;
-    const catalogue::EvidenceRow& row = *candidate.unanswered[i];
-    if (!row.needs.empty() && !IsAskedFor(diagnosis, row.needs)) diagnosis.missing.push_back(NeedsOf(row));
+  std::stable_sort(order.begin(), order.end(),
+                   [&](const OpenQuestion* a, const OpenQuestion* b) { return size(a) > size(b); });
+  for (const OpenQuestion* question : order) {
+    if (size(question) < kWorthLogging || diagnosis.missing.size() >= kMostMissing) return;
+    if (!question->needs.empty() && !IsAskedFor(diagnosis, question->needs))
+      diagnosis.missing.push_back(question->asks);
   }
 }
 
@@ -103,8 +101,8 @@ void AddMissing(model::Diagnosis& diagnosis, const Candidate& candidate) {
 model::Statement TellApart(const Candidate& first, const Candidate& second) {
   if (const catalogue::PairRow* pair = catalogue::FindPair(first.cause->id, second.cause->id))
     return catalogue::TextOf("pair", pair->id, "tell_apart");
-  const catalogue::EvidenceRow* separator = Separator(first, second);
-  if (separator != nullptr && !separator->needs.empty()) return says::ApartNeeds{.needs = NeedsOf(*separator)};
+  const OpenQuestion* separator = Separator(first, second);
+  if (separator != nullptr && !separator->needs.empty()) return says::ApartNeeds{.needs = separator->asks};
   if (!second.cause->next.empty()) return NextOf(second);
   return says::ApartNothing{};
 }
@@ -165,11 +163,11 @@ void LeaveBetween(model::Diagnosis& diagnosis, const std::vector<Candidate>& can
                                            .second = TitleOf(second),
                                            .second_id = second.cause->id,
                                            .tell_apart = TellApart(first, second)};
-  const catalogue::EvidenceRow* separator = Separator(first, second);
+  const OpenQuestion* separator = Separator(first, second);
   diagnosis.next = separator == nullptr
                        ? NextOf(first)
                        : model::Statement(says::NextSeparate{
-                             .first = first.cause->id, .second = second.cause->id, .needs = NeedsOf(*separator)});
+                             .first = first.cause->id, .second = second.cause->id, .needs = separator->asks});
   AddMissing(diagnosis, first);
   AddMissing(diagnosis, second);
 }
@@ -225,8 +223,9 @@ void Place(model::Diagnosis& diagnosis, const RunView& run, const Incident& inci
   diagnosis.last = incident.onset.known() ? run.axes().To(incident.onset.axis(), incident.last) : incident.last;
 }
 
-model::Diagnosis DiagnoseIncident(const RunView& run, const Incident& incident) {
-  const std::vector<Candidate> candidates = ScoreCauses(run, incident);
+model::Diagnosis DiagnoseIncident(const RunView& run, const FittedModel& model, const Incident& incident) {
+  const RunDigest digest(run);
+  const std::vector<Candidate> candidates = ScoreCauses({run, digest, MeasureRun(digest), model}, incident);
   model::Diagnosis diagnosis;
   diagnosis.family = FamilyOf(incident, candidates);
   Place(diagnosis, run, incident);
@@ -266,7 +265,7 @@ bool IsWorthLeavingOpen(const Incident& incident) {
 }  // namespace
 
 std::vector<model::Diagnosis> Diagnose(const model::Run& run, const std::vector<model::Finding>& findings,
-                                       const catalogue::Thresholds&) {
+                                       const catalogue::Thresholds&, const FittedModel& model) {
   struct Ranked {
     model::Severity severity;
     std::int64_t place;
@@ -278,7 +277,7 @@ std::vector<model::Diagnosis> Diagnose(const model::Run& run, const std::vector<
     if (!IsWorthDiagnosing(incident)) continue;
     const model::Finding& root = incident.root();
     const RunView view = IsOneOfSeveral(run, root) ? RunView(run, root.labels) : RunView(run);
-    model::Diagnosis diagnosis = DiagnoseIncident(view, incident);
+    model::Diagnosis diagnosis = DiagnoseIncident(view, model, incident);
     if (diagnosis.cause == kUnknownCause && !IsWorthLeavingOpen(incident)) continue;
     if (IsCompanion(incident.root().id) && diagnosis.confidence < kHarmIsShown) continue;
     // One axis for all, so that the order holds together; what has no place on it comes first.

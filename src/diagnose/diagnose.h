@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "catalogue/catalogue.h"
+#include "diagnose/fitted.h"
 #include "model/finding.h"
 
 namespace vigil::diagnose {
@@ -18,7 +19,18 @@ inline constexpr std::string_view kUnknownCause = "unknown";
 // separate are named in it, each with what would tell it from the cause. Incidents that are no more than `info` get
 // none. `findings` must outlive nothing: diagnoses refer to them by index.
 std::vector<model::Diagnosis> Diagnose(const model::Run& run, const std::vector<model::Finding>& findings,
-                                       const catalogue::Thresholds& thresholds);
+                                       const catalogue::Thresholds& thresholds,
+                                       const FittedModel& model = FittedModel::Shipped());
+
+// What the run as a whole says about its findings. Where no detector found anything about learning and the fitted model
+// is sure that something is wrong, a finding says so, at the severity that its certainty allows; a finding about the
+// course of the loss in a run that the model takes for a sound one is a warning at most.
+void Review(const model::Run& run, std::vector<model::Finding>& findings, const catalogue::Thresholds& thresholds,
+            const FittedModel& model = FittedModel::Shipped());
+
+// The columns of the fitted model that hold for the run: of its worst incident about learning, or, where there is none,
+// of the suspicion that there is one. For the fit.
+std::vector<std::size_t> FeaturesOf(const model::Run& run, const std::vector<model::Finding>& findings);
 
 // Which families could be checked with what the run left, and what would enable the others.
 std::vector<model::Coverage> Cover(const model::Run& run);

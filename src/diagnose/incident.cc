@@ -37,6 +37,7 @@ constexpr std::array kRoles = {
     Role{"loss/collapse", Thread::kNoLearning, 4},
     Role{"loss/not-decreasing", Thread::kNoLearning, 5},
     Role{"loss/plateau", Thread::kNoLearning, 5},
+    Role{"loss/at-chance", Thread::kNoLearning, 5},
     Role{"loss/bad-start", Thread::kNoLearning, 1},
     Role{"loss/overfit", Thread::kGeneralise, 0},
     Role{"loss/eval-non-finite", Thread::kGeneralise, 0},
@@ -346,7 +347,9 @@ model::Severity Incident::worst() const {
   return worst;
 }
 
-bool Incident::IsPassive() const { return IsAny(root().id, {"loss/plateau", "loss/not-decreasing", "loss/collapse"}); }
+bool Incident::IsPassive() const {
+  return IsAny(root().id, {"loss/plateau", "loss/not-decreasing", "loss/collapse", "loss/at-chance"});
+}
 
 bool Incident::HasBlowUp() const {
   return std::any_of(findings.begin(), findings.end(), [](const model::Finding* finding) {
@@ -368,6 +371,21 @@ bool IsBlowUp(std::string_view id) {
 }
 
 bool IsCompanion(std::string_view id) { return IsAny(id, {"lr/no-warmup", "lr/out-of-range", "grad/always-clipped"}); }
+
+bool IsAboutLearning(std::string_view id) {
+  const Thread thread = RoleOf(id).thread;
+  return thread == Thread::kInstability || thread == Thread::kNoLearning || thread == Thread::kGeneralise ||
+         thread == Thread::kRl;
+}
+
+Incident SuspectedIncident(const model::Finding& suspected) {
+  Incident incident;
+  incident.findings = {&suspected};
+  incident.indices = {0};
+  incident.onset = suspected.first;
+  incident.last = suspected.last;
+  return incident;
+}
 
 bool IsMessage(const model::Finding& finding) { return finding.id.starts_with("log/"); }
 

@@ -37,6 +37,12 @@ bool IsCompanion(std::string_view id);
 // A lasting blow-up of loss or gradient, as opposed to a spike that healed.
 bool IsBlowUp(std::string_view id);
 
+// A finding about learning: how the loss, its gradients, the evaluation or a policy went.
+bool IsAboutLearning(std::string_view id);
+
+// An incident that no detector found, only suspected from the whole run: the finding stands for it and must outlive it.
+Incident SuspectedIncident(const model::Finding& suspected);
+
 // A finding that repeats an error message of the log.
 bool IsMessage(const model::Finding& finding);
 

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "diagnose/curve.h"
+#include "diagnose/score_fitted.h"
 
 namespace vigil::diagnose {
 namespace {
@@ -113,8 +115,8 @@ void Weigh(Candidate& candidate, const RunView& run, const Incident& incident, A
     if (answer.verdict == Verdict::kMoot) continue;
     if (answer.verdict == Verdict::kUnknown && IsLogged(row->from, run)) continue;
     if (answer.verdict == Verdict::kUnknown) {
-      candidate.unanswered.push_back(row);
-      candidate.unanswered_weights.push_back(weight);
+      candidate.unanswered.push_back(
+          {row->id, row->needs, catalogue::TextOf("evidence", row->id, "needs"), weight.if_true, weight.if_false});
     } else {
       candidate.answered.push_back({row, answer, answer.verdict == Verdict::kYes ? weight.if_true : weight.if_false});
     }
@@ -150,11 +152,23 @@ bool HasDecisiveSupport(const Candidate& candidate) {
                      [](const Weighed& weighed) { return weighed.weight >= kDecisive; });
 }
 
-// Shares against each other and against "none of these", whose log odds are 0 by definition.
+// The log odds of "none of these". Where the model was fitted to healthy runs too, they are those of a sound run: what
+// the detectors found is there all the same, so that only the room for a cause that is not known stays.
+double NoneOfThese(const std::vector<Candidate>& candidates) {
+  constexpr double kUnknownCause = 1;
+  std::optional<double> best;
+  for (const Candidate& candidate : candidates) {
+    if (candidate.fitted) best = std::max(best.value_or(candidate.score), candidate.score);
+  }
+  return best ? std::min(0.0, *best) - kUnknownCause : 0;
+}
+
+// Shares against each other and against "none of these".
 void Normalise(std::vector<Candidate>& candidates) {
-  double highest = 0;
+  const double none = NoneOfThese(candidates);
+  double highest = none;
   for (const Candidate& candidate : candidates) highest = std::max(highest, candidate.score);
-  double total = std::exp(-highest);
+  double total = std::exp(none - highest);
   for (const Candidate& candidate : candidates) total += std::exp(candidate.score - highest);
   for (Candidate& candidate : candidates) {
     const double cap = HasDecisiveSupport(candidate) ? kSurestOfAll : kSurestByHints;
@@ -163,10 +177,9 @@ void Normalise(std::vector<Candidate>& candidates) {
 }
 
 // A question that was not asked for a cause would not move it.
-double UnansweredWeight(const Candidate& candidate, const catalogue::EvidenceRow* row, bool if_true) {
-  for (std::size_t i = 0; i < candidate.unanswered.size(); ++i) {
-    if (candidate.unanswered[i] != row) continue;
-    return if_true ? candidate.unanswered_weights[i].if_true : candidate.unanswered_weights[i].if_false;
+double UnansweredWeight(const Candidate& candidate, std::string_view id, bool if_true) {
+  for (const OpenQuestion& question : candidate.unanswered) {
+    if (question.id == id) return if_true ? question.if_true : question.if_false;
   }
   return 0;
 }
@@ -177,14 +190,16 @@ double Apart(double first, double second) { return std::abs(first - second) * (s
 
 }  // namespace
 
-std::vector<Candidate> ScoreCauses(const RunView& run, const Incident& incident) {
-  std::vector<Candidate> candidates;
+std::vector<Candidate> ScoreCauses(const Examined& examined, const Incident& incident) {
+  std::vector<Candidate> candidates = ScoreFitted(examined, incident);
   Answers answers;
   for (const catalogue::CauseRow& cause : catalogue::Causes()) {
-    if (!CouldExplain(cause, incident)) continue;
+    const bool weighed = std::any_of(candidates.begin(), candidates.end(),
+                                     [&](const Candidate& candidate) { return candidate.cause == &cause; });
+    if (weighed || !CouldExplain(cause, incident)) continue;
     Candidate& candidate = candidates.emplace_back();
     candidate.cause = &cause;
-    Weigh(candidate, run, incident, answers);
+    Weigh(candidate, examined.run, incident, answers);
     WeighMessage(candidate, incident);
     Sum(candidate, incident);
   }
@@ -195,17 +210,18 @@ std::vector<Candidate> ScoreCauses(const RunView& run, const Incident& incident)
 }
 
 // Both lists of open questions are searched: one may matter for only one of the two causes.
-const catalogue::EvidenceRow* Separator(const Candidate& first, const Candidate& second) {
+const OpenQuestion* Separator(const Candidate& first, const Candidate& second) {
   // An answer must be able to move the two apart by more than a hint does.
   double widest = 0.8;
-  const catalogue::EvidenceRow* best = nullptr;
+  const OpenQuestion* best = nullptr;
   for (const Candidate* candidate : {&first, &second}) {
-    for (const catalogue::EvidenceRow* row : candidate->unanswered) {
-      const double apart = std::max(Apart(UnansweredWeight(first, row, true), UnansweredWeight(second, row, true)),
-                                    Apart(UnansweredWeight(first, row, false), UnansweredWeight(second, row, false)));
+    for (const OpenQuestion& open : candidate->unanswered) {
+      const double apart =
+          std::max(Apart(UnansweredWeight(first, open.id, true), UnansweredWeight(second, open.id, true)),
+                   Apart(UnansweredWeight(first, open.id, false), UnansweredWeight(second, open.id, false)));
       if (apart <= widest) continue;
       widest = apart;
-      best = row;
+      best = &open;
     }
   }
   return best;

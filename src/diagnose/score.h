@@ -5,7 +5,9 @@
 
 #include "catalogue/catalogue.h"
 #include "diagnose/evidence.h"
+#include "diagnose/fitted.h"
 #include "diagnose/incident.h"
+#include "diagnose/measures.h"
 
 namespace vigil::diagnose {
 
@@ -16,20 +18,42 @@ struct Weighed {
   double weight = 0;  // natural-log odds added to the cause
 };
 
+// A question that the run leaves open, and how far an answer could move the cause.
+struct OpenQuestion {
+  std::string_view id;     // of the evidence test or measure
+  std::string_view needs;  // what must be logged for an answer, as the row says it
+  model::Statement asks;   // the same as a statement
+  double if_true = 0;      // of a measure: the most that any of its levels adds
+  double if_false = 0;     // and the least
+};
+
 struct Candidate {
   const catalogue::CauseRow* cause = nullptr;
   double score = 0;       // log odds against "none of these"
   double confidence = 0;  // share of the softmax over all candidates and "none of these", capped
   double support = 0;     // sum of the positive weights
   std::vector<Weighed> answered;
-  std::vector<const catalogue::EvidenceRow*> unanswered;
-  std::vector<catalogue::EvidenceWeight> unanswered_weights;  // beside `unanswered`
+  std::vector<OpenQuestion> unanswered;
+  bool fitted = false;  // scored by the fitted model
 };
 
-// The causes that could explain the incident, best first; ties by the order of the rows.
-std::vector<Candidate> ScoreCauses(const RunView& run, const Incident& incident);
+// What is known of a run once, for all of its incidents.
+struct Examined {
+  const RunView& run;
+  const RunDigest& digest;
+  std::vector<Measured> measures;
+  const FittedModel& model;
+};
+
+// The causes that could explain the incident, best first; ties by the order of the rows. Causes that the model was
+// fitted for are weighed by it where the incident is about learning, all others by the weights of their rows.
+std::vector<Candidate> ScoreCauses(const Examined& examined, const Incident& incident);
+
+// The columns of the model that hold for the incident: its measures, its findings, its answers. Of an incident that is
+// only suspected (it has no findings of the detectors) the measures alone.
+std::vector<std::size_t> ColumnsOf(const Examined& examined, const Incident& incident);
 
 // The question without an answer that would move the two apart most; null when every such question is answered.
-const catalogue::EvidenceRow* Separator(const Candidate& first, const Candidate& second);
+const OpenQuestion* Separator(const Candidate& first, const Candidate& second);
 
 }  // namespace vigil::diagnose

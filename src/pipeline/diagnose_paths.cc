@@ -25,6 +25,7 @@ void AppendRules(std::vector<model::Finding>& findings, std::vector<model::Findi
 model::RunReport DiagnoseRun(model::Run run, const catalogue::Thresholds& thresholds, bool ended) {
   model::RunReport report;
   report.findings = detect::Detect(run, thresholds, ended);
+  diagnose::Review(run, report.findings, thresholds);
   AppendRules(report.findings, diagnose::CheckConfig(run, thresholds));
   report.diagnoses = diagnose::Diagnose(run, report.findings, thresholds);
   report.coverage = diagnose::Cover(run);

@@ -1,0 +1,137 @@
+// Measures of evaluation and accuracy: what was learned, as far as held-out data and scores show it.
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "diagnose/measures.h"
+
+namespace vigil::diagnose {
+namespace {
+
+constexpr double kTiny = 1e-30;
+
+const Digest* LossOn(const RunDigest& run, std::string_view signal) {
+  const Digest* loss = run.IsReinforcement() ? nullptr : run.Of(signal);
+  return loss == nullptr || loss->empty() ? nullptr : loss;
+}
+
+const Digest* EvalOf(const RunDigest& run) { return LossOn(run, "eval_loss"); }
+
+std::optional<double> Fall(const RunDigest& run) {
+  const Digest* eval = EvalOf(run);
+  return eval == nullptr || eval->size() < 2 ? std::nullopt : std::optional((eval->first - eval->end) / eval->scale);
+}
+
+std::optional<double> Rise(const RunDigest& run) {
+  const Digest* eval = EvalOf(run);
+  if (eval == nullptr || eval->size() < 2) return std::nullopt;
+  return (eval->end - eval->best) / std::max(std::abs(eval->best), kTiny);
+}
+
+std::optional<double> BestAt(const RunDigest& run) {
+  const Digest* eval = EvalOf(run);
+  return eval == nullptr || eval->size() < 3 ? std::nullopt : std::optional(eval->best_at);
+}
+
+std::optional<double> OverTrain(const RunDigest& run) {
+  const Digest* eval = EvalOf(run);
+  const Digest* loss = LossOn(run, "loss");
+  if (eval == nullptr || loss == nullptr || !(eval->end > 0) || !(loss->end > 0)) return std::nullopt;
+  return eval->end / loss->end;
+}
+
+// Against the training loss up to the first evaluation.
+std::optional<double> OverTrainAtFirst(const RunDigest& run) {
+  const Digest* eval = EvalOf(run);
+  const Digest* loss = LossOn(run, "loss");
+  if (eval == nullptr || loss == nullptr || !(eval->first > 0)) return std::nullopt;
+  const double level = loss->Level(0, 1 / static_cast<double>(std::max<std::size_t>(eval->size(), 1)));
+  return level > 0 ? std::optional(eval->first / level) : std::nullopt;
+}
+
+// What is left of the first training loss in the last evaluation: next to nothing is too good for most data.
+std::optional<double> Left(const RunDigest& run) {
+  const Digest* eval = EvalOf(run);
+  const Digest* loss = LossOn(run, "loss");
+  return eval == nullptr || loss == nullptr ? std::nullopt : std::optional(eval->end / loss->scale);
+}
+
+std::optional<double> OverChance(const RunDigest& run, double Digest::* level) {
+  const Digest* eval = EvalOf(run);
+  const auto choices = run.Choices();
+  return eval == nullptr || !choices ? std::nullopt : std::optional(eval->*level / std::log(*choices));
+}
+std::optional<double> EndOverChance(const RunDigest& run) { return OverChance(run, &Digest::end); }
+std::optional<double> BestOverChance(const RunDigest& run) { return OverChance(run, &Digest::best); }
+
+// ---- accuracy
+
+const Digest* ScoreOn(const RunDigest& run, std::string_view signal) {
+  const Digest* score = run.Of(signal);
+  return score == nullptr || score->empty() ? nullptr : score;
+}
+
+std::optional<double> Late(const RunDigest& run, std::string_view signal) {
+  const Digest* score = ScoreOn(run, signal);
+  return score == nullptr ? std::nullopt : std::optional(score->late);
+}
+std::optional<double> First(const RunDigest& run, std::string_view signal) {
+  const Digest* score = ScoreOn(run, signal);
+  return score == nullptr ? std::nullopt : std::optional(score->first);
+}
+std::optional<double> Gain(const RunDigest& run, std::string_view signal) {
+  const Digest* score = ScoreOn(run, signal);
+  return score == nullptr || score->size() < 2 ? std::nullopt : std::optional(score->late - score->first);
+}
+std::optional<double> TimesChance(const RunDigest& run, std::string_view signal) {
+  const Digest* score = ScoreOn(run, signal);
+  const auto choices = run.Choices();
+  return score == nullptr || !choices ? std::nullopt : std::optional(score->late * *choices);
+}
+
+std::optional<double> Accuracy(const RunDigest& run) { return Late(run, "accuracy"); }
+std::optional<double> AccuracyFirst(const RunDigest& run) { return First(run, "accuracy"); }
+std::optional<double> AccuracyGain(const RunDigest& run) { return Gain(run, "accuracy"); }
+std::optional<double> AccuracyOverChance(const RunDigest& run) { return TimesChance(run, "accuracy"); }
+std::optional<double> EvalAccuracy(const RunDigest& run) { return Late(run, "eval_accuracy"); }
+std::optional<double> EvalAccuracyFirst(const RunDigest& run) { return First(run, "eval_accuracy"); }
+std::optional<double> EvalAccuracyGain(const RunDigest& run) { return Gain(run, "eval_accuracy"); }
+std::optional<double> EvalAccuracyOverChance(const RunDigest& run) { return TimesChance(run, "eval_accuracy"); }
+std::optional<double> PreferenceAccuracy(const RunDigest& run) { return Late(run, "preference_accuracy"); }
+std::optional<double> PreferenceAccuracyGain(const RunDigest& run) { return Gain(run, "preference_accuracy"); }
+std::optional<double> EvalPreferenceAccuracy(const RunDigest& run) { return Late(run, "eval_preference_accuracy"); }
+
+std::optional<double> AccuracyGap(const RunDigest& run) {
+  const auto train = Accuracy(run);
+  const auto eval = EvalAccuracy(run);
+  return train && eval ? std::optional(*train - *eval) : std::nullopt;
+}
+
+constexpr std::array kMeasures = {
+    NamedMeasure{"eval-fall", Fall},
+    NamedMeasure{"eval-rise", Rise},
+    NamedMeasure{"eval-best-at", BestAt},
+    NamedMeasure{"eval-over-train", OverTrain},
+    NamedMeasure{"eval-over-train-at-first", OverTrainAtFirst},
+    NamedMeasure{"eval-left", Left},
+    NamedMeasure{"eval-end-over-chance", EndOverChance},
+    NamedMeasure{"eval-best-over-chance", BestOverChance},
+    NamedMeasure{"accuracy-level", Accuracy},
+    NamedMeasure{"accuracy-first", AccuracyFirst},
+    NamedMeasure{"accuracy-gain", AccuracyGain},
+    NamedMeasure{"accuracy-over-chance", AccuracyOverChance},
+    NamedMeasure{"eval-accuracy-level", EvalAccuracy},
+    NamedMeasure{"eval-accuracy-first", EvalAccuracyFirst},
+    NamedMeasure{"eval-accuracy-gain", EvalAccuracyGain},
+    NamedMeasure{"eval-accuracy-over-chance", EvalAccuracyOverChance},
+    NamedMeasure{"accuracy-gap", AccuracyGap},
+    NamedMeasure{"preference-accuracy-level", PreferenceAccuracy},
+    NamedMeasure{"preference-accuracy-gain", PreferenceAccuracyGain},
+    NamedMeasure{"eval-preference-accuracy-level", EvalPreferenceAccuracy},
+};
+
+}  // namespace
+
+std::span<const NamedMeasure> EvaluationMeasures() { return kMeasures; }
+
+}  // namespace vigil::diagnose

@@ -1,0 +1,176 @@
+// What the whole run says about its findings, by the fitted model: trouble that no detector sees, and findings that are
+// no trouble.
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "catalogue/says.h"
+#include "diagnose/curve.h"
+#include "diagnose/diagnose.h"
+#include "diagnose/facts.h"
+#include "diagnose/score_fitted.h"
+
+namespace vigil::diagnose {
+namespace {
+
+// Fitted: at most 3% of healthy runs reach the first, 0.3% the second (leave-one-out, doc/accuracy.md).
+constexpr double kSuspect = 0.72;
+constexpr double kSure = 0.92;
+// A run that is this likely to be sound is not blamed with an error for the course of its loss.
+constexpr double kSound = 0.5;
+// Fewer points show no course.
+constexpr std::size_t kFewestPoints = 4;
+
+// What the detectors conclude from the course of a curve, as opposed to a value that is NaN, zero or out of range.
+bool IsCourse(std::string_view id) {
+  constexpr std::array<std::string_view, 9> kCourses = {"loss/not-decreasing", "loss/plateau",   "loss/divergence",
+                                                        "loss/oscillation",    "loss/collapse",  "grad/explosion",
+                                                        "grad/vanishing",      "rl/reward-flat", "loss/eval-break"};
+  return std::find(kCourses.begin(), kCourses.end(), id) != kCourses.end();
+}
+
+bool HasCourse(const RunDigest& digest) {
+  constexpr std::array<std::string_view, 4> kSignals = {"loss", "eval_loss", "reward", "accuracy"};
+  return std::any_of(kSignals.begin(), kSignals.end(), [&](std::string_view signal) {
+    const Digest* course = digest.Of(signal);
+    return course != nullptr && course->points >= kFewestPoints;
+  });
+}
+
+bool IsTrouble(const model::Finding& finding) {
+  return finding.severity >= model::Severity::kWarning && IsAboutLearning(finding.id) && !IsCompanion(finding.id);
+}
+
+// ---- a symptom for what no detector saw
+
+std::optional<double> ValueOf(const Examined& examined, std::string_view id) {
+  const auto at = std::find_if(examined.measures.begin(), examined.measures.end(),
+                               [&](const Measured& measured) { return measured.row->id == id; });
+  return at == examined.measures.end() ? std::nullopt : std::optional(at->value);
+}
+
+bool IsNearOne(std::optional<double> ratio) { return ratio && *ratio > 0.93 && *ratio < 1.08; }
+
+// By the cause where it has a symptom of its own, else by what the curves look like.
+std::string_view SymptomOf(std::string_view cause, const Examined& examined) {
+  const auto is = [&](std::initializer_list<std::string_view> causes) {
+    return std::find(causes.begin(), causes.end(), cause) != causes.end();
+  };
+  if (is({"leakage"})) return "loss/too-good";
+  if (is({"overfitting", "wrong-mode"})) return "loss/overfit";
+  if (ValueOf(examined, "is-preference").value_or(0) > 0) {
+    return ValueOf(examined, "margin-level").value_or(0) > 1 ? "rl/preference-degenerate" : "rl/preference-no-signal";
+  }
+  if (examined.digest.IsReinforcement()) {
+    if (ValueOf(examined, "zero-variance-share").value_or(0) > 0.8) return "rl/no-signal";
+    if (ValueOf(examined, "entropy-left").value_or(0) > 0.9 && !is({"mode-collapse"})) return "rl/entropy-high";
+    return "rl/reward-flat";
+  }
+  if (ValueOf(examined, "loss-first-over-chance").value_or(0) > 1.5) return "loss/bad-start";
+  if (ValueOf(examined, "loss-end-over-best").value_or(1) > 1.6) return "loss/divergence";
+  if (ValueOf(examined, "loss-fall").value_or(1) < 0.02) return "loss/not-decreasing";
+  if (IsNearOne(ValueOf(examined, "eval-end-over-chance")) || IsNearOne(ValueOf(examined, "loss-end-over-chance")) ||
+      IsNearOne(ValueOf(examined, "eval-accuracy-over-chance")))
+    return "loss/at-chance";
+  return "loss/plateau";
+}
+
+// The series that the finding is about: the first of these that was logged.
+const model::Series* SubjectOf(const RunView& run) {
+  for (const std::string_view signal : {"loss", "reward", "eval_loss", "accuracy"}) {
+    if (Logged(run, signal)) return run.Find(signal);
+  }
+  return nullptr;
+}
+
+model::Finding MakeSuspicion(const RunView& run, double trouble) {
+  model::Finding finding;
+  finding.severity = model::Severity::kWarning;
+  finding.measures = {{"suspected", 1}, {"trouble", trouble}};
+  if (const model::Series* subject = SubjectOf(run)) {
+    finding.signal = subject->signal;
+    finding.labels = subject->labels;
+    finding.first = subject->PositionOf(0);
+    finding.last = subject->PositionOf(subject->size() - 1);
+  }
+  return finding;
+}
+
+void Suspect(const Examined& examined, std::vector<model::Finding>& findings, const catalogue::Thresholds& thresholds) {
+  model::Finding finding = MakeSuspicion(examined.run, 0);
+  finding.id = "loss/plateau";
+  const std::vector<Candidate> candidates = ScoreFitted(examined, SuspectedIncident(finding));
+  std::vector<double> scores;
+  for (const Candidate& candidate : candidates) scores.push_back(candidate.score);
+  const double trouble = 1 - NothingWrong(scores);
+  if (trouble < kSuspect) return;
+  const auto best = std::max_element(candidates.begin(), candidates.end(),
+                                     [](const Candidate& a, const Candidate& b) { return a.score < b.score; });
+  const std::string_view id = SymptomOf(best->cause->id, examined);
+  const catalogue::FindingRow* row = catalogue::FindFinding(id);
+  if (row == nullptr || !thresholds.Enabled(id) || best->answered.empty()) return;
+  finding.id = id;
+  finding.family = row->family;
+  finding.measures.back().value = trouble;
+  if (trouble >= kSure) finding.severity = thresholds.SeverityOf(id, row->severity);
+  finding.says = {std::string(id) + ".suspected",
+                  {{"why", std::vector<model::Statement>{best->answered.front().answer.evidence.says}}}};
+  for (std::size_t i = 0; i < std::min<std::size_t>(3, best->answered.size()); ++i)
+    finding.evidence.push_back(best->answered[i].answer.evidence);
+  findings.push_back(std::move(finding));
+}
+
+// ---- a finding that is no trouble
+
+void ClearSoundRun(const Examined& examined, std::vector<model::Finding>& findings) {
+  for (const Incident& incident : GroupIncidents(examined.run, findings)) {
+    if (incident.worst() != model::Severity::kError || !IsAboutLearning(incident.root().id)) continue;
+    const bool course = std::all_of(incident.findings.begin(), incident.findings.end(), [](const model::Finding* one) {
+      return one->severity < model::Severity::kError || IsCourse(one->id);
+    });
+    if (!course || NothingWrong(examined.model.Score(ColumnsOf(examined, incident))) < kSound) continue;
+    for (const std::uint32_t index : incident.indices)
+      findings[index].severity = std::min(findings[index].severity, model::Severity::kWarning);
+  }
+}
+
+void SortBySeverity(std::vector<model::Finding>& findings) {
+  std::stable_sort(findings.begin(), findings.end(),
+                   [](const model::Finding& a, const model::Finding& b) { return a.severity > b.severity; });
+}
+
+}  // namespace
+
+void Review(const model::Run& run, std::vector<model::Finding>& findings, const catalogue::Thresholds& thresholds,
+            const FittedModel& model) {
+  if (model.empty()) return;
+  const RunView view(run);
+  const RunDigest digest(view);
+  if (!HasCourse(digest)) return;
+  const Examined examined{view, digest, MeasureRun(digest), model};
+  if (std::any_of(findings.begin(), findings.end(), IsTrouble)) {
+    ClearSoundRun(examined, findings);
+  } else {
+    Suspect(examined, findings, thresholds);
+  }
+  SortBySeverity(findings);
+}
+
+std::vector<std::size_t> FeaturesOf(const model::Run& run, const std::vector<model::Finding>& findings) {
+  const RunView view(run);
+  const RunDigest digest(view);
+  const Examined examined{view, digest, MeasureRun(digest), FittedModel::Shipped()};
+  const std::vector<Incident> incidents = GroupIncidents(view, findings);
+  const Incident* worst = nullptr;
+  for (const Incident& incident : incidents) {
+    if (incident.worst() < model::Severity::kWarning || !IsAboutLearning(incident.root().id) ||
+        IsCompanion(incident.root().id))
+      continue;
+    if (worst == nullptr || incident.worst() > worst->worst()) worst = &incident;
+  }
+  model::Finding suspicion = MakeSuspicion(view, 0);
+  suspicion.id = "loss/plateau";
+  return ColumnsOf(examined, worst == nullptr ? SuspectedIncident(suspicion) : *worst);
+}
+
+}  // namespace vigil::diagnose

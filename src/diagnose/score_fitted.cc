@@ -1,0 +1,180 @@
+#include "diagnose/score_fitted.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "diagnose/curve.h"
+#include "diagnose/evidence.h"
+#include "diagnose/facts.h"
+
+namespace vigil::diagnose {
+namespace {
+
+// A feature that holds: its column, and the answer that stands behind it. A finding has no answer of its own.
+struct Held {
+  std::size_t column = 0;
+  Answer answer;
+};
+
+bool IsSuspected(const Incident& incident) {
+  return incident.findings.size() == 1 && incident.root().MeasureOr("suspected", 0) > 0;
+}
+
+void HoldMeasures(const Examined& examined, std::vector<Held>& held) {
+  const std::span<const catalogue::MeasureRow> rows = catalogue::Measures();
+  for (const Measured& measured : examined.measures) {
+    const auto row = static_cast<std::size_t>(measured.row - rows.data());
+    held.push_back(
+        {FeatureSpace::Get().OfMeasure(row, measured.level), Yes(SaysMeasured(measured), {}, measured.value)});
+  }
+}
+
+void HoldFindings(const Incident& incident, std::vector<Held>& held) {
+  const std::span<const catalogue::FindingRow> rows = catalogue::Findings();
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (incident.Has(rows[i].id)) held.push_back({FeatureSpace::Get().OfFinding(i), {}});
+  }
+}
+
+void HoldAnswers(const Examined& examined, const Incident& incident, std::vector<Held>& held) {
+  const std::span<const catalogue::EvidenceRow> rows = catalogue::EvidenceTests();
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const EvidenceTest test = FindTest(rows[i].test);
+    if (test == nullptr) continue;
+    Answer answer = test(examined.run, incident);
+    if (answer.verdict != Verdict::kYes && answer.verdict != Verdict::kNo) continue;
+    held.push_back({FeatureSpace::Get().OfEvidence(i, answer.verdict == Verdict::kYes), std::move(answer)});
+  }
+}
+
+std::vector<Held> HeldBy(const Examined& examined, const Incident& incident) {
+  std::vector<Held> held;
+  HoldMeasures(examined, held);
+  if (IsSuspected(incident)) return held;
+  HoldFindings(incident, held);
+  HoldAnswers(examined, incident, held);
+  return held;
+}
+
+// Shares of the causes, "nothing is wrong" left out.
+std::vector<double> SharesOf(std::span<const double> scores) {
+  const double highest = *std::max_element(scores.begin(), scores.end());
+  double total = 0;
+  std::vector<double> shares;
+  for (const double score : scores) total += shares.emplace_back(std::exp(score - highest));
+  for (double& share : shares) share /= total;
+  return shares;
+}
+
+// How much a column says for a cause against the others, each as likely as it is: what all of them predict says
+// nothing.
+double SaysFor(const FittedModel& model, std::size_t column, std::size_t cause, std::span<const double> shares) {
+  double others = 0;
+  double total = 1e-9;
+  for (std::size_t i = 0; i < shares.size(); ++i) {
+    if (i == cause) continue;
+    others += shares[i] * model.Weight(column, i);
+    total += shares[i];
+  }
+  return model.Weight(column, cause) - others / total;
+}
+
+// Questions about a kind of training that this run is not are no questions to it.
+bool Concerns(const catalogue::MeasureRow& row, const Examined& examined) {
+  const auto about = [&](std::initializer_list<std::string_view> names) {
+    return std::any_of(row.from.begin(), row.from.end(), [&](std::string_view name) {
+      return std::find(names.begin(), names.end(), name) != names.end();
+    });
+  };
+  const RunView& run = examined.run;
+  if (about({"reward", "reward_std", "zero_std_share", "truncated_share", "completion_length", "entropy", "kl",
+             "policy_kl", "value_loss", "eval_reward", "max_completion_length", "num_generations",
+             "entropy_coefficient", "discount", "kl_coefficient", "temperature"}))
+    return examined.digest.IsReinforcement();
+  if (about({"preference_margin", "preference_accuracy", "preference_chosen", "eval_preference_accuracy",
+             "preference_logp_chosen"}))
+    return Logged(run, "preference_margin");
+  if (about({"discriminator_loss", "generator_loss"})) return Logged(run, "discriminator_loss");
+  if (about({"loss_scale"})) return PrecisionOf(run) == Precision::kFp16;
+  return true;
+}
+
+// What is there already cannot be asked for.
+bool IsThere(const catalogue::MeasureRow& row, const RunView& run) {
+  return std::all_of(row.from.begin(), row.from.end(),
+                     [&](std::string_view name) { return Logged(run, name) || run.FindFact(name) != nullptr; });
+}
+
+void AddOpen(Candidate& candidate, std::size_t cause, const Examined& examined) {
+  const std::span<const catalogue::MeasureRow> rows = catalogue::Measures();
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (IsThere(rows[i], examined.run) || !Concerns(rows[i], examined)) continue;
+    OpenQuestion question{rows[i].id, rows[i].needs, catalogue::TextOf("measure", rows[i].id, "needs"), 0, 0};
+    for (std::size_t level = 0; level <= rows[i].levels.size(); ++level) {
+      const double weight = examined.model.Weight(FeatureSpace::Get().OfMeasure(i, level), cause);
+      question.if_true = std::max(question.if_true, weight);
+      question.if_false = std::min(question.if_false, weight);
+    }
+    if (question.if_true > 0 || question.if_false < 0) candidate.unanswered.push_back(std::move(question));
+  }
+}
+
+void AddAnswered(Candidate& candidate, std::size_t cause, const std::vector<Held>& held, std::span<const double> shares,
+                 const FittedModel& model) {
+  for (const Held& feature : held) {
+    const double weight = SaysFor(model, feature.column, cause, shares);
+    candidate.support += std::max(0.0, weight);
+    if (!feature.answer.evidence.says.empty()) candidate.answered.push_back({nullptr, feature.answer, weight});
+  }
+  std::stable_sort(candidate.answered.begin(), candidate.answered.end(),
+                   [](const Weighed& a, const Weighed& b) { return std::abs(a.weight) > std::abs(b.weight); });
+  // A dozen facts are a reason; all hundred are a table.
+  constexpr std::size_t kMostFacts = 12;
+  if (candidate.answered.size() > kMostFacts) candidate.answered.resize(kMostFacts);
+}
+
+// A cause that is a thousand times less likely than the first needs no reasons.
+constexpr double kWorthReasons = 1e-3;
+
+}  // namespace
+
+// The place in the sentence has a type, which is the unit of the value.
+model::Statement SaysMeasured(const Measured& measured) {
+  std::string id(measured.row->id);
+  id.append(".seen");
+  const std::string_view text = catalogue::FindTemplate(id);
+  model::Unit unit = model::Unit::kPlain;
+  if (text.find("{value:percent}") != std::string_view::npos) unit = model::Unit::kShare;
+  if (text.find("{value:count}") != std::string_view::npos) unit = model::Unit::kCount;
+  return {std::move(id), {{"value", model::Quantity{measured.value, unit}}}};
+}
+
+std::vector<std::size_t> ColumnsOf(const Examined& examined, const Incident& incident) {
+  std::vector<std::size_t> columns;
+  for (const Held& feature : HeldBy(examined, incident)) columns.push_back(feature.column);
+  return columns;
+}
+
+std::vector<Candidate> ScoreFitted(const Examined& examined, const Incident& incident) {
+  const FittedModel& model = examined.model;
+  if (model.empty() || !IsAboutLearning(incident.root().id)) return {};
+  const std::vector<Held> held = HeldBy(examined, incident);
+  std::vector<std::size_t> columns;
+  for (const Held& feature : held) columns.push_back(feature.column);
+  const std::vector<double> scores = model.Score(columns);
+  const std::vector<double> shares = SharesOf(scores);
+  std::vector<Candidate> candidates;
+  for (std::size_t i = 0; i < scores.size(); ++i) {
+    Candidate& candidate = candidates.emplace_back();
+    candidate.cause = catalogue::FindCause(model.causes[i]);
+    candidate.score = scores[i];
+    candidate.fitted = true;
+    if (shares[i] < kWorthReasons) continue;
+    AddAnswered(candidate, i, held, shares, model);
+    AddOpen(candidate, i, examined);
+  }
+  std::erase_if(candidates, [](const Candidate& candidate) { return candidate.cause == nullptr; });
+  return candidates;
+}
+
+}  // namespace vigil::diagnose

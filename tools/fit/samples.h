@@ -1,0 +1,51 @@
+// Labelled runs as samples of the fit.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "catalogue/catalogue.h"
+#include "diagnose/fitted.h"
+#include "fit/optimise.h"
+#include "model/run.h"
+#include "scale/record.h"
+
+namespace vigil::fit {
+
+// A run is fitted as it is and with parts of it taken away, since most users log less than a gym does.
+enum class View : std::uint8_t { kAll, kNoSettings, kLossOnly };
+model::Run SeenAs(const model::Run& run, View view);
+
+// The columns of the fitted model that hold for the run.
+std::vector<std::uint32_t> ColumnsOf(const model::Run& run);
+
+// What is known of a run: the causes that would be right, the true one first; none for a run that learned. nullopt
+// where a run must not be fitted to.
+using Truth = std::optional<std::vector<std::string>>;
+Truth TruthOf(const scale::Record& record);
+
+// One run in one view.
+struct Example {
+  std::size_t run = 0;  // place among the runs that were given
+  std::vector<std::uint32_t> columns;
+  std::vector<std::string> causes;  // empty: nothing wrong
+  double weight = 1;
+};
+
+// Whether causes of this kind are weighed by the model: those of loss and policy.
+bool IsFitted(std::string_view cause);
+
+// The classes that enough examples have, by name.
+std::vector<std::string> ClassesOf(const std::vector<Example>& examples, int fewest);
+// The samples of the examples whose run `take` accepts. An example whose causes are none of the classes is left out.
+std::vector<Sample> SamplesOf(const std::vector<Example>& examples, const std::vector<std::string>& classes,
+                              const std::vector<bool>& take);
+
+diagnose::FittedModel ModelOf(const Solution& solution, const std::vector<std::string>& classes);
+
+// weights.toml.
+std::string WriteWeights(const diagnose::FittedModel& model, const std::string& origin);
+
+}  // namespace vigil::fit
