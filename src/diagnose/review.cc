@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
 
-#include "catalogue/says.h"
+#include "diagnose/bounds.h"
 #include "diagnose/curve.h"
 #include "diagnose/diagnose.h"
 #include "diagnose/facts.h"
@@ -13,11 +14,13 @@
 namespace vigil::diagnose {
 namespace {
 
-// Fitted: at most 3% of healthy runs reach the first, 0.3% the second (leave-one-out, doc/accuracy.md).
-constexpr double kSuspect = 0.72;
+// Fitted: some 4% of healthy runs reach the first, 0.3% the second (leave-one-out, doc/accuracy.md).
+constexpr double kSuspect = 0.55;
 constexpr double kSure = 0.92;
-// A run that is this likely to be sound is not blamed with an error for the course of its loss.
+// A run that is this likely to be sound is not blamed with an error for the course of its loss; from the second on not
+// with a warning either.
 constexpr double kSound = 0.5;
+constexpr double kSurelySound = 0.85;
 // Fewer points show no course.
 constexpr std::size_t kFewestPoints = 4;
 
@@ -37,7 +40,9 @@ bool HasCourse(const RunDigest& digest) {
   });
 }
 
+// What a bound alone says (a bad start, a result that is too good) leaves open how the run went on.
 bool IsTrouble(const model::Finding& finding) {
+  if (finding.id == "loss/bad-start" || finding.id == "loss/too-good") return false;
   return finding.severity >= model::Severity::kWarning && IsAboutLearning(finding.id) && !IsCompanion(finding.id);
 }
 
@@ -96,19 +101,21 @@ model::Finding MakeSuspicion(const RunView& run, double trouble) {
   return finding;
 }
 
-void Suspect(const Examined& examined, std::vector<model::Finding>& findings, const catalogue::Thresholds& thresholds) {
+// Returns how likely it is that something is wrong.
+double Suspect(const Examined& examined, std::vector<model::Finding>& findings,
+               const catalogue::Thresholds& thresholds) {
   model::Finding finding = MakeSuspicion(examined.run, 0);
   finding.id = "loss/plateau";
   const std::vector<Candidate> candidates = ScoreFitted(examined, SuspectedIncident(finding));
   std::vector<double> scores;
   for (const Candidate& candidate : candidates) scores.push_back(candidate.score);
   const double trouble = 1 - NothingWrong(scores);
-  if (trouble < kSuspect) return;
+  if (trouble < kSuspect) return trouble;
   const auto best = std::max_element(candidates.begin(), candidates.end(),
                                      [](const Candidate& a, const Candidate& b) { return a.score < b.score; });
   const std::string_view id = SymptomOf(best->cause->id, examined);
   const catalogue::FindingRow* row = catalogue::FindFinding(id);
-  if (row == nullptr || !thresholds.Enabled(id) || best->answered.empty()) return;
+  if (row == nullptr || !thresholds.Enabled(id) || best->answered.empty()) return trouble;
   finding.id = id;
   finding.family = row->family;
   finding.measures.back().value = trouble;
@@ -118,19 +125,31 @@ void Suspect(const Examined& examined, std::vector<model::Finding>& findings, co
   for (std::size_t i = 0; i < std::min<std::size_t>(3, best->answered.size()); ++i)
     finding.evidence.push_back(best->answered[i].answer.evidence);
   findings.push_back(std::move(finding));
+  return trouble;
 }
 
 // ---- a finding that is no trouble
 
+// A circumstance (no warm-up, a rate out of range) beside a run that learns is worth a note.
+void ClearCircumstances(double trouble, std::vector<model::Finding>& findings) {
+  if (trouble >= kSuspect) return;
+  for (model::Finding& finding : findings) {
+    if (IsCompanion(finding.id)) finding.severity = std::min(finding.severity, model::Severity::kInfo);
+  }
+}
+
 void ClearSoundRun(const Examined& examined, std::vector<model::Finding>& findings) {
   for (const Incident& incident : GroupIncidents(examined.run, findings)) {
-    if (incident.worst() != model::Severity::kError || !IsAboutLearning(incident.root().id)) continue;
+    if (incident.worst() == model::Severity::kFatal || !IsAboutLearning(incident.root().id)) continue;
     const bool course = std::all_of(incident.findings.begin(), incident.findings.end(), [](const model::Finding* one) {
       return one->severity < model::Severity::kError || IsCourse(one->id);
     });
-    if (!course || NothingWrong(examined.model.Score(ColumnsOf(examined, incident))) < kSound) continue;
-    for (const std::uint32_t index : incident.indices)
-      findings[index].severity = std::min(findings[index].severity, model::Severity::kWarning);
+    const double sound = course ? NothingWrong(examined.model.Score(ColumnsOf(examined, incident))) : 0;
+    if (sound < kSound) continue;
+    const model::Severity most = sound < kSurelySound ? model::Severity::kWarning : model::Severity::kInfo;
+    for (const std::uint32_t index : incident.indices) {
+      if (IsCourse(findings[index].id)) findings[index].severity = std::min(findings[index].severity, most);
+    }
   }
 }
 
@@ -143,15 +162,16 @@ void SortBySeverity(std::vector<model::Finding>& findings) {
 
 void Review(const model::Run& run, std::vector<model::Finding>& findings, const catalogue::Thresholds& thresholds,
             const FittedModel& model) {
-  if (model.empty()) return;
   const RunView view(run);
   const RunDigest digest(view);
-  if (!HasCourse(digest)) return;
+  if (model.empty() || !HasCourse(digest)) return;
+  std::vector<model::Finding> bounded = FindByBounds(digest, findings, thresholds);
+  std::move(bounded.begin(), bounded.end(), std::back_inserter(findings));
   const Examined examined{view, digest, MeasureRun(digest), model};
   if (std::any_of(findings.begin(), findings.end(), IsTrouble)) {
     ClearSoundRun(examined, findings);
   } else {
-    Suspect(examined, findings, thresholds);
+    ClearCircumstances(Suspect(examined, findings, thresholds), findings);
   }
   SortBySeverity(findings);
 }

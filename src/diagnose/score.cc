@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <optional>
 #include <set>
 
 #include "diagnose/curve.h"
@@ -152,23 +151,11 @@ bool HasDecisiveSupport(const Candidate& candidate) {
                      [](const Weighed& weighed) { return weighed.weight >= kDecisive; });
 }
 
-// The log odds of "none of these". Where the model was fitted to healthy runs too, they are those of a sound run: what
-// the detectors found is there all the same, so that only the room for a cause that is not known stays.
-double NoneOfThese(const std::vector<Candidate>& candidates) {
-  constexpr double kUnknownCause = 1;
-  std::optional<double> best;
-  for (const Candidate& candidate : candidates) {
-    if (candidate.fitted) best = std::max(best.value_or(candidate.score), candidate.score);
-  }
-  return best ? std::min(0.0, *best) - kUnknownCause : 0;
-}
-
-// Shares against each other and against "none of these".
+// Shares against each other and against "none of these", whose log odds are 0 by definition.
 void Normalise(std::vector<Candidate>& candidates) {
-  const double none = NoneOfThese(candidates);
-  double highest = none;
+  double highest = 0;
   for (const Candidate& candidate : candidates) highest = std::max(highest, candidate.score);
-  double total = std::exp(none - highest);
+  double total = std::exp(-highest);
   for (const Candidate& candidate : candidates) total += std::exp(candidate.score - highest);
   for (Candidate& candidate : candidates) {
     const double cap = HasDecisiveSupport(candidate) ? kSurestOfAll : kSurestByHints;

@@ -34,7 +34,6 @@ struct Candidate {
   double support = 0;     // sum of the positive weights
   std::vector<Weighed> answered;
   std::vector<OpenQuestion> unanswered;
-  bool fitted = false;  // scored by the fitted model
 };
 
 // What is known of a run once, for all of its incidents.

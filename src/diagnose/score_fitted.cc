@@ -133,6 +133,10 @@ void AddAnswered(Candidate& candidate, std::size_t cause, const std::vector<Held
   if (candidate.answered.size() > kMostFacts) candidate.answered.resize(kMostFacts);
 }
 
+// Log odds that the cause of what was found is one of those that the model knows.
+constexpr double kAmongThese = 2.2;
+constexpr double kTiny = 1e-30;
+
 // A cause that is a thousand times less likely than the first needs no reasons.
 constexpr double kWorthReasons = 1e-3;
 
@@ -167,8 +171,8 @@ std::vector<Candidate> ScoreFitted(const Examined& examined, const Incident& inc
   for (std::size_t i = 0; i < scores.size(); ++i) {
     Candidate& candidate = candidates.emplace_back();
     candidate.cause = catalogue::FindCause(model.causes[i]);
-    candidate.score = scores[i];
-    candidate.fitted = true;
+    // The detectors found something: that it is nothing is no longer a question, only which cause it is.
+    candidate.score = IsSuspected(incident) ? scores[i] : std::log(std::max(shares[i], kTiny)) + kAmongThese;
     if (shares[i] < kWorthReasons) continue;
     AddAnswered(candidate, i, held, shares, model);
     AddOpen(candidate, i, examined);

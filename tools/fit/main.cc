@@ -2,7 +2,8 @@
 //
 // usage: fit SET --out FILE [--runs LABELS.tsv]... [--rounds N] [--sparse X] [--small X] [--every N] [--columns FILE]
 //   SET          a folder of the gym at scale
-//   --runs TSV   labelled run folders beside it: columns path, expect, cause; paths are relative to the file
+//   --runs TSV   labelled run folders beside it: columns path, expect, cause; paths are relative to the file; where
+//                there is a column split, only rows with `tune` are taken
 //   --columns F  also writes what each run was fitted by, for a look at it
 #include <fmt/format.h>
 
@@ -13,6 +14,7 @@
 #include <numeric>
 #include <string_view>
 
+#include "detect/detect.h"
 #include "fit/samples.h"
 #include "pipeline/pipeline.h"
 #include "platform/files.h"
@@ -73,11 +75,16 @@ std::optional<Options> ParseOptions(int count, char** arguments) {
 // A run that was given by hand is worth several of a gym: there are few, and they are what users have.
 constexpr double kWeightOfARun = 4;
 
-std::vector<Example> ExamplesOf(const model::Run& run, std::size_t place, const std::vector<std::string>& causes,
-                                double weight) {
+using KnownCauses = std::function<Truth(const std::vector<model::Finding>& findings)>;
+
+std::vector<Example> ExamplesOf(const model::Run& run, std::size_t place, const KnownCauses& known, double weight) {
+  const catalogue::Thresholds thresholds;
   std::vector<Example> examples;
-  for (const View view : {View::kAll, View::kNoSettings, View::kLossOnly})
-    examples.push_back({place, ColumnsOf(SeenAs(run, view)), causes, weight / 3});
+  for (const View view : {View::kAll, View::kNoSettings, View::kLossOnly}) {
+    const model::Run seen = SeenAs(run, view);
+    const std::vector<model::Finding> findings = detect::Detect(seen, thresholds);
+    if (const Truth truth = known(findings)) examples.push_back({place, ColumnsOf(seen, findings), *truth, weight / 3});
+  }
   return examples;
 }
 
@@ -90,10 +97,10 @@ Status AddSet(const Options& options, Data& data) {
   std::mutex mutex;
   const Status read =
       scale::ForEachRecord(options.set, options.read, [&](std::size_t place, const scale::Record& record) {
-        const Truth truth = TruthOf(record);
-        std::vector<Example> examples;
-        if (truth)
-          examples = ExamplesOf(record.run, place, *truth, record.label.kind == scale::Class::kHarmless ? 0.5 : 1);
+        const double weight = record.label.kind == scale::Class::kHarmless ? 0.5 : 1;
+        std::vector<Example> examples = ExamplesOf(
+            record.run, place, [&](const std::vector<model::Finding>& findings) { return TruthOf(record, findings); },
+            weight);
         const std::lock_guard<std::mutex> lock(mutex);
         data.runs = std::max(data.runs, place + 1);
         std::move(examples.begin(), examples.end(), std::back_inserter(data.examples));
@@ -126,6 +133,8 @@ Result<std::vector<LabelledRun>> ReadLabels(const std::string& file) {
       const std::size_t at = places.find(name)->second;
       return at < cells.size() ? Trim(cells[at]) : std::string_view();
     };
+    // What is kept for scoring is not fitted to.
+    if (places.contains("split") && cell("split") != "tune") continue;
     LabelledRun run{folder + std::string(cell("path")), std::string(cell("expect")), {}};
     std::string causes(cell("cause"));
     std::replace(causes.begin(), causes.end(), ',', ' ');
@@ -146,8 +155,9 @@ Status AddRuns(const std::string& file, Data& data) {
     if (!healthy && !about_learning) continue;
     const pipeline::Imported imported = pipeline::ImportPaths({run.path});
     if (imported.runs.size() != 1) continue;
-    std::vector<Example> examples = ExamplesOf(imported.runs.front(), data.runs++,
-                                               healthy ? std::vector<std::string>() : run.causes, kWeightOfARun);
+    const Truth truth = healthy ? std::vector<std::string>() : run.causes;
+    std::vector<Example> examples =
+        ExamplesOf(imported.runs.front(), data.runs++, [&](const auto&) { return truth; }, kWeightOfARun);
     std::move(examples.begin(), examples.end(), std::back_inserter(data.examples));
   }
   return {};

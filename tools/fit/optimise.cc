@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <thread>
 
 namespace vigil::fit {
@@ -100,6 +101,8 @@ float Shrink(float weight, float step, const FitOptions& options) {
 
 // Columns that hold for a handful of samples have next to no curvature; their step is bounded all the same.
 constexpr float kLeastCurvature = 1e-5F;
+// Share of the bound of the curvature that steps begin with.
+constexpr float kBoldest = 0.05F;
 
 }  // namespace
 
@@ -115,17 +118,21 @@ Solution Optimise(const std::vector<Sample>& samples, std::size_t columns, std::
   Solution ahead = now;
   Solution gradient = now;
   double momentum = 1;
-  double last_loss = 0;
+  double last_loss = std::numeric_limits<double>::infinity();
+  // The bounds are far from reached where most samples are already sure: longer steps are tried first.
+  float caution = kBoldest;
   for (int round = 0; round < options.rounds; ++round) {
     const double loss = problem.GradientAt(ahead, gradient);
     if (options.progress) options.progress(round, loss);
     const double next = (1 + std::sqrt(1 + 4 * momentum * momentum)) / 2;
-    // A loss that rises shows that the momentum carries past the goal: it starts again.
-    const auto carry = round > 0 && loss > last_loss ? 0.0F : static_cast<float>((momentum - 1) / next);
-    momentum = carry == 0 ? 1 : next;
+    // A loss that rises shows that the steps or their momentum carry past the goal.
+    const bool overshot = loss > last_loss;
+    if (overshot) caution = std::min(1.0F, caution * 1.3F);
+    const auto carry = overshot ? 0.0F : static_cast<float>((momentum - 1) / next);
+    momentum = overshot ? 1 : next;
     last_loss = loss;
     for (std::size_t column = 0; column < columns; ++column) {
-      const float step = 1 / curvatures[column];
+      const float step = 1 / (caution * curvatures[column]);
       for (std::size_t j = column * classes; j < (column + 1) * classes; ++j) {
         const float moved = Shrink(ahead.weights[j] - step * gradient.weights[j], step, options);
         ahead.weights[j] = moved + carry * (moved - now.weights[j]);
@@ -133,7 +140,7 @@ Solution Optimise(const std::vector<Sample>& samples, std::size_t columns, std::
       }
     }
     for (std::size_t k = 0; k < classes; ++k) {
-      const float moved = ahead.priors[k] - gradient.priors[k] / curvatures[columns];
+      const float moved = ahead.priors[k] - gradient.priors[k] / (caution * curvatures[columns]);
       ahead.priors[k] = moved + carry * (moved - now.priors[k]);
       now.priors[k] = moved;
     }

@@ -6,7 +6,6 @@
 #include <cmath>
 #include <map>
 
-#include "detect/detect.h"
 #include "diagnose/diagnose.h"
 #include "scale/score.h"
 
@@ -25,6 +24,14 @@ bool LeavesLearningAlone(const scale::Label& label) {
          label.fault == "graph-retained" || label.fault == "step-outliers";
 }
 
+// Whether a detector found what the fault is known to show.
+bool WasSeen(const scale::Label& label, const std::vector<model::Finding>& findings) {
+  return std::any_of(findings.begin(), findings.end(), [&](const model::Finding& finding) {
+    return finding.severity >= model::Severity::kWarning &&
+           std::find(label.findings.begin(), label.findings.end(), finding.id) != label.findings.end();
+  });
+}
+
 }  // namespace
 
 model::Run SeenAs(const model::Run& run, View view) {
@@ -36,26 +43,29 @@ model::Run SeenAs(const model::Run& run, View view) {
   return seen;
 }
 
-std::vector<std::uint32_t> ColumnsOf(const model::Run& run) {
-  const catalogue::Thresholds thresholds;
+std::vector<std::uint32_t> ColumnsOf(const model::Run& run, const std::vector<model::Finding>& findings) {
   std::vector<std::uint32_t> columns;
-  for (const std::size_t column : diagnose::FeaturesOf(run, detect::Detect(run, thresholds)))
+  for (const std::size_t column : diagnose::FeaturesOf(run, findings))
     columns.push_back(static_cast<std::uint32_t>(column));
   std::sort(columns.begin(), columns.end());
   columns.erase(std::unique(columns.begin(), columns.end()), columns.end());
   return columns;
 }
 
-Truth TruthOf(const scale::Record& record) {
+Truth TruthOf(const scale::Record& record, const std::vector<model::Finding>& findings) {
   const scale::Label& label = record.label;
   if (StopsTheRun(label)) return std::nullopt;
   if (LeavesLearningAlone(label)) return std::vector<std::string>();
+  const bool seen = WasSeen(label, findings);
   switch (label.kind) {
     case scale::Class::kHealthy:
-    case scale::Class::kHarmless:
       return std::vector<std::string>();
+    case scale::Class::kHarmless:
+      return seen ? label.causes : std::vector<std::string>();
+    case scale::Class::kWeak:
+      return seen ? Truth(label.causes) : std::nullopt;
     case scale::Class::kFatal:
-      if (label.is_seen_in_known && label.seen_in.empty()) return std::nullopt;
+      if (!seen && label.is_seen_in_known && label.seen_in.empty()) return std::nullopt;
       return label.causes;
     default:
       return std::nullopt;

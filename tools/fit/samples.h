@@ -9,6 +9,7 @@
 #include "catalogue/catalogue.h"
 #include "diagnose/fitted.h"
 #include "fit/optimise.h"
+#include "model/finding.h"
 #include "model/run.h"
 #include "scale/record.h"
 
@@ -18,13 +19,15 @@ namespace vigil::fit {
 enum class View : std::uint8_t { kAll, kNoSettings, kLossOnly };
 model::Run SeenAs(const model::Run& run, View view);
 
-// The columns of the fitted model that hold for the run.
-std::vector<std::uint32_t> ColumnsOf(const model::Run& run);
+// The columns of the fitted model that hold for the run, with what its detectors found.
+std::vector<std::uint32_t> ColumnsOf(const model::Run& run, const std::vector<model::Finding>& findings);
 
 // What is known of a run: the causes that would be right, the true one first; none for a run that learned. nullopt
 // where a run must not be fitted to.
 using Truth = std::optional<std::vector<std::string>>;
-Truth TruthOf(const scale::Record& record);
+// A fault that did no harm is one where a detector saw it (a spike that healed has a cause), and none where nothing
+// did.
+Truth TruthOf(const scale::Record& record, const std::vector<model::Finding>& findings);
 
 // One run in one view.
 struct Example {

@@ -1,0 +1,109 @@
+#include "diagnose/bounds.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "catalogue/says.h"
+#include "diagnose/curve.h"
+#include "diagnose/facts.h"
+
+namespace vigil::diagnose {
+namespace {
+
+constexpr double kLargestVocabulary = 270000;
+
+bool Has(const std::vector<model::Finding>& findings, std::initializer_list<std::string_view> ids) {
+  return std::any_of(findings.begin(), findings.end(), [&](const model::Finding& finding) {
+    return finding.severity >= model::Severity::kWarning && std::find(ids.begin(), ids.end(), finding.id) != ids.end();
+  });
+}
+
+// Of a series at one of its points, counted from the first.
+model::Finding FindingAt(const RunDigest& digest, std::string_view id, std::size_t first, std::size_t last) {
+  model::Finding finding;
+  finding.id = id;
+  const catalogue::FindingRow* row = catalogue::FindFinding(id);
+  if (row != nullptr) finding.family = row->family;
+  finding.severity = model::Severity::kWarning;
+  const Course course = LastCourse(digest.run(), "loss");
+  const model::Series* series = digest.run().Find("loss");
+  finding.signal = "loss";
+  finding.labels = series->labels;
+  finding.first = course.PositionOf(std::min(first, course.size() - 1));
+  finding.last = course.PositionOf(std::min(last, course.size() - 1));
+  return finding;
+}
+
+const Digest* LossOf(const RunDigest& digest, std::size_t fewest) {
+  const Digest* loss = digest.IsReinforcement() ? nullptr : digest.Of("loss");
+  return loss == nullptr || loss->size() < fewest ? nullptr : loss;
+}
+
+// The loss of guessing: among the classes or tokens that the run states, else among the largest vocabulary in use.
+std::optional<double> HighestOfGuessing(const RunDigest& digest) {
+  if (const auto choices = digest.Choices()) return std::log(*choices);
+  const bool language = digest.run()->profile.trains_on_tokens || IsLanguageModel(digest.run());
+  return language ? std::optional(std::log(kLargestVocabulary)) : std::nullopt;
+}
+
+void FindBadStart(const RunDigest& digest, const catalogue::Thresholds& thresholds, std::vector<model::Finding>& out) {
+  const Digest* loss = LossOf(digest, 1);
+  const auto guessing = HighestOfGuessing(digest);
+  if (loss == nullptr || !guessing) return;
+  // A preference margin has no guess that is worse than another.
+  if (Logged(digest.run(), "preference_margin")) return;
+  if (loss->first < thresholds.Threshold("loss/bad-start", "ratio") * *guessing) return;
+  model::Finding finding = FindingAt(digest, "loss/bad-start", 0, 0);
+  finding.says = says::LossBadStartHigh{.loss = loss->first, .chance = *guessing};
+  finding.evidence.push_back({finding.says, finding.first, loss->first, {}, 0});
+  out.push_back(std::move(finding));
+}
+
+// A loss that leaves its first value upwards within the first steps: the spikes of later steps have a baseline, these
+// have the start alone.
+void FindEarlySpike(const RunDigest& digest, const catalogue::Thresholds& thresholds,
+                    std::vector<model::Finding>& out) {
+  const Digest* loss = LossOf(digest, 8);
+  if (loss == nullptr || !(loss->first > 0)) return;
+  const std::size_t early = std::max<std::size_t>(3, loss->size() * 15 / 100);
+  const auto begin = loss->values.begin();
+  const auto top = std::max_element(begin + 1, begin + static_cast<std::ptrdiff_t>(early) + 1);
+  const double ratio = *top / loss->first;
+  if (ratio < thresholds.Threshold("loss/spike", "early_ratio") || *top - loss->first < 8 * loss->noise) return;
+  const auto at = static_cast<std::size_t>(top - begin);
+  model::Finding finding = FindingAt(digest, "loss/spike", at, at);
+  finding.says = says::LossSpikeEarly{.first = loss->first, .peak = *top, .at = finding.first};
+  finding.evidence.push_back({finding.says, finding.first, *top, {}, 0});
+  finding.measures = {{"peak", *top}, {"ratio", ratio}, {"count", 1}};
+  out.push_back(std::move(finding));
+}
+
+// Next to nothing is left of the loss, and the evaluation agrees or is not there to disagree.
+void FindTooGood(const RunDigest& digest, const catalogue::Thresholds& thresholds, std::vector<model::Finding>& out) {
+  const Digest* loss = LossOf(digest, 10);
+  if (loss == nullptr || !(loss->first > 0) || loss->ShareAtEnd(0) > 0.2) return;
+  const double left = loss->end / loss->first;
+  if (!(left >= 0) || left > thresholds.Threshold("loss/too-good", "left")) return;
+  const Digest* eval = digest.Of("eval_loss");
+  if (eval != nullptr && (eval->empty() || eval->end > 3 * thresholds.Threshold("loss/too-good", "left") * loss->first))
+    return;
+  model::Finding finding = FindingAt(digest, "loss/too-good", loss->size() / 2, loss->points - 1);
+  finding.says = says::LossTooGoodLeft{.left = left, .end = loss->end};
+  finding.evidence.push_back({finding.says, finding.last, loss->end, {}, 0});
+  out.push_back(std::move(finding));
+}
+
+}  // namespace
+
+std::vector<model::Finding> FindByBounds(const RunDigest& digest, const std::vector<model::Finding>& findings,
+                                         const catalogue::Thresholds& thresholds) {
+  std::vector<model::Finding> found;
+  if (!Has(findings, {"loss/bad-start"})) FindBadStart(digest, thresholds, found);
+  if (!Has(findings, {"loss/spike", "loss/divergence", "loss/non-finite"})) FindEarlySpike(digest, thresholds, found);
+  if (!Has(findings, {"loss/too-good", "loss/collapse", "loss/overfit", "loss/non-finite"}))
+    FindTooGood(digest, thresholds, found);
+  std::erase_if(found, [&](const model::Finding& finding) { return !thresholds.Enabled(finding.id); });
+  return found;
+}
+
+}  // namespace vigil::diagnose
