@@ -3,6 +3,7 @@
 // framework found. Pure. "Cannot tell" is an answer: then the measurement that would decide is named.
 #pragma once
 
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -28,9 +29,14 @@ std::vector<model::Diagnosis> Diagnose(const model::Run& run, const std::vector<
 void Review(const model::Run& run, std::vector<model::Finding>& findings, const catalogue::Thresholds& thresholds,
             const FittedModel& model = FittedModel::Shipped());
 
-// The columns of the fitted model that hold for the run: of its worst incident about learning, or, where there is none,
-// of the suspicion that there is one. For the fit.
-std::vector<std::size_t> FeaturesOf(const model::Run& run, const std::vector<model::Finding>& findings);
+// What a fit learns from: of the worst incident about learning, or, where there is none, of the suspicion that there is
+// one, the columns of the model that hold and what the rows say for each of the causes.
+struct Features {
+  std::vector<std::size_t> columns;
+  std::vector<double> offsets;
+};
+Features FeaturesOf(const model::Run& run, const std::vector<model::Finding>& findings,
+                    const std::vector<std::string>& causes);
 
 // Which families could be checked with what the run left, and what would enable the others.
 std::vector<model::Coverage> Cover(const model::Run& run);

@@ -106,7 +106,8 @@ double Suspect(const Examined& examined, std::vector<model::Finding>& findings,
                const catalogue::Thresholds& thresholds) {
   model::Finding finding = MakeSuspicion(examined.run, 0);
   finding.id = "loss/plateau";
-  const std::vector<Candidate> candidates = ScoreFitted(examined, SuspectedIncident(finding));
+  std::vector<Candidate> candidates;
+  ScoreByModel(examined, SuspectedIncident(finding), candidates);
   std::vector<double> scores;
   for (const Candidate& candidate : candidates) scores.push_back(candidate.score);
   const double trouble = 1 - NothingWrong(scores);
@@ -138,13 +139,18 @@ void ClearCircumstances(double trouble, std::vector<model::Finding>& findings) {
   }
 }
 
+double SoundnessOf(const Examined& examined, const Incident& incident) {
+  const Inquiry inquiry = InquiryOf(examined, incident, ScoreByRows(examined.run, incident));
+  return NothingWrong(ScoresOf(examined.model, inquiry));
+}
+
 void ClearSoundRun(const Examined& examined, std::vector<model::Finding>& findings) {
   for (const Incident& incident : GroupIncidents(examined.run, findings)) {
     if (incident.worst() == model::Severity::kFatal || !IsAboutLearning(incident.root().id)) continue;
     const bool course = std::all_of(incident.findings.begin(), incident.findings.end(), [](const model::Finding* one) {
       return one->severity < model::Severity::kError || IsCourse(one->id);
     });
-    const double sound = course ? NothingWrong(examined.model.Score(ColumnsOf(examined, incident))) : 0;
+    const double sound = course ? SoundnessOf(examined, incident) : 0;
     if (sound < kSound) continue;
     const model::Severity most = sound < kSurelySound ? model::Severity::kWarning : model::Severity::kInfo;
     for (const std::uint32_t index : incident.indices) {
@@ -176,10 +182,13 @@ void Review(const model::Run& run, std::vector<model::Finding>& findings, const 
   SortBySeverity(findings);
 }
 
-std::vector<std::size_t> FeaturesOf(const model::Run& run, const std::vector<model::Finding>& findings) {
+Features FeaturesOf(const model::Run& run, const std::vector<model::Finding>& findings,
+                    const std::vector<std::string>& causes) {
+  FittedModel model;
+  model.causes = causes;
   const RunView view(run);
   const RunDigest digest(view);
-  const Examined examined{view, digest, MeasureRun(digest), FittedModel::Shipped()};
+  const Examined examined{view, digest, MeasureRun(digest), model};
   const std::vector<Incident> incidents = GroupIncidents(view, findings);
   const Incident* worst = nullptr;
   for (const Incident& incident : incidents) {
@@ -190,7 +199,9 @@ std::vector<std::size_t> FeaturesOf(const model::Run& run, const std::vector<mod
   }
   model::Finding suspicion = MakeSuspicion(view, 0);
   suspicion.id = "loss/plateau";
-  return ColumnsOf(examined, worst == nullptr ? SuspectedIncident(suspicion) : *worst);
+  Inquiry inquiry = worst == nullptr ? InquiryOf(examined, SuspectedIncident(suspicion), {})
+                                     : InquiryOf(examined, *worst, ScoreByRows(view, *worst));
+  return {std::move(inquiry.columns), std::move(inquiry.offsets)};
 }
 
 }  // namespace vigil::diagnose

@@ -177,19 +177,23 @@ double Apart(double first, double second) { return std::abs(first - second) * (s
 
 }  // namespace
 
-std::vector<Candidate> ScoreCauses(const Examined& examined, const Incident& incident) {
-  std::vector<Candidate> candidates = ScoreFitted(examined, incident);
+std::vector<Candidate> ScoreByRows(const RunView& run, const Incident& incident) {
+  std::vector<Candidate> candidates;
   Answers answers;
   for (const catalogue::CauseRow& cause : catalogue::Causes()) {
-    const bool weighed = std::any_of(candidates.begin(), candidates.end(),
-                                     [&](const Candidate& candidate) { return candidate.cause == &cause; });
-    if (weighed || !CouldExplain(cause, incident)) continue;
+    if (!CouldExplain(cause, incident)) continue;
     Candidate& candidate = candidates.emplace_back();
     candidate.cause = &cause;
-    Weigh(candidate, examined.run, incident, answers);
+    Weigh(candidate, run, incident, answers);
     WeighMessage(candidate, incident);
     Sum(candidate, incident);
   }
+  return candidates;
+}
+
+std::vector<Candidate> ScoreCauses(const Examined& examined, const Incident& incident) {
+  std::vector<Candidate> candidates = ScoreByRows(examined.run, incident);
+  ScoreByModel(examined, incident, candidates);
   Normalise(candidates);
   std::stable_sort(candidates.begin(), candidates.end(),
                    [](const Candidate& a, const Candidate& b) { return a.score > b.score; });

@@ -44,13 +44,12 @@ struct Examined {
   const FittedModel& model;
 };
 
-// The causes that could explain the incident, best first; ties by the order of the rows. Causes that the model was
-// fitted for are weighed by it where the incident is about learning, all others by the weights of their rows.
+// The causes that could explain the incident, best first; ties by the order of the rows. Where the incident is about
+// learning, the fitted model adds to what the rows say, and knows causes that no row weighs.
 std::vector<Candidate> ScoreCauses(const Examined& examined, const Incident& incident);
 
-// The columns of the model that hold for the incident: its measures, its findings, its answers. Of an incident that is
-// only suspected (it has no findings of the detectors) the measures alone.
-std::vector<std::size_t> ColumnsOf(const Examined& examined, const Incident& incident);
+// By the weights of the rows alone, in their order.
+std::vector<Candidate> ScoreByRows(const RunView& run, const Incident& incident);
 
 // The question without an answer that would move the two apart most; null when every such question is answered.
 const OpenQuestion* Separator(const Candidate& first, const Candidate& second);

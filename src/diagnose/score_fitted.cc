@@ -20,6 +20,17 @@ bool IsSuspected(const Incident& incident) {
   return incident.findings.size() == 1 && incident.root().MeasureOr("suspected", 0) > 0;
 }
 
+// What the rows say for a cause. One that does not explain this incident has that against it.
+double OffsetOf(std::string_view cause, const std::vector<Candidate>& by_rows) {
+  constexpr double kFarthest = 6;
+  constexpr double kNotExplained = -3;
+  const catalogue::CauseRow* row = catalogue::FindCause(cause);
+  if (row == nullptr) return 0;
+  const auto at =
+      std::find_if(by_rows.begin(), by_rows.end(), [&](const Candidate& candidate) { return candidate.cause == row; });
+  return kTrustInRows * (at == by_rows.end() ? kNotExplained : std::clamp(at->score, -kFarthest, kFarthest));
+}
+
 void HoldMeasures(const Examined& examined, std::vector<Held>& held) {
   const std::span<const catalogue::MeasureRow> rows = catalogue::Measures();
   for (const Measured& measured : examined.measures) {
@@ -119,12 +130,20 @@ void AddOpen(Candidate& candidate, std::size_t cause, const Examined& examined) 
   }
 }
 
+// Questions that the rows weigh were answered before.
+bool IsSaid(const Candidate& candidate, const Answer& answer) {
+  return std::any_of(candidate.answered.begin(), candidate.answered.end(), [&](const Weighed& weighed) {
+    return weighed.answer.evidence.says.id == answer.evidence.says.id;
+  });
+}
+
 void AddAnswered(Candidate& candidate, std::size_t cause, const std::vector<Held>& held, std::span<const double> shares,
                  const FittedModel& model) {
   for (const Held& feature : held) {
     const double weight = SaysFor(model, feature.column, cause, shares);
     candidate.support += std::max(0.0, weight);
-    if (!feature.answer.evidence.says.empty()) candidate.answered.push_back({nullptr, feature.answer, weight});
+    if (!feature.answer.evidence.says.empty() && !IsSaid(candidate, feature.answer))
+      candidate.answered.push_back({nullptr, feature.answer, weight});
   }
   std::stable_sort(candidate.answered.begin(), candidate.answered.end(),
                    [](const Weighed& a, const Weighed& b) { return std::abs(a.weight) > std::abs(b.weight); });
@@ -153,32 +172,53 @@ model::Statement SaysMeasured(const Measured& measured) {
   return {std::move(id), {{"value", model::Quantity{measured.value, unit}}}};
 }
 
-std::vector<std::size_t> ColumnsOf(const Examined& examined, const Incident& incident) {
-  std::vector<std::size_t> columns;
-  for (const Held& feature : HeldBy(examined, incident)) columns.push_back(feature.column);
-  return columns;
+namespace {
+
+Inquiry InquiryOf(const std::vector<Held>& held, const FittedModel& model, const Incident& incident,
+                  const std::vector<Candidate>& by_rows) {
+  Inquiry inquiry;
+  for (const Held& feature : held) inquiry.columns.push_back(feature.column);
+  for (const std::string& cause : model.causes)
+    inquiry.offsets.push_back(IsSuspected(incident) ? 0 : OffsetOf(cause, by_rows));
+  return inquiry;
 }
 
-std::vector<Candidate> ScoreFitted(const Examined& examined, const Incident& incident) {
+Candidate& CandidateOf(std::vector<Candidate>& candidates, const catalogue::CauseRow* cause) {
+  const auto at = std::find_if(candidates.begin(), candidates.end(),
+                               [&](const Candidate& candidate) { return candidate.cause == cause; });
+  if (at != candidates.end()) return *at;
+  candidates.emplace_back().cause = cause;
+  return candidates.back();
+}
+
+}  // namespace
+
+Inquiry InquiryOf(const Examined& examined, const Incident& incident, const std::vector<Candidate>& by_rows) {
+  return InquiryOf(HeldBy(examined, incident), examined.model, incident, by_rows);
+}
+
+std::vector<double> ScoresOf(const FittedModel& model, const Inquiry& inquiry) {
+  std::vector<double> scores = model.Score(inquiry.columns);
+  for (std::size_t i = 0; i < scores.size(); ++i) scores[i] += inquiry.offsets[i];
+  return scores;
+}
+
+void ScoreByModel(const Examined& examined, const Incident& incident, std::vector<Candidate>& candidates) {
   const FittedModel& model = examined.model;
-  if (model.empty() || !IsAboutLearning(incident.root().id)) return {};
+  if (model.empty() || !IsAboutLearning(incident.root().id)) return;
   const std::vector<Held> held = HeldBy(examined, incident);
-  std::vector<std::size_t> columns;
-  for (const Held& feature : held) columns.push_back(feature.column);
-  const std::vector<double> scores = model.Score(columns);
+  const std::vector<double> scores = ScoresOf(model, InquiryOf(held, model, incident, candidates));
   const std::vector<double> shares = SharesOf(scores);
-  std::vector<Candidate> candidates;
   for (std::size_t i = 0; i < scores.size(); ++i) {
-    Candidate& candidate = candidates.emplace_back();
-    candidate.cause = catalogue::FindCause(model.causes[i]);
+    const catalogue::CauseRow* cause = catalogue::FindCause(model.causes[i]);
+    if (cause == nullptr) continue;
+    Candidate& candidate = CandidateOf(candidates, cause);
     // The detectors found something: that it is nothing is no longer a question, only which cause it is.
     candidate.score = IsSuspected(incident) ? scores[i] : std::log(std::max(shares[i], kTiny)) + kAmongThese;
     if (shares[i] < kWorthReasons) continue;
     AddAnswered(candidate, i, held, shares, model);
     AddOpen(candidate, i, examined);
   }
-  std::erase_if(candidates, [](const Candidate& candidate) { return candidate.cause == nullptr; });
-  return candidates;
 }
 
 }  // namespace vigil::diagnose

@@ -83,7 +83,12 @@ std::vector<Example> ExamplesOf(const model::Run& run, std::size_t place, const 
   for (const View view : {View::kAll, View::kNoSettings, View::kLossOnly}) {
     const model::Run seen = SeenAs(run, view);
     const std::vector<model::Finding> findings = detect::Detect(seen, thresholds);
-    if (const Truth truth = known(findings)) examples.push_back({place, ColumnsOf(seen, findings), *truth, weight / 3});
+    const Truth truth = known(findings);
+    if (!truth) continue;
+    Example& example = examples.emplace_back(ExampleOf(seen, findings));
+    example.run = place;
+    example.causes = *truth;
+    example.weight = weight / 3;
   }
   return examples;
 }

@@ -65,6 +65,7 @@ class Problem {
 
   void AddSample(const Solution& at, const Sample& sample, std::vector<float>& scores, Gradient& sum) const {
     scores = at.priors;
+    for (std::size_t k = 0; k < sample.offsets.size(); ++k) scores[k] += sample.offsets[k];
     for (const std::uint32_t column : sample.columns) {
       const float* row = &at.weights[column * classes_];
       for (std::size_t k = 0; k < classes_; ++k) scores[k] += row[k];

@@ -12,6 +12,7 @@ namespace vigil::fit {
 // The columns that hold, sorted, and what is known to be the case: 0 for nothing wrong, else a class from 1 on.
 struct Sample {
   std::vector<std::uint32_t> columns;
+  std::vector<float> offsets;  // what is added to the score of each class before any weight; empty for nothing
   std::uint32_t target = 0;
   double weight = 1;
 };

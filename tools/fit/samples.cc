@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 
@@ -24,6 +25,25 @@ bool LeavesLearningAlone(const scale::Label& label) {
          label.fault == "graph-retained" || label.fault == "step-outliers";
 }
 
+// A gym makes every fault about as often; people do not. Each class weighs as much as it is usual, within a factor of
+// kFarthest, so that a few runs of a rare one do not count for hundreds.
+void Rebalance(std::vector<Sample>& samples, const std::vector<std::string>& classes) {
+  constexpr double kFarthest = 4;
+  std::vector<double> weights(classes.size() + 1, 0);
+  double faulty = 0;
+  for (const Sample& sample : samples) {
+    weights[sample.target] += sample.weight;
+    faulty += sample.target == 0 ? 0 : sample.weight;
+  }
+  double usual = 0;
+  for (const std::string& name : classes) usual += FrequencyOf(name);
+  for (Sample& sample : samples) {
+    if (sample.target == 0) continue;
+    const double wanted = faulty * FrequencyOf(classes[sample.target - 1]) / usual;
+    sample.weight *= std::clamp(wanted / weights[sample.target], 1 / kFarthest, kFarthest);
+  }
+}
+
 // Whether a detector found what the fault is known to show.
 bool WasSeen(const scale::Label& label, const std::vector<model::Finding>& findings) {
   return std::any_of(findings.begin(), findings.end(), [&](const model::Finding& finding) {
@@ -43,13 +63,14 @@ model::Run SeenAs(const model::Run& run, View view) {
   return seen;
 }
 
-std::vector<std::uint32_t> ColumnsOf(const model::Run& run, const std::vector<model::Finding>& findings) {
-  std::vector<std::uint32_t> columns;
-  for (const std::size_t column : diagnose::FeaturesOf(run, findings))
-    columns.push_back(static_cast<std::uint32_t>(column));
-  std::sort(columns.begin(), columns.end());
-  columns.erase(std::unique(columns.begin(), columns.end()), columns.end());
-  return columns;
+Example ExampleOf(const model::Run& run, const std::vector<model::Finding>& findings) {
+  const diagnose::Features features = diagnose::FeaturesOf(run, findings, FittedCauses());
+  Example example;
+  example.columns.assign(features.columns.begin(), features.columns.end());
+  std::sort(example.columns.begin(), example.columns.end());
+  example.columns.erase(std::unique(example.columns.begin(), example.columns.end()), example.columns.end());
+  for (const double offset : features.offsets) example.offsets.push_back(static_cast<float>(offset));
+  return example;
 }
 
 Truth TruthOf(const scale::Record& record, const std::vector<model::Finding>& findings) {
@@ -77,6 +98,54 @@ bool IsFitted(std::string_view cause) {
   return row != nullptr && (row->family == model::Family::kLoss || row->family == model::Family::kRl);
 }
 
+double FrequencyOf(std::string_view cause) {
+  struct Usual {
+    std::string_view cause;
+    double frequency;
+  };
+  constexpr std::array kUsual = {
+      Usual{"lr-too-high", 20},
+      Usual{"overfitting", 12},
+      Usual{"bad-sample", 10},
+      Usual{"lr-too-low", 8},
+      Usual{"wrong-targets", 8},
+      Usual{"frozen-params", 8},
+      Usual{"reward-broken", 8},
+      Usual{"mode-collapse", 6},
+      Usual{"label-masking", 5},
+      Usual{"layer-numerics", 4},
+      Usual{"no-clipping", 5},
+      Usual{"fp16-overflow", 5},
+      Usual{"bad-schedule", 5},
+      Usual{"no-warmup", 4},
+      Usual{"weight-decay-too-high", 4},
+      Usual{"leakage", 4},
+      Usual{"bad-init", 4},
+      Usual{"max-length-too-short", 4},
+      Usual{"reward-hacking", 4},
+      Usual{"lr-zero", 3},
+      Usual{"task-too-hard", 3},
+      Usual{"objective-mismatch", 3},
+      Usual{"optimizer-settings", 2},
+      Usual{"data-mix-changed", 2},
+      Usual{"class-collapse", 2},
+      Usual{"wrong-mode", 2},
+      Usual{"gradients-not-zeroed", 2},
+      Usual{"data-not-shuffled", 2},
+      Usual{"unnormalised-inputs", 2},
+  };
+  const auto at = std::find_if(kUsual.begin(), kUsual.end(), [&](const Usual& usual) { return usual.cause == cause; });
+  return at == kUsual.end() ? 1 : at->frequency;
+}
+
+std::vector<std::string> FittedCauses() {
+  std::vector<std::string> causes;
+  for (const catalogue::CauseRow& row : catalogue::Causes()) {
+    if (IsFitted(row.id)) causes.emplace_back(row.id);
+  }
+  return causes;
+}
+
 std::vector<std::string> ClassesOf(const std::vector<Example>& examples, int fewest) {
   std::map<std::string, int> counts;
   for (const Example& example : examples) {
@@ -92,10 +161,15 @@ std::vector<std::string> ClassesOf(const std::vector<Example>& examples, int few
 
 std::vector<Sample> SamplesOf(const std::vector<Example>& examples, const std::vector<std::string>& classes,
                               const std::vector<bool>& take) {
+  const std::vector<std::string> all = FittedCauses();
+  std::vector<std::size_t> places;  // of the classes among all causes
+  for (const std::string& name : classes)
+    places.push_back(static_cast<std::size_t>(std::find(all.begin(), all.end(), name) - all.begin()));
   std::vector<Sample> samples;
   for (const Example& example : examples) {
     if (!take[example.run]) continue;
-    Sample sample{example.columns, 0, example.weight};
+    Sample sample{example.columns, {}, 0, example.weight};
+    for (const std::size_t place : places) sample.offsets.push_back(example.offsets[place]);
     if (!example.causes.empty()) {
       const auto known = [&](const std::string& cause) {
         return std::find(classes.begin(), classes.end(), cause) != classes.end();
@@ -107,6 +181,7 @@ std::vector<Sample> SamplesOf(const std::vector<Example>& examples, const std::v
     }
     samples.push_back(std::move(sample));
   }
+  Rebalance(samples, classes);
   return samples;
 }
 

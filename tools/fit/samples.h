@@ -19,9 +19,6 @@ namespace vigil::fit {
 enum class View : std::uint8_t { kAll, kNoSettings, kLossOnly };
 model::Run SeenAs(const model::Run& run, View view);
 
-// The columns of the fitted model that hold for the run, with what its detectors found.
-std::vector<std::uint32_t> ColumnsOf(const model::Run& run, const std::vector<model::Finding>& findings);
-
 // What is known of a run: the causes that would be right, the true one first; none for a run that learned. nullopt
 // where a run must not be fitted to.
 using Truth = std::optional<std::vector<std::string>>;
@@ -33,12 +30,20 @@ Truth TruthOf(const scale::Record& record, const std::vector<model::Finding>& fi
 struct Example {
   std::size_t run = 0;  // place among the runs that were given
   std::vector<std::uint32_t> columns;
+  std::vector<float> offsets;       // for FittedCauses(), what the rows say
   std::vector<std::string> causes;  // empty: nothing wrong
   double weight = 1;
 };
 
-// Whether causes of this kind are weighed by the model: those of loss and policy.
+// What a run in some view gives the fit.
+Example ExampleOf(const model::Run& run, const std::vector<model::Finding>& findings);
+
+// Whether causes of this kind are weighed by the model: those of loss and policy. All of them, in the order of the
+// rows.
 bool IsFitted(std::string_view cause);
+std::vector<std::string> FittedCauses();
+// How usual a cause is among the runs that people ask about, in parts: from the questions that users of trainers ask.
+double FrequencyOf(std::string_view cause);
 
 // The classes that enough examples have, by name.
 std::vector<std::string> ClassesOf(const std::vector<Example>& examples, int fewest);

@@ -1,0 +1,123 @@
+// Evidence from settings: a value that nobody uses settles more than the shape of a curve.
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "catalogue/says.h"
+#include "diagnose/evidence.h"
+#include "diagnose/facts.h"
+#include "diagnose/measures.h"
+#include "diagnose/places.h"
+
+namespace vigil::diagnose {
+namespace {
+
+std::optional<double> Measured(const RunView& run, std::string_view name) {
+  const Measure measure = FindMeasure(name);
+  return measure == nullptr ? std::nullopt : measure(RunDigest(run));
+}
+
+// A setting and the range that it is used in, by its measure.
+struct Use {
+  std::string_view measure;
+  std::string_view setting;
+  double lowest;
+  double highest;
+  double usual;
+};
+
+constexpr std::array kOptimizerUses = {
+    Use{"adam-epsilon", "Adam's epsilon", 0, 2e-5, 1e-8},
+    Use{"adam-beta1", "Adam's beta1", 0.4, 0.97, 0.9},
+    Use{"adam-beta2", "Adam's beta2", 0.85, 0.99995, 0.999},
+    Use{"momentum", "momentum", 0, 0.97, 0.9},
+};
+
+Answer OptimizerSettingOdd(const RunView& run, const Incident&) {
+  bool known = false;
+  for (const Use& use : kOptimizerUses) {
+    const auto value = Measured(run, use.measure);
+    if (!value) continue;
+    known = true;
+    if (*value < use.lowest || *value > use.highest)
+      return Yes(says::OptimizerSettingOddYes{.setting = std::string(use.setting), .value = *value, .usual = use.usual},
+                 {}, *value);
+  }
+  return known ? No(says::OptimizerSettingOddNo{}) : Unknown();
+}
+
+constexpr std::array kObjectiveUses = {
+    Use{"label-smoothing", "label smoothing", 0, 0.3, 0.1},
+    Use{"dropout", "dropout", 0, 0.7, 0.1},
+};
+
+Answer ObjectiveSettingOdd(const RunView& run, const Incident&) {
+  Answer usual = Unknown();
+  for (const Use& use : kObjectiveUses) {
+    const auto value = Measured(run, use.measure);
+    if (!value) continue;
+    const std::string setting(use.setting);
+    if (*value > use.highest) return Yes(says::ObjectiveSettingOddYes{.setting = setting, .value = *value}, {}, *value);
+    usual = No(says::ObjectiveSettingOddNo{.setting = setting, .value = *value}, {}, *value);
+  }
+  return usual;
+}
+
+// 1/(lr x decay) is the number of steps after which decay has replaced the weights.
+Answer DecayOutweighsLearning(const RunView& run, const Incident&) {
+  const auto share = Measured(run, "decay-over-run");
+  const auto decay = run.FactNumber("weight_decay");
+  if (!share || !decay) return Unknown();
+  const double steps = EndOf(run, model::Axis::kStep).length();
+  const double rate = *decay > 0 && steps > 0 ? *share / (*decay * steps) : 0;
+  if (*share > 1 || *decay > 1)
+    return Yes(says::DecayOutweighsLearningYes{.decay = *decay, .rate = rate, .share = *share, .steps = steps}, {},
+               *share);
+  if (*share < 0.3)
+    return No(says::DecayOutweighsLearningNo{.decay = *decay, .rate = rate, .share = *share, .steps = steps}, {},
+              *share);
+  return Unknown();
+}
+
+Answer ClipLimitLow(const RunView& run, const Incident&) {
+  const Clipping clipping = ClippingOf(run);
+  if (clipping.state != Clip::kOn || !clipping.stated) return Unknown();
+  return clipping.limit < 0.02 ? Yes(says::ClipLimitLowYes{.limit = clipping.limit}, {}, clipping.limit)
+                               : No(says::ClipLimitLowNo{.limit = clipping.limit}, {}, clipping.limit);
+}
+
+Answer BatchIsMostOfTheData(const RunView& run, const Incident&) {
+  const auto share = Measured(run, "batch-share");
+  if (!share) return Unknown();
+  return *share > 0.3 ? Yes(says::BatchIsMostOfTheDataYes{.share = *share}, {}, *share)
+                      : No(says::BatchIsMostOfTheDataNo{.share = *share}, {}, *share);
+}
+
+Answer WeightsInLowPrecision(const RunView& run, const Incident&) {
+  const model::Fact* fact = run.FindFact("precision");
+  const Precision precision = PrecisionOf(run);
+  if (precision == Precision::kUnknown) return Unknown();
+  const std::string word = fact == nullptr ? "mixed" : fact->value;
+  return precision == Precision::kFp32 ? No(says::WeightsInLowPrecisionNo{.precision = word})
+                                       : Yes(says::WeightsInLowPrecisionYes{.precision = word});
+}
+
+Answer ResultTooGood(const RunView&, const Incident& incident) {
+  return incident.Has("loss/too-good") ? Yes(says::ResultTooGoodYes{}) : Moot();
+}
+
+constexpr std::array kTests = {
+    NamedTest{"optimizer-setting-odd", OptimizerSettingOdd},
+    NamedTest{"objective-setting-odd", ObjectiveSettingOdd},
+    NamedTest{"decay-outweighs-learning", DecayOutweighsLearning},
+    NamedTest{"clip-limit-low", ClipLimitLow},
+    NamedTest{"batch-is-most-of-the-data", BatchIsMostOfTheData},
+    NamedTest{"weights-in-low-precision", WeightsInLowPrecision},
+    NamedTest{"result-too-good", ResultTooGood},
+};
+
+}  // namespace
+
+std::span<const NamedTest> SettingTests() { return kTests; }
+
+}  // namespace vigil::diagnose
