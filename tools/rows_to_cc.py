@@ -184,7 +184,7 @@ def check_references(rows):
     levels = {row["id"]: len(row["levels"]) + 1 for row in rows["MeasureRow"]}
     levels |= {row["id"]: 2 for row in rows["EvidenceRow"]} | {row["id"]: 1 for row in rows["FindingRow"]}
     for row in rows["FittedRow"]:
-        demand(row, "id", [row["id"]], ids["CauseRow"])
+        demand(row, "id", [row["id"]], ids["CauseRow"] | {"any"})
         demand(row, "weights", row.get("weights", {}), levels)
         for name, weights in row.get("weights", {}).items():
             if len(weights) != levels[name]:

@@ -97,12 +97,15 @@ struct LevelWeights {
   std::span<const double> weights;
 };
 
-// A cause as it was fitted to runs with known faults: the log odds against a run without any.
+// As it was fitted to runs with known faults: the log odds of a cause against the other causes, or, under kAnyCause,
+// of any trouble against none.
 struct FittedRow {
   std::string_view id;  // of the cause
   double prior;
   std::span<const LevelWeights> weights;
 };
+
+inline constexpr std::string_view kAnyCause = "any";
 
 // How much a piece of evidence moves a cause, in natural-log odds.
 struct EvidenceWeight {

@@ -2,23 +2,39 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <optional>
 
 namespace vigil::diagnose {
 namespace {
 
+// Calls `take` with the column and the weight of each weight of the row.
+void ForEachWeight(const catalogue::FittedRow& row, const std::function<void(std::size_t, double)>& take) {
+  for (const catalogue::LevelWeights& feature : row.weights) {
+    const FeatureSpace::Range range = FeatureSpace::Get().Find(feature.feature);
+    for (std::size_t i = 0; i < std::min(range.count, feature.weights.size()); ++i)
+      take(range.first + i, feature.weights[i]);
+  }
+}
+
 FittedModel FromRows() {
   FittedModel model;
-  const std::span<const catalogue::FittedRow> rows = catalogue::Fitted();
-  const FeatureSpace& space = FeatureSpace::Get();
-  model.weights.assign(space.columns() * rows.size(), 0);
-  for (std::size_t cause = 0; cause < rows.size(); ++cause) {
-    model.causes.emplace_back(rows[cause].id);
-    model.priors.push_back(rows[cause].prior);
-    for (const catalogue::LevelWeights& feature : rows[cause].weights) {
-      const FeatureSpace::Range range = space.Find(feature.feature);
-      for (std::size_t i = 0; i < std::min(range.count, feature.weights.size()); ++i)
-        model.weights[(range.first + i) * rows.size() + cause] = feature.weights[i];
+  const std::size_t columns = FeatureSpace::Get().columns();
+  for (const catalogue::FittedRow& row : catalogue::Fitted()) {
+    if (row.id != catalogue::kAnyCause) model.causes.emplace_back(row.id);
+  }
+  model.trouble.assign(columns, 0);
+  model.weights.assign(columns * model.causes.size(), 0);
+  for (const catalogue::FittedRow& row : catalogue::Fitted()) {
+    if (row.id == catalogue::kAnyCause) {
+      model.trouble_prior = row.prior;
+      ForEachWeight(row, [&](std::size_t column, double weight) { model.trouble[column] = weight; });
+      continue;
     }
+    const std::size_t cause = model.priors.size();
+    model.priors.push_back(row.prior);
+    ForEachWeight(
+        row, [&](std::size_t column, double weight) { model.weights[column * model.causes.size() + cause] = weight; });
   }
   return model;
 }
@@ -77,13 +93,10 @@ const FittedModel& FittedModel::Shipped() {
   return model;
 }
 
-double NothingWrong(std::span<const double> scores) {
-  double highest = 0;
-  for (const double score : scores) highest = std::max(highest, score);
-  double total = std::exp(-highest);
-  const double nothing = total;
-  for (const double score : scores) total += std::exp(score - highest);
-  return nothing / total;
+double FittedModel::Trouble(std::span<const std::size_t> columns) const {
+  double odds = trouble_prior;
+  for (const std::size_t column : columns) odds += trouble[column];
+  return 1 / (1 + std::exp(-odds));
 }
 
 }  // namespace vigil::diagnose

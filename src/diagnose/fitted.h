@@ -1,6 +1,6 @@
-// The fitted model: how likely each cause is for a run, from its measures, the findings that are there and the answers
-// to questions about the incident. A sum of weights for each cause against "nothing is wrong", which has 0; the weights
-// were fitted to thousands of runs with known faults (tools/fit) and stand in weights.toml.
+// The fitted model: how likely it is that something is wrong with a run, and which cause it then has, from its
+// measures, the findings that are there and the answers to questions about the incident. Sums of weights that were
+// fitted to thousands of runs with known faults (tools/fit) and stand in weights.toml.
 #pragma once
 
 #include <cstddef>
@@ -45,17 +45,18 @@ struct FittedModel {
   std::vector<std::string> causes;
   std::vector<double> priors;   // one for each cause
   std::vector<double> weights;  // columns x causes
+  double trouble_prior = 0;
+  std::vector<double> trouble;  // one for each column
 
   bool empty() const { return causes.empty(); }
   double Weight(std::size_t column, std::size_t cause) const { return weights[column * causes.size() + cause]; }
-  // Log odds of each cause against "nothing is wrong".
+  // Log odds of the causes among each other, where something is wrong.
   std::vector<double> Score(std::span<const std::size_t> columns) const;
+  // How likely it is that something is wrong, 0..1.
+  double Trouble(std::span<const std::size_t> columns) const;
 
   // The one that ships.
   static const FittedModel& Shipped();
 };
-
-// The share of "nothing is wrong", 0..1, given the scores of the causes.
-double NothingWrong(std::span<const double> scores);
 
 }  // namespace vigil::diagnose

@@ -14,9 +14,9 @@
 namespace vigil::diagnose {
 namespace {
 
-// Fitted: some 4% of healthy runs reach the first, 0.3% the second (leave-one-out, doc/accuracy.md).
-constexpr double kSuspect = 0.55;
-constexpr double kSure = 0.92;
+// Fitted: some 3% of healthy runs reach the first, 0.5% the second (leave-one-out, doc/accuracy.md).
+constexpr double kSuspect = 0.72;
+constexpr double kSure = 0.93;
 // A run that is this likely to be sound is not blamed with an error for the course of its loss; from the second on not
 // with a warning either.
 constexpr double kSound = 0.5;
@@ -106,12 +106,11 @@ double Suspect(const Examined& examined, std::vector<model::Finding>& findings,
                const catalogue::Thresholds& thresholds) {
   model::Finding finding = MakeSuspicion(examined.run, 0);
   finding.id = "loss/plateau";
-  std::vector<Candidate> candidates;
-  ScoreByModel(examined, SuspectedIncident(finding), candidates);
-  std::vector<double> scores;
-  for (const Candidate& candidate : candidates) scores.push_back(candidate.score);
-  const double trouble = 1 - NothingWrong(scores);
+  const Incident incident = SuspectedIncident(finding);
+  const double trouble = examined.model.Trouble(InquiryOf(examined, incident, {}).columns);
   if (trouble < kSuspect) return trouble;
+  std::vector<Candidate> candidates;
+  ScoreByModel(examined, incident, candidates);
   const auto best = std::max_element(candidates.begin(), candidates.end(),
                                      [](const Candidate& a, const Candidate& b) { return a.score < b.score; });
   const std::string_view id = SymptomOf(best->cause->id, examined);
@@ -140,8 +139,7 @@ void ClearCircumstances(double trouble, std::vector<model::Finding>& findings) {
 }
 
 double SoundnessOf(const Examined& examined, const Incident& incident) {
-  const Inquiry inquiry = InquiryOf(examined, incident, ScoreByRows(examined.run, incident));
-  return NothingWrong(ScoresOf(examined.model, inquiry));
+  return 1 - examined.model.Trouble(InquiryOf(examined, incident, {}).columns);
 }
 
 void ClearSoundRun(const Examined& examined, std::vector<model::Finding>& findings) {

@@ -213,8 +213,7 @@ void ScoreByModel(const Examined& examined, const Incident& incident, std::vecto
     const catalogue::CauseRow* cause = catalogue::FindCause(model.causes[i]);
     if (cause == nullptr) continue;
     Candidate& candidate = CandidateOf(candidates, cause);
-    // The detectors found something: that it is nothing is no longer a question, only which cause it is.
-    candidate.score = IsSuspected(incident) ? scores[i] : std::log(std::max(shares[i], kTiny)) + kAmongThese;
+    candidate.score = std::log(std::max(shares[i], kTiny)) + kAmongThese;
     if (shares[i] < kWorthReasons) continue;
     AddAnswered(candidate, i, held, shares, model);
     AddOpen(candidate, i, examined);

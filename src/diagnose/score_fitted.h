@@ -15,7 +15,7 @@ struct Inquiry {
 // Of an incident that is only suspected the measures alone, and no offsets.
 Inquiry InquiryOf(const Examined& examined, const Incident& incident, const std::vector<Candidate>& by_rows);
 
-// Log odds of each cause of the model against "nothing is wrong".
+// Log odds of the causes of the model among each other.
 std::vector<double> ScoresOf(const FittedModel& model, const Inquiry& inquiry);
 
 // Adds what the model says to candidates that the rows weighed, and the causes that only the model knows. Nothing where

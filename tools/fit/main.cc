@@ -30,7 +30,8 @@ struct Options {
   std::vector<std::string> runs;
   FitOptions fit;
   scale::ReadOptions read;
-  int fewest = 6;  // runs of a cause below which it is not fitted
+  double trouble_small = 4e-4;  // FitOptions::small for whether anything is wrong
+  int fewest = 6;               // runs of a cause below which it is not fitted
 };
 
 int Complain(const std::string& message) {
@@ -73,7 +74,7 @@ std::optional<Options> ParseOptions(int count, char** arguments) {
 }
 
 // A run that was given by hand is worth several of a gym: there are few, and they are what users have.
-constexpr double kWeightOfARun = 4;
+constexpr double kWeightOfARun = 6;
 
 using KnownCauses = std::function<Truth(const std::vector<model::Finding>& findings)>;
 
@@ -87,7 +88,11 @@ std::vector<Example> ExamplesOf(const model::Run& run, std::size_t place, const 
     if (!truth) continue;
     Example& example = examples.emplace_back(ExampleOf(seen, findings));
     example.run = place;
-    example.causes = *truth;
+    example.causes = view == View::kAll ? *truth : WithoutSettings(*truth);
+    if (example.causes.empty() && !truth->empty()) {
+      examples.pop_back();
+      continue;
+    }
     example.weight = weight / 3;
   }
   return examples;
@@ -202,7 +207,11 @@ int Main(Options options) {
     if (round % 20 == 0) fmt::print(stderr, "round {}: {:.4f}\n", round, loss);
   };
   const std::size_t columns = diagnose::FeatureSpace::Get().columns();
-  const diagnose::FittedModel model = ModelOf(Optimise(samples, columns, classes.size(), options.fit), classes);
+  const Solution causes = Optimise(samples, columns, classes.size(), options.fit);
+  FitOptions trouble_fit = options.fit;
+  trouble_fit.small = options.trouble_small;
+  const std::vector<Sample> all = TroubleSamplesOf(data.examples, std::vector<bool>(data.runs, true));
+  const diagnose::FittedModel model = ModelOf(causes, classes, Optimise(all, columns, 1, trouble_fit));
   const auto kept = static_cast<std::size_t>(
       std::count_if(model.weights.begin(), model.weights.end(), [](double weight) { return weight != 0; }));
   fmt::print("{} samples, {} causes, {} weights\n", samples.size(), classes.size(), kept);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 #include <map>
 
 #include "diagnose/diagnose.h"
@@ -28,7 +29,7 @@ bool LeavesLearningAlone(const scale::Label& label) {
 // A gym makes every fault about as often; people do not. Each class weighs as much as it is usual, within a factor of
 // kFarthest, so that a few runs of a rare one do not count for hundreds.
 void Rebalance(std::vector<Sample>& samples, const std::vector<std::string>& classes) {
-  constexpr double kFarthest = 4;
+  constexpr double kFarthest = 6;
   std::vector<double> weights(classes.size() + 1, 0);
   double faulty = 0;
   for (const Sample& sample : samples) {
@@ -71,6 +72,16 @@ Example ExampleOf(const model::Run& run, const std::vector<model::Finding>& find
   example.columns.erase(std::unique(example.columns.begin(), example.columns.end()), example.columns.end());
   for (const double offset : features.offsets) example.offsets.push_back(static_cast<float>(offset));
   return example;
+}
+
+std::vector<std::string> WithoutSettings(const std::vector<std::string>& causes) {
+  constexpr std::array<std::string_view, 4> kSettings = {"optimizer-settings", "clip-too-low", "batch-too-large",
+                                                         "low-precision"};
+  std::vector<std::string> left;
+  for (const std::string& cause : causes) {
+    if (std::find(kSettings.begin(), kSettings.end(), cause) == kSettings.end()) left.push_back(cause);
+  }
+  return left;
 }
 
 Truth TruthOf(const scale::Record& record, const std::vector<model::Finding>& findings) {
@@ -168,53 +179,73 @@ std::vector<Sample> SamplesOf(const std::vector<Example>& examples, const std::v
   std::vector<Sample> samples;
   for (const Example& example : examples) {
     if (!take[example.run]) continue;
+    if (example.causes.empty()) continue;
     Sample sample{example.columns, {}, 0, example.weight};
     for (const std::size_t place : places) sample.offsets.push_back(example.offsets[place]);
-    if (!example.causes.empty()) {
-      const auto known = [&](const std::string& cause) {
-        return std::find(classes.begin(), classes.end(), cause) != classes.end();
-      };
-      const auto cause = std::find_if(example.causes.begin(), example.causes.end(), known);
-      if (cause == example.causes.end()) continue;
-      const auto at = std::find(classes.begin(), classes.end(), *cause);
-      sample.target = static_cast<std::uint32_t>(at - classes.begin()) + 1;
-    }
+    const auto known = [&](const std::string& cause) {
+      return std::find(classes.begin(), classes.end(), cause) != classes.end();
+    };
+    const auto cause = std::find_if(example.causes.begin(), example.causes.end(), known);
+    if (cause == example.causes.end()) continue;
+    const auto at = std::find(classes.begin(), classes.end(), *cause);
+    sample.target = static_cast<std::uint32_t>(at - classes.begin()) + 1;
     samples.push_back(std::move(sample));
   }
   Rebalance(samples, classes);
   return samples;
 }
 
+std::vector<Sample> TroubleSamplesOf(const std::vector<Example>& examples, const std::vector<bool>& take) {
+  std::vector<Sample> samples;
+  for (const Example& example : examples) {
+    if (take[example.run]) samples.push_back({example.columns, {}, example.causes.empty() ? 0U : 1U, example.weight});
+  }
+  return samples;
+}
+
 // Two digits are more than the data know; what rounds to nothing is nothing.
-diagnose::FittedModel ModelOf(const Solution& solution, const std::vector<std::string>& classes) {
+diagnose::FittedModel ModelOf(const Solution& causes, const std::vector<std::string>& classes,
+                              const Solution& trouble) {
   const auto rounded = [](float weight) { return std::round(100.0 * static_cast<double>(weight)) / 100; };
   diagnose::FittedModel model;
   model.causes = classes;
-  for (const float prior : solution.priors) model.priors.push_back(rounded(prior));
-  for (const float weight : solution.weights) model.weights.push_back(rounded(weight));
+  for (const float prior : causes.priors) model.priors.push_back(rounded(prior));
+  for (const float weight : causes.weights) model.weights.push_back(rounded(weight));
+  model.trouble_prior = rounded(trouble.priors.front());
+  for (const float weight : trouble.weights) model.trouble.push_back(rounded(weight));
   return model;
 }
 
+namespace {
+
+std::string WriteRow(std::string_view id, double prior, const std::function<double(std::size_t column)>& weight_of) {
+  const diagnose::FeatureSpace& space = diagnose::FeatureSpace::Get();
+  std::string text = fmt::format("\n[[fitted]]\nid = \"{}\"\nprior = {}\n[fitted.weights]\n", id, prior);
+  for (std::size_t column = 0; column < space.columns();) {
+    const std::string_view name = space.NameOf(column);
+    const std::size_t count = space.Find(name).count;
+    std::vector<std::string> weights;
+    bool any = false;
+    for (std::size_t i = 0; i < count; ++i) {
+      const double weight = weight_of(column + i);
+      any = any || weight != 0;
+      weights.push_back(fmt::format("{}", weight == 0 ? 0.0 : weight));
+    }
+    if (any) text += fmt::format("\"{}\" = [{}]\n", name, Join(weights, ", "));
+    column += count;
+  }
+  return text;
+}
+
+}  // namespace
+
 std::string WriteWeights(const diagnose::FittedModel& model, const std::string& origin) {
   std::string text = origin;
-  const diagnose::FeatureSpace& space = diagnose::FeatureSpace::Get();
-  for (std::size_t cause = 0; cause < model.causes.size(); ++cause) {
-    text += fmt::format("\n[[fitted]]\nid = \"{}\"\nprior = {}\n[fitted.weights]\n", model.causes[cause],
-                        model.priors[cause]);
-    for (std::size_t column = 0; column < space.columns();) {
-      const std::string_view name = space.NameOf(column);
-      const std::size_t count = space.Find(name).count;
-      std::vector<std::string> weights;
-      bool any = false;
-      for (std::size_t i = 0; i < count; ++i) {
-        const double weight = model.Weight(column + i, cause);
-        any = any || weight != 0;
-        weights.push_back(fmt::format("{}", weight == 0 ? 0.0 : weight));
-      }
-      if (any) text += fmt::format("\"{}\" = [{}]\n", name, Join(weights, ", "));
-      column += count;
-    }
-  }
+  text +=
+      WriteRow(catalogue::kAnyCause, model.trouble_prior, [&](std::size_t column) { return model.trouble[column]; });
+  for (std::size_t cause = 0; cause < model.causes.size(); ++cause)
+    text += WriteRow(model.causes[cause], model.priors[cause],
+                     [&](std::size_t column) { return model.Weight(column, cause); });
   return text;
 }
 

@@ -26,6 +26,9 @@ using Truth = std::optional<std::vector<std::string>>;
 // did.
 Truth TruthOf(const scale::Record& record, const std::vector<model::Finding>& findings);
 
+// The causes that can be right where no setting is known: nobody can name a setting that he does not see.
+std::vector<std::string> WithoutSettings(const std::vector<std::string>& causes);
+
 // One run in one view.
 struct Example {
   std::size_t run = 0;  // place among the runs that were given
@@ -51,7 +54,10 @@ std::vector<std::string> ClassesOf(const std::vector<Example>& examples, int few
 std::vector<Sample> SamplesOf(const std::vector<Example>& examples, const std::vector<std::string>& classes,
                               const std::vector<bool>& take);
 
-diagnose::FittedModel ModelOf(const Solution& solution, const std::vector<std::string>& classes);
+// The same with one class: whether anything is wrong.
+std::vector<Sample> TroubleSamplesOf(const std::vector<Example>& examples, const std::vector<bool>& take);
+
+diagnose::FittedModel ModelOf(const Solution& causes, const std::vector<std::string>& classes, const Solution& trouble);
 
 // weights.toml.
 std::string WriteWeights(const diagnose::FittedModel& model, const std::string& origin);
