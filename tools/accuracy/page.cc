@@ -43,8 +43,10 @@ that did not learn without any fault, and fatal ones where nothing that was logg
 constexpr std::string_view kTwins = R"(## The same runs in other formats
 
 Runs of the gym at scale, written in every style of `gym/scale/render.py` by `make twins`. The verdict of a style is compared with that of the
-same run as JSON lines: **same errors** are the same findings at `error` and above, **same verdict** the same errors and the same cause first,
-**same findings** the same findings from `warning` up. Styles marked lossy round, or drop columns or points: there a verdict may fairly differ.
+same run as JSON lines. Of the runs with a finding there: **same errors** are the same findings at `error` and above, **same verdict** the same
+errors and the same cause first, **same findings** the same findings from `warning` up. Of the runs without any: **still silent**. They are
+counted apart, since a file that is hardly read is silent too. Runs are picked by what is said about them, half with an error, with every kind of
+finding in turn; no style was looked at in the choice. Styles marked lossy round, or drop columns or points: there a verdict may fairly differ.
 
 )";
 

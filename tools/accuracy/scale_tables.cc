@@ -286,7 +286,8 @@ std::string ScaleTables(const std::vector<Judged>& judged) {
   text += ByStrength(judged);
   text += "### Found, by what was lost\n\n" + ByLoss(judged);
   text +=
-      "### Ahead of the harm\n\nFatal runs whose loss is lost (not finite, or for good above its start) 50 steps or "
+      "### Ahead of the harm\n\nFatal runs whose loss is lost (not finite, or for good clearly above its start) 50 "
+      "steps or "
       "more "
       "after the onset. Detectors were\ngiven what had been logged up to each look; a warning that was there before "
       "the onset does not count, nor does a config rule.\n\n";

@@ -10,8 +10,8 @@
 
 namespace vigil::scale {
 
-// The step at which anybody sees it: the first loss that is not finite, or the first of those that stay above the level
-// of the start to the end of the run after the loss had been below it. nullopt where neither happens.
+// The step at which anybody sees it: the first loss that is not finite, or the first of those that stay clearly above
+// the level of the start to the end of the run, where the loss had fallen. nullopt where neither happens.
 std::optional<std::int64_t> HarmStep(const model::Run& run);
 
 // The run as its files stood when `step` was logged. Messages are left out: only numbers warn ahead.
