@@ -203,6 +203,18 @@ std::string LeadTable(const std::vector<Judged>& judged) {
   return table + "\n";
 }
 
+// A warning that healthy runs have as often announces nothing.
+std::string ChanceLine(const std::vector<Judged>& judged) {
+  int runs = 0;
+  int warned = 0;
+  for (const Judged& run : judged) {
+    runs += run.warns_by_chance ? 1 : 0;
+    warned += run.warns_by_chance.value_or(false) ? 1 : 0;
+  }
+  return fmt::format("Healthy runs, each tenth, with a warning at any of as many looks: {}.\n\n",
+                     ShareOf(warned, runs));
+}
+
 // ---- others
 
 std::string PeerRow(const std::vector<Judged>& judged, const std::string& name,
@@ -291,7 +303,7 @@ std::string ScaleTables(const std::vector<Judged>& judged) {
       "more "
       "after the onset. Detectors were\ngiven what had been logged up to each look; a warning that was there before "
       "the onset does not count, nor does a config rule.\n\n";
-  text += LeadTable(judged) + CalibrationTables(judged);
+  text += LeadTable(judged) + ChanceLine(judged) + CalibrationTables(judged);
   text +=
       "### Published rules on the same runs\n\nEach as its source states it, with its defaults, on every logged point. "
       "A "

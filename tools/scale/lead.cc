@@ -92,4 +92,12 @@ std::optional<Lead> LeadOf(const Record& record, const catalogue::Thresholds& th
   return lead;
 }
 
+std::optional<bool> WarnsByChance(const Record& record, const catalogue::Thresholds& thresholds) {
+  if (AskedOf(record) != Asked::kSilence || record.label.split % 10 != 0) return std::nullopt;
+  for (int look = 1; look <= kLooks; ++look) {
+    if (!WarningsOf(RunUpTo(record.run, record.last_step * look / kLooks), thresholds).empty()) return true;
+  }
+  return false;
+}
+
 }  // namespace vigil::scale

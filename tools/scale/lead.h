@@ -30,4 +30,8 @@ inline constexpr std::int64_t kSlowSteps = 50;
 // more. What a config rule says before the first step is no warning here.
 std::optional<Lead> LeadOf(const Record& record, const catalogue::Thresholds& thresholds);
 
+// What any warning is worth: whether a healthy run has one at any of as many looks, over its whole length. nullopt for
+// all but each tenth healthy run, which is enough for a share.
+std::optional<bool> WarnsByChance(const Record& record, const catalogue::Thresholds& thresholds);
+
 }  // namespace vigil::scale
