@@ -13,8 +13,9 @@ turn. The others say what is known of runs that were looked at, and which those 
 * **right finding**, **found**: of the faulty runs, those with an expected finding at `warning` or above; **missed** are the others,
   a run that could not be read among them.
 * **right cause first**, **cause first**: of the runs with a labelled cause, those whose first diagnosis names it, or one that the files cannot
-  distinguish from it. **in a stated pair**: another cause stands first and names the right one as its rival. **wrong cause**: another
-  cause, and the right one is not named. **undecided**, **unknown**: the diagnosis says that the evidence does not decide.
+  distinguish from it. **in a stated pair**: another cause, or none for certain, stands first, and the right one is named as its rival.
+  **wrong cause**: another cause, and the right one is not named. **undecided**, **unknown**: the diagnosis says that the evidence does not
+  decide, and does not name the right one.
 * **false alarm**, **false error**: a healthy run with a finding at `error` or `fatal`. **only warned**: a healthy run with a `warning` and
   nothing above it; some are right (a spike that healed), none stops anybody.
 * **precision**: of all runs that were flagged, those flagged rightly. A faulty run that is flagged only for something else
@@ -45,7 +46,7 @@ constexpr std::string_view kTwins = R"(## The same runs in other formats
 Runs of the gym at scale, written in every style of `gym/scale/render.py` by `make twins`. The verdict of a style is compared with that of the
 same run as JSON lines. Of the runs with a finding there: **same errors** are the same findings at `error` and above, **same verdict** the same
 errors and the same cause first, **same findings** the same findings from `warning` up. Of the runs without any: **still silent**. They are
-counted apart, since a file that is hardly read is silent too. Runs are picked by what is said about them, half with an error, with every kind of
+counted apart, since a file that is hardly read is silent too. Runs are picked by their verdict, half with an error, with every kind of
 finding in turn; no style was looked at in the choice. Styles marked lossy round, or drop columns or points: there a verdict may fairly differ.
 
 )";

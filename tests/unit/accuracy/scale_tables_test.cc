@@ -130,8 +130,9 @@ Outcome Faulty(std::string_view split, const std::string& said, const std::strin
 TEST(FixtureTables, CountRunsThatWereNeverTunedOnApart) {
   const std::string without = FixtureTables({Faulty("score", "loss/spike", "lr-too-high")});
   EXPECT_THAT(without, Not(HasSubstr("never tuned on")));
+  const std::string_view apart = kNeverTunedOn;
   const std::string with =
-      FixtureTables({Faulty("score", "loss/spike", "lr-too-high"), Faulty(kNeverTunedOn, "loss/spike", "bad-sample")});
+      FixtureTables({Faulty("score", "loss/spike", "lr-too-high"), Faulty(apart, "loss/spike", "bad-sample")});
   EXPECT_THAT(with, HasSubstr("| never tuned on | 1 of 1 | 0 of 1 | 0 | 1 | 0 | 0 |"));
   EXPECT_THAT(with, HasSubstr("| scored | 1 of 1 | 1 of 1 | 0 | 0 | 0 | 0 |"));
   EXPECT_THAT(with, HasSubstr("### Runs never tuned on, by trainer"));
@@ -149,6 +150,9 @@ TEST(Tallies, DistinguishWrongCausesFromPairsUnknownAndNone) {
   EXPECT_EQ(tally.no_diagnosis, 1);
   EXPECT_EQ(tally.undecided, 1);
   EXPECT_EQ(tally.cause_wrong, 1);
+  paired.cause = "unknown";
+  tally.Add(paired, Unread::kMissed);
+  EXPECT_EQ(tally.cause_in_pair, 2) << "an open question that names the right one";
 }
 
 TEST(Page, KeepsWhatWasNotComputedAndSaysWhatNeverWas) {

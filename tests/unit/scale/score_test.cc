@@ -82,6 +82,10 @@ TEST(Scores, DistinguishRightPairedWrongUnknownAndNoCauses) {
   Record paired = record;
   paired.label.causes = {"bad-sample"};
   EXPECT_EQ(ScoreOf(paired, Saying("loss/spike", Severity::kError, 30, "frozen-params")).cause, CauseAnswer::kInPair);
+  EXPECT_EQ(ScoreOf(paired, Saying("loss/spike", Severity::kError, 30, "unknown")).cause, CauseAnswer::kInPair);
+  Calibration calibration;
+  calibration.Add(ScoreOf(paired, Saying("loss/spike", Severity::kError, 30, "unknown")));
+  EXPECT_EQ(calibration.cases(), 0) << "no cause was stated";
   paired.label.causes.clear();
   EXPECT_EQ(ScoreOf(paired, Saying("loss/spike", Severity::kError, 30, "frozen-params")).cause, CauseAnswer::kNotAsked);
 }
