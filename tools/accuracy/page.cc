@@ -7,8 +7,8 @@ namespace {
 
 constexpr std::string_view kOpening = R"(# Accuracy
 
-How often the verdict is right, written by `make accuracy`. The first table counts: there each part of the runs was kept from the fit in
-turn. The others say what is known of runs that were looked at, and which those are.
+How often the verdict is right, written by `make accuracy`. The first table is for what a fit makes of parts that it was kept from; it says
+whether there was one. The others are of runs that were looked at, and say which; of these only the runs never tuned on are a score on new runs.
 
 * **right finding**, **found**: of the faulty runs, those with an expected finding at `warning` or above; **missed** are the others,
   a run that could not be read among them.
@@ -28,7 +28,7 @@ turn. The others say what is known of runs that were looked at, and which those 
 constexpr std::string_view kHeldOut = R"(## Each part held out in turn
 
 Runs of the gym at scale (`gym/scale`): real, tiny trainings with a measured label. Each task, each family of models and each framework is
-held out in turn, with all runs that were trained beside it, and scored with what was fitted without it.
+held out in turn, with all runs that were trained beside it, and scored with what was fitted without it. What was fitted stands above the table.
 
 )";
 
