@@ -13,7 +13,6 @@
 namespace vigil::accuracy {
 namespace {
 
-using model::Severity;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;

@@ -8,7 +8,7 @@
 namespace vigil::scale {
 namespace {
 
-const double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 // A series with a point a step, from step 1 on.
 model::Series SeriesOf(const std::vector<double>& values) {
@@ -20,6 +20,7 @@ model::Series SeriesOf(const std::vector<double>& values) {
 // Falls a little, with noise that comes again every seven points.
 std::vector<double> Falling(int count) {
   std::vector<double> values;
+  values.reserve(static_cast<std::size_t>(count));
   for (int i = 0; i < count; ++i) values.push_back(3.0 - 0.005 * i + 0.02 * ((i * 5) % 7 - 3));
   return values;
 }
@@ -69,6 +70,7 @@ TEST(KillLossSpike, NeedsFiveOutliersInARow) {
 
 TEST(ZClip, FiresAfterItsWarmupAtTwoAndAHalfDeviations) {
   std::vector<double> values;
+  values.reserve(40);
   for (int i = 0; i < 40; ++i) values.push_back(i % 2 == 0 ? 0.9 : 1.1);
   const model::Series calm = SeriesOf(values);
   EXPECT_FALSE(ZClip({.grad_norm = &calm}));
@@ -87,6 +89,7 @@ TEST(AxolotlWatchdog, NeedsThreeLossesInARowAboveTwiceTheFirst) {
 
 TEST(LossNotDecreasing, ComparesWithTenStepsBefore) {
   std::vector<double> values;
+  values.reserve(31);
   for (int i = 0; i < 31; ++i) values.push_back(3.0 - 0.01 * i);
   const model::Series falling = SeriesOf(values);
   EXPECT_FALSE(LossNotDecreasing({.loss = &falling}));

@@ -13,7 +13,6 @@ namespace {
 using model::Severity;
 using testing::ElementsAre;
 using testing::IsEmpty;
-using testing::UnorderedElementsAre;
 
 Record Labelled(Class kind, const std::string& fault = "lr-too-high") {
   Record record;
@@ -215,6 +214,7 @@ TEST(HoldingOut, FitsForEachPartWithoutItAndScoresItAlone) {
 
 TEST(PickedRuns, HaveSomethingToSayAndOfEveryKind) {
   std::vector<Candidate> candidates;
+  candidates.reserve(200);
   for (int i = 0; i < 100; ++i) candidates.push_back({"silent" + std::to_string(i), {}});
   for (int i = 0; i < 50; ++i)
     candidates.push_back({"spike" + std::to_string(i), Saying("loss/spike", Severity::kError)});
@@ -240,6 +240,7 @@ model::Run RunWithLoss(const std::vector<double>& values) {
 
 TEST(HarmStep, IsTheFirstNonFiniteLossOrTheBeginningOfALastingRise) {
   std::vector<double> values;
+  values.reserve(60);
   for (int i = 0; i < 60; ++i) values.push_back(4.0 - 0.05 * i);
   EXPECT_EQ(HarmStep(RunWithLoss(values)), std::nullopt);
   std::vector<double> lost = values;
@@ -255,6 +256,7 @@ TEST(HarmStep, IsTheFirstNonFiniteLossOrTheBeginningOfALastingRise) {
 
 TEST(HarmStep, IsNoneOfAFlatNoisyLossThatEndsALittleAboveItsStart) {
   std::vector<double> values;
+  values.reserve(100);
   for (int i = 0; i < 100; ++i) values.push_back(1.0 + 0.15 * ((i * 7) % 3 - 1) + (i > 80 ? 0.02 : 0));
   EXPECT_EQ(HarmStep(RunWithLoss(values)), std::nullopt);
 }
