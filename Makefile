@@ -1,9 +1,10 @@
 # The commands of the project; `make help` lists them. The work is done by CMake presets and by the scripts in tools/.
 .DEFAULT_GOAL := all
-.PHONY: all install demo test dev tsan lint format bench fuzz nightly accuracy golden clean help install-build install-lint
+.PHONY: all install demo test dev tsan lint format bench fuzz nightly accuracy twins golden clean help install-build install-lint
 
 JOBS ?= $(shell nproc)
 FUZZ_SECONDS ?= 60
+TWINS ?= 40
 PREFIX ?= /usr/local
 
 all: build/release/vigil ## build the release program to build/release/vigil
@@ -55,7 +56,11 @@ nightly: install-build install-lint ## what takes long: fuzzing for NIGHTLY_FUZZ
 
 accuracy: install-build ## how often the verdict is right: prints the table and writes doc/accuracy.md
 	@tools/build.sh release accuracy
-	@build/release/accuracy
+	@tools/accuracy.sh
+
+twins: install-build ## the same TWINS (40) runs in every style of writing: prints how many verdicts stay the same
+	@tools/build.sh release accuracy scale_verdicts
+	@tools/twins.sh $(TWINS)
 
 golden: install-build ## rewrite expected outputs and the generated parts of documents; review the diff
 	@tools/build.sh test

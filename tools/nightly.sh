@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # What takes too long for every change, once a night: long fuzzing from the kept corpora, many inputs read by
-# vigil and by other readers, many kills of recording processes, many rounds of kill, delete and restart, and the
-# benchmarks in full.
+# vigil and by other readers, many kills of recording processes, many rounds of kill, delete and restart, the whole
+# accuracy table, and the benchmarks in full.
 #
 #   NIGHTLY_FUZZ_SECONDS  per fuzz target (default 600)
 #   NIGHTLY_DIFFERENTIAL  inputs of each kind that other readers read too (default 50000)
@@ -18,5 +18,6 @@ tools/fuzz.sh "${NIGHTLY_FUZZ_SECONDS:-600}"
 tools/build.sh test dump_values
 bench/peers/install.sh
 DIFFERENTIAL_SEED="$(date +%F)" build/peers/bin/python tests/python/differential.py build/test/tests/dump_values fuzz/corpus "${NIGHTLY_DIFFERENTIAL:-50000}"
-tools/build.sh release vigil benchmarks
+tools/build.sh release vigil accuracy benchmarks
+tools/accuracy.sh --check
 tools/bench.sh

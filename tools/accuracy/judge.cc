@@ -49,9 +49,9 @@ void JudgeFinding(const model::Finding& finding, Outcome& outcome) {
 bool Outcome::cause_right() const { return cause_labelled() && Contains(labelled.causes, cause); }
 
 bool Outcome::cause_in_pair() const {
-  return cause_labelled() && !cause_right() && cause != diagnose::kUnknownCause &&
-         std::any_of(rivals.begin(), rivals.end(),
-                     [&](const std::string& rival) { return Contains(labelled.causes, rival); });
+  return cause_labelled() && !cause_right() && std::any_of(rivals.begin(), rivals.end(), [&](const std::string& rival) {
+           return Contains(labelled.causes, rival);
+         });
 }
 
 Outcome Judge(const Case& labelled, const model::Report& report) {
@@ -81,16 +81,15 @@ namespace {
 
 void CountCause(const Outcome& outcome, Tally& tally) {
   if (!outcome.cause_labelled()) return;
-  const bool is_undecided = outcome.cause == diagnose::kUnknownCause;
   ++tally.cause_labelled;
   if (outcome.cause_right()) {
     ++tally.cause_right;
   } else if (outcome.cause.empty()) {
     ++tally.no_diagnosis;
-  } else if (is_undecided) {
-    ++tally.undecided;
+  } else if (outcome.cause_in_pair()) {
+    ++tally.cause_in_pair;
   } else {
-    ++(outcome.cause_in_pair() ? tally.cause_in_pair : tally.cause_wrong);
+    ++(outcome.cause == diagnose::kUnknownCause ? tally.undecided : tally.cause_wrong);
   }
 }
 

@@ -29,7 +29,7 @@ struct Outcome {
   bool healthy() const { return labelled.expectation.kind == Expectation::Kind::kHealthy; }
   bool cause_labelled() const { return faulty() && !labelled.causes.empty(); }
   bool cause_right() const;
-  // Another cause stands first, and names the right one as its rival.
+  // Another cause or "unknown" stands first, and names the right one as its rival.
   bool cause_in_pair() const;
   // Wrong in the terms of the label: an expected finding that is missing, or an alarm on a healthy run.
   bool disagrees() const { return read && ((faulty() && !expected_found) || (healthy() && alarmed)); }

@@ -7,14 +7,15 @@ namespace {
 
 constexpr std::string_view kOpening = R"(# Accuracy
 
-How often the verdict is right, written by `make accuracy`. The first table counts: there each part of the runs was kept from the fit in
-turn. The others say what is known of runs that were looked at, and which those are.
+How often the verdict is right, written by `make accuracy`. The first table is for what a fit makes of parts that it was kept from; it says
+whether there was one. The others are of runs that were looked at, and say which; of these only the runs never tuned on are a score on new runs.
 
 * **right finding**, **found**: of the faulty runs, those with an expected finding at `warning` or above; **missed** are the others,
   a run that could not be read among them.
 * **right cause first**, **cause first**: of the runs with a labelled cause, those whose first diagnosis names it, or one that the files cannot
-  distinguish from it. **in a stated pair**: another cause stands first and names the right one as its rival. **wrong cause**: another
-  cause, and the right one is not named. **undecided**, **unknown**: the diagnosis says that the evidence does not decide.
+  distinguish from it. **in a stated pair**: another cause, or none for certain, stands first, and the right one is named as its rival.
+  **wrong cause**: another cause, and the right one is not named. **undecided**, **unknown**: the diagnosis says that the evidence does not
+  decide, and does not name the right one.
 * **false alarm**, **false error**: a healthy run with a finding at `error` or `fatal`. **only warned**: a healthy run with a `warning` and
   nothing above it; some are right (a spike that healed), none stops anybody.
 * **precision**: of all runs that were flagged, those flagged rightly. A faulty run that is flagged only for something else
@@ -27,7 +28,7 @@ turn. The others say what is known of runs that were looked at, and which those 
 constexpr std::string_view kHeldOut = R"(## Each part held out in turn
 
 Runs of the gym at scale (`gym/scale`): real, tiny trainings with a measured label. Each task, each family of models and each framework is
-held out in turn, with all runs that were trained beside it, and scored with what was fitted without it.
+held out in turn, with all runs that were trained beside it, and scored with what was fitted without it. What was fitted stands above the table.
 
 )";
 
@@ -43,8 +44,10 @@ that did not learn without any fault, and fatal ones where nothing that was logg
 constexpr std::string_view kTwins = R"(## The same runs in other formats
 
 Runs of the gym at scale, written in every style of `gym/scale/render.py` by `make twins`. The verdict of a style is compared with that of the
-same run as JSON lines: **same errors** are the same findings at `error` and above, **same verdict** the same errors and the same cause first,
-**same findings** the same findings from `warning` up. Styles marked lossy round, or drop columns or points: there a verdict may fairly differ.
+same run as JSON lines. Of the runs with a finding there: **same errors** are the same findings at `error` and above, **same verdict** the same
+errors and the same cause first, **same findings** the same findings from `warning` up. Of the runs without any: **still silent**. They are
+counted apart, since a file that is hardly read is silent too. Runs are picked by their verdict, half with an error, with every kind of
+finding in turn; no style was looked at in the choice. Styles marked lossy round, or drop columns or points: there a verdict may fairly differ.
 
 )";
 

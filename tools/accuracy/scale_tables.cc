@@ -18,14 +18,17 @@ using scale::Tally;
 
 constexpr double kStepsOfRate = 100'000;
 
-const Cells kColumns = {"found",
-                        "cause first",
-                        "in a stated pair",
-                        "wrong cause",
-                        "unknown",
-                        "no diagnosis",
-                        "false errors of healthy runs",
-                        "per 100,000 healthy steps"};
+// Behind the column of names.
+Cells Columns() {
+  return {"found",
+          "cause first",
+          "in a stated pair",
+          "wrong cause",
+          "unknown",
+          "no diagnosis",
+          "false errors of healthy runs",
+          "per 100,000 healthy steps"};
+}
 
 std::string Rate(const Tally& tally) {
   if (tally.healthy_steps == 0) return "-";
@@ -72,7 +75,7 @@ std::string Quantile(const std::vector<std::int64_t>& values, double share) {
 }
 
 std::string Breakdown(const std::string& what, const std::vector<Judged>& judged, const Key& key) {
-  std::string table = Header(Named(what, kColumns));
+  std::string table = Header(Named(what, Columns()));
   for (const auto& [name, tally] : TallyBy(judged, key)) {
     if (tally.fatal + tally.healthy > 0) table += Row(CellsOf(name, tally));
   }
@@ -98,6 +101,7 @@ std::string FalseErrors(const Tally& tally) {
   if (tally.healthy_error_ids.empty()) return "None.\n\n";
   std::string table = Header({"finding", "healthy runs with it at `error` or above"});
   std::vector<std::pair<int, std::string>> sorted;
+  sorted.reserve(tally.healthy_error_ids.size());
   for (const auto& [id, count] : tally.healthy_error_ids) sorted.emplace_back(-count, id);
   std::sort(sorted.begin(), sorted.end());
   for (const auto& [count, id] : sorted) table += Row({Cell(id), fmt::format("{}", -count)});
@@ -203,6 +207,18 @@ std::string LeadTable(const std::vector<Judged>& judged) {
   return table + "\n";
 }
 
+// A warning that healthy runs have as often announces nothing.
+std::string ChanceLine(const std::vector<Judged>& judged) {
+  int runs = 0;
+  int warned = 0;
+  for (const Judged& run : judged) {
+    runs += run.warns_by_chance ? 1 : 0;
+    warned += run.warns_by_chance.value_or(false) ? 1 : 0;
+  }
+  return fmt::format("Healthy runs, each tenth, with a warning at any of as many looks: {}.\n\n",
+                     ShareOf(warned, runs));
+}
+
 // ---- others
 
 std::string PeerRow(const std::vector<Judged>& judged, const std::string& name,
@@ -243,7 +259,7 @@ std::string PeerTable(const std::vector<Judged>& judged) {
 }
 
 std::string HeldOutRows(const HeldOutBy& way) {
-  std::string table = Header(Named(way.what, kColumns));
+  std::string table = Header(Named(way.what, Columns()));
   for (const scale::HeldOut& row : way.rows) table += Row(CellsOf("held out: " + row.name, row.tally));
   return table + "\n";
 }
@@ -251,7 +267,7 @@ std::string HeldOutRows(const HeldOutBy& way) {
 }  // namespace
 
 std::string HeldOutTables(const std::vector<HeldOutBy>& ways, const std::string& weights) {
-  std::string text = "\n" + weights + "\n\n" + Header(Named("held out in turn", kColumns));
+  std::string text = "\n" + weights + "\n\n" + Header(Named("held out in turn", Columns()));
   text += Row({"target", ">= 95%", ">= 85%", "-", "<= 3%", "-", "-", "<= 1%", "<= 1"});
   for (const HeldOutBy& way : ways) {
     if (way.rows.empty()) {
@@ -270,7 +286,7 @@ std::string HeldOutTables(const std::vector<HeldOutBy>& ways, const std::string&
 
 std::string ScaleTables(const std::vector<Judged>& judged) {
   const Tally all = TallyOf(judged);
-  std::string text = "\n" + Header(Named("runs", kColumns));
+  std::string text = "\n" + Header(Named("runs", Columns()));
   text += Row(CellsOf(FormatCount(judged.size()), all)) + "\n" + ClassTable(all);
   text += "### False errors by finding\n\n" + FalseErrors(all);
   text += "### By fault\n\n" + ByFault(judged);
@@ -286,11 +302,12 @@ std::string ScaleTables(const std::vector<Judged>& judged) {
   text += ByStrength(judged);
   text += "### Found, by what was lost\n\n" + ByLoss(judged);
   text +=
-      "### Ahead of the harm\n\nFatal runs whose loss is lost (not finite, or for good above its start) 50 steps or "
+      "### Ahead of the harm\n\nFatal runs whose loss is lost (not finite, or for good clearly above its start) 50 "
+      "steps or "
       "more "
       "after the onset. Detectors were\ngiven what had been logged up to each look; a warning that was there before "
       "the onset does not count, nor does a config rule.\n\n";
-  text += LeadTable(judged) + CalibrationTables(judged);
+  text += LeadTable(judged) + ChanceLine(judged) + CalibrationTables(judged);
   text +=
       "### Published rules on the same runs\n\nEach as its source states it, with its defaults, on every logged point. "
       "A "

@@ -17,16 +17,25 @@ constexpr std::string_view kReference = "jsonl";
 constexpr std::size_t kMostFiles = 1'000'000;
 constexpr std::uint64_t kMostListBytes = 1U << 20U;
 
+// Runs about which the reference says something, and those about which it says nothing, are counted apart: where there
+// is nothing to say, a file that was half read agrees.
 struct StyleTally {
-  int runs = 0;
   int unread = 0;
+  int spoken = 0;
   int same_errors = 0;
   int same_verdict = 0;
   int same_findings = 0;
+  int silent = 0;
+  int still_silent = 0;
 
   void Add(const TwinVerdict& twin, const TwinVerdict& reference) {
-    ++runs;
     unread += twin.read ? 0 : 1;
+    if (reference.findings.empty()) {
+      ++silent;
+      still_silent += twin.read && twin.findings.empty() ? 1 : 0;
+      return;
+    }
+    ++spoken;
     const bool has_same_errors = twin.read && twin.errors == reference.errors;
     same_errors += has_same_errors ? 1 : 0;
     same_verdict += has_same_errors && twin.cause == reference.cause ? 1 : 0;
@@ -35,8 +44,9 @@ struct StyleTally {
 };
 
 std::string RowOf(const std::string& name, const std::string& config, const StyleTally& tally) {
-  return Row({name, config, ShareOf(tally.same_verdict, tally.runs), ShareOf(tally.same_errors, tally.runs),
-              ShareOf(tally.same_findings, tally.runs), fmt::format("{}", tally.unread)});
+  return Row({name, config, ShareOf(tally.same_verdict, tally.spoken), ShareOf(tally.same_errors, tally.spoken),
+              ShareOf(tally.same_findings, tally.spoken), ShareOf(tally.still_silent, tally.silent),
+              fmt::format("{}", tally.unread)});
 }
 
 std::vector<std::string_view> WordsOf(std::string_view line) {
@@ -101,7 +111,8 @@ std::string TwinTable(const std::vector<Rendering>& renderings, const std::map<s
     const auto style = styles.find(one.style);
     (style != styles.end() && style->second.is_lossy ? lossy : exact).Add(one.verdict, *reference->second);
   }
-  std::string table = Header({"style", "settings", "same verdict", "same errors", "same findings", "not read"});
+  std::string table =
+      Header({"style", "settings", "same verdict", "same errors", "same findings", "still silent", "not read"});
   table += RowOf("**all that lose nothing**", "", exact) + RowOf("**all that are lossy**", "", lossy);
   for (const auto& [name, tally] : tallies) {
     const auto style = styles.find(name);
@@ -109,8 +120,11 @@ std::string TwinTable(const std::vector<Rendering>& renderings, const std::map<s
     table += RowOf(Cell(name) + (is_known && style->second.is_lossy ? " (lossy)" : ""),
                    is_known ? Cell(style->second.config) : "-", tally);
   }
-  return fmt::format("\n{} runs, each in {} styles beside JSON lines.\n\n", references.size(), tallies.size()) + table +
-         "\n";
+  int spoken = 0;
+  for (const auto& [run, verdict] : references) spoken += verdict->findings.empty() ? 0 : 1;
+  return fmt::format("\n{} runs, {} of them with a finding as JSON lines, each in {} other styles.\n\n",
+                     references.size(), spoken, tallies.size()) +
+         table + "\n";
 }
 
 Result<std::string> CompareTwins(const std::string& path, unsigned threads) {

@@ -34,8 +34,8 @@ struct Rendering {
   std::string style;
   TwinVerdict verdict;
 };
-// A row for each style: the share of runs with the verdict of the same run in the style `jsonl`; sums over those that
-// lose nothing and those that do.
+// A row for each style: of the runs with a finding in the style `jsonl` the share with the same verdict, of those
+// without any the share that stays so; sums over the styles that lose nothing and those that do.
 std::string TwinTable(const std::vector<Rendering>& renderings, const std::map<std::string, Style>& styles);
 
 // The table of a folder of run/style/files, with the list of styles in its file STYLES.

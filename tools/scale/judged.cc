@@ -11,6 +11,7 @@ Judged JudgeOne(const Record& record, const catalogue::Thresholds& thresholds) {
   judged.record = &record;
   judged.score = ScoreOf(record, Examine(record, thresholds));
   judged.lead = LeadOf(record, thresholds);
+  judged.warns_by_chance = WarnsByChance(record, thresholds);
   const Watched watched = WatchedOf(record.run);
   for (const PeerRule& rule : PeerRules()) {
     judged.peer_fired.push_back(rule.fires(watched).has_value());

@@ -16,6 +16,7 @@ struct Judged {
   const Record* record = nullptr;
   Score score;
   std::optional<Lead> lead;
+  std::optional<bool> warns_by_chance;
   std::vector<bool> peer_fired;    // in the order of PeerRules()
   std::vector<bool> peer_applies;  // the same
 };

@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::size_t kSmoothed = 5;  // points of a level
 constexpr int kLooks = 40;
+constexpr double kRisen = 0.5;   // share of what a loss fell by which it must rise above its start
 constexpr double kFallen = 0.1;  // share of the first level by which a loss has begun to be learned
 
 // Medians of five points, the point being the last of them.
@@ -33,11 +34,13 @@ std::optional<std::int64_t> DivergenceStep(const model::Series& loss) {
   if (loss.size() < 2 * kSmoothed) return std::nullopt;
   const std::vector<double> levels = LevelsOf(loss);
   const double start = levels[kSmoothed - 1];
-  std::size_t from = levels.size();
-  while (from > kSmoothed && levels[from - 1] > start) --from;
-  if (from == levels.size()) return std::nullopt;
-  const double best = *std::min_element(levels.begin(), levels.begin() + static_cast<std::ptrdiff_t>(from));
+  const double best = *std::min_element(levels.begin(), levels.end());
   if (best > start - kFallen * std::abs(start)) return std::nullopt;
+  // A flat, noisy loss also ends a little above its start: what counts is out of proportion to what it had fallen.
+  const double lost = start + kRisen * (start - best);
+  std::size_t from = levels.size();
+  while (from > kSmoothed && levels[from - 1] > lost) --from;
+  if (from == levels.size()) return std::nullopt;
   return loss.steps[from];
 }
 
@@ -58,7 +61,8 @@ std::optional<std::int64_t> HarmStep(const model::Run& run) {
   for (std::size_t i = 0; i < loss->size(); ++i) {
     if (!std::isfinite(loss->values[i])) return loss->steps[i];
   }
-  return DivergenceStep(*loss);
+  // The loss of a policy has no level: only its reward would say.
+  return run.Find("reward") == nullptr ? DivergenceStep(*loss) : std::nullopt;
 }
 
 model::Run RunUpTo(const model::Run& run, std::int64_t step) {
@@ -86,6 +90,14 @@ std::optional<Lead> LeadOf(const Record& record, const catalogue::Thresholds& th
     if (!std::includes(before.begin(), before.end(), now.begin(), now.end())) lead.first_warning = step;
   }
   return lead;
+}
+
+std::optional<bool> WarnsByChance(const Record& record, const catalogue::Thresholds& thresholds) {
+  if (AskedOf(record) != Asked::kSilence || record.label.split % 10 != 0) return std::nullopt;
+  for (int look = 1; look <= kLooks; ++look) {
+    if (!WarningsOf(RunUpTo(record.run, record.last_step * look / kLooks), thresholds).empty()) return true;
+  }
+  return false;
 }
 
 }  // namespace vigil::scale

@@ -10,8 +10,8 @@
 
 namespace vigil::scale {
 
-// The step at which anybody sees it: the first loss that is not finite, or the first of those that stay above the level
-// of the start to the end of the run after the loss had been below it. nullopt where neither happens.
+// The step at which anybody sees it: the first loss that is not finite, or the first of those that stay clearly above
+// the level of the start to the end of the run, where the loss had fallen. nullopt where neither happens.
 std::optional<std::int64_t> HarmStep(const model::Run& run);
 
 // The run as its files stood when `step` was logged. Messages are left out: only numbers warn ahead.
@@ -29,5 +29,9 @@ inline constexpr std::int64_t kSlowSteps = 50;
 // Of a fatal run with a slow fault; nullopt for others. Detectors are given what was logged up to each look and no
 // more. What a config rule says before the first step is no warning here.
 std::optional<Lead> LeadOf(const Record& record, const catalogue::Thresholds& thresholds);
+
+// What any warning is worth: whether a healthy run has one at any of as many looks, over its whole length. nullopt for
+// all but each tenth healthy run, which is enough for a share.
+std::optional<bool> WarnsByChance(const Record& record, const catalogue::Thresholds& thresholds);
 
 }  // namespace vigil::scale

@@ -1,5 +1,7 @@
 #include "scale/read_set.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <atomic>
 #include <mutex>
@@ -64,7 +66,7 @@ Result<std::vector<std::string>> SetFiles(const std::string& path) {
   if (entry->kind == platform::EntryKind::kFile) return std::vector<std::string>{path};
   std::vector<std::string> files;
   for (const std::string& name : platform::NamesIn(path, "runs-")) {
-    if (IsRunsFile(name)) files.push_back(path + "/" + name);
+    if (IsRunsFile(name)) files.push_back(fmt::format("{}/{}", path, name));
   }
   std::sort(files.begin(), files.end());
   if (files.empty())

@@ -29,10 +29,10 @@ CauseAnswer AnswerOf(const Label& label, const Verdict& verdict) {
   if (verdict.causes.empty()) return CauseAnswer::kNone;
   const NamedCause& first = verdict.causes.front();
   if (Contains(label.causes, first.cause)) return CauseAnswer::kRight;
-  if (first.cause == diagnose::kUnknownCause) return CauseAnswer::kUnknown;
   const bool is_in_pair = std::any_of(first.rivals.begin(), first.rivals.end(),
                                       [&](const std::string& rival) { return Contains(label.causes, rival); });
-  return is_in_pair ? CauseAnswer::kInPair : CauseAnswer::kWrong;
+  if (is_in_pair) return CauseAnswer::kInPair;
+  return first.cause == diagnose::kUnknownCause ? CauseAnswer::kUnknown : CauseAnswer::kWrong;
 }
 
 void ScoreFinding(const Label& label, const FoundThing& finding, Score& score) {
@@ -162,7 +162,8 @@ void Calibration::Add(const Score& score) {
   const bool is_harmed = score.asked == Asked::kFinding || score.asked == Asked::kEitherWay;
   const bool is_named =
       score.cause == CauseAnswer::kRight || score.cause == CauseAnswer::kWrong || score.cause == CauseAnswer::kInPair;
-  if (!is_harmed || !is_named) return;
+  // "unknown" states no cause, whatever rivals it names.
+  if (!is_harmed || !is_named || score.cause_name == diagnose::kUnknownCause) return;
   const double place = std::clamp(score.confidence * 10, 0.0, 9.0);
   Bin& bin = bins[static_cast<std::size_t>(place)];
   ++bin.cases;

@@ -53,7 +53,7 @@ struct Tally {
   int fatal_with_error = 0;  // at error or above, expected or not
   int causes = 0;            // fatal, with a labelled cause
   int cause_right = 0;
-  int cause_in_pair = 0;  // another one first, the right one named as its rival
+  int cause_in_pair = 0;  // another one or "unknown" first, the right one named as its rival
   int cause_wrong = 0;
   int cause_unknown = 0;
   int cause_none = 0;  // no diagnosis at all

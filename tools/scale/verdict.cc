@@ -14,6 +14,7 @@ std::string Quoted(std::string_view text) { return fmt::format("\"{}\"", text); 
 
 std::string ListOf(const std::vector<std::string>& words) {
   std::vector<std::string> quoted;
+  quoted.reserve(words.size());
   for (const std::string& word : words) quoted.push_back(Quoted(word));
   return "[" + Join(quoted, ",") + "]";
 }
@@ -27,6 +28,7 @@ std::string LabelJson(const Label& label) {
 
 std::string FindingsJson(const std::vector<FoundThing>& findings) {
   std::vector<std::string> items;
+  items.reserve(findings.size());
   for (const FoundThing& finding : findings)
     items.push_back(fmt::format("[{},{},{}]", Quoted(finding.id), Quoted(model::Name(finding.severity)),
                                 finding.first < 0 ? "null" : std::to_string(finding.first)));
@@ -35,6 +37,7 @@ std::string FindingsJson(const std::vector<FoundThing>& findings) {
 
 std::string CausesJson(const std::vector<NamedCause>& causes) {
   std::vector<std::string> items;
+  items.reserve(causes.size());
   for (const NamedCause& cause : causes)
     items.push_back(fmt::format("[{},{:.3f},{}]", Quoted(cause.cause), cause.confidence, ListOf(cause.rivals)));
   return "[" + Join(items, ",") + "]";

@@ -28,7 +28,7 @@ struct Verdict {
   std::int64_t steps = 0;            // points of the longest series
 };
 
-// Adds what is said about one run.
+// Adds the findings and causes of one run.
 void AddReport(const model::RunReport& report, Verdict& verdict);
 // The same detectors, config rules and diagnosis as the program's, over all runs of the record.
 Verdict Examine(const Record& record, const catalogue::Thresholds& thresholds);

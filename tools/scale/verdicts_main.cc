@@ -1,14 +1,16 @@
 // What vigil says about every run of a set of the gym at scale, one line of JSON a run.
 //
-// usage: scale_verdicts SET [--threads N] [--every N] [--json OUT]
+// usage: scale_verdicts SET [--threads N] [--every N] [--json OUT] [--pick N]
 //   SET          a folder of runs-*.jsonl.xz or .zst, or one of these files
 //   --every N    only each N-th run
 //   --json OUT   where the lines go; without it they are printed
+//   --pick N     prints the ids of N runs to compare in other formats instead, by comma
 #include <fmt/format.h>
 
 #include <string_view>
 
 #include "platform/files.h"
+#include "scale/pick.h"
 #include "scale/read_set.h"
 #include "scale/verdict.h"
 
@@ -18,6 +20,7 @@ namespace {
 struct Options {
   std::string set;
   std::string out;
+  std::size_t pick = 0;
   ReadOptions read;
 };
 
@@ -36,6 +39,8 @@ std::optional<Options> ParseOptions(int count, char** arguments) {
       options.out = value;
     } else if (word == "--threads" && number && *number > 0 && *number < 1024) {
       options.read.threads = static_cast<unsigned>(*number);
+    } else if (word == "--pick" && number && *number > 0) {
+      options.pick = static_cast<std::size_t>(*number);
     } else if (word == "--every" && number && *number > 0) {
       options.read.every = static_cast<std::size_t>(*number);
     } else if (!word.starts_with("--") && options.set.empty()) {
@@ -58,7 +63,18 @@ Result<std::string> LinesOf(const Options& options) {
   return Join(*lines, "");
 }
 
+int PrintPicked(const Options& options) {
+  const catalogue::Thresholds thresholds;
+  const auto candidates = MapRecords<Candidate>(options.set, options.read, [&](const Record& record) {
+    return Candidate{record.id, Examine(record, thresholds)};
+  });
+  if (!candidates) return Complain(candidates.error().Text());
+  fmt::print("{}\n", Join(PickForTwins(*candidates, options.pick), ","));
+  return 0;
+}
+
 int Main(const Options& options) {
+  if (options.pick > 0) return PrintPicked(options);
   const auto lines = LinesOf(options);
   if (!lines) return Complain(lines.error().Text());
   if (options.out.empty()) {
@@ -74,6 +90,7 @@ int Main(const Options& options) {
 
 int main(int count, char** arguments) {
   const auto options = vigil::scale::ParseOptions(count, arguments);
-  if (!options) return vigil::scale::Complain("usage: scale_verdicts SET [--threads N] [--every N] [--json OUT]");
+  if (!options)
+    return vigil::scale::Complain("usage: scale_verdicts SET [--threads N] [--every N] [--json OUT] [--pick N]");
   return vigil::scale::Main(*options);
 }

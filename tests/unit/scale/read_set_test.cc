@@ -22,7 +22,7 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-const std::string kSet = VIGIL_SOURCE_DIR "/tests/fixtures/scale";
+constexpr const char* kSet = VIGIL_SOURCE_DIR "/tests/fixtures/scale";
 
 constexpr std::string_view kLine =
     R"({"id":"0000002-f0","style":"loop","task":"image","family":"mlp","optimizer":"adam","odd":null,"twin":"0000002-h0",)"
@@ -94,7 +94,7 @@ TEST(Sets, ThatAreAbsentDamagedOrEmptyAreErrors) {
   std::filesystem::create_directories(folder);
   EXPECT_FALSE(ReadSet((folder / "absent").string()));
   EXPECT_FALSE(ReadSet(folder.string()));
-  const std::filesystem::path whole = kSet + "/runs-0-0.jsonl.xz";
+  const std::filesystem::path whole = std::string(kSet) + "/runs-0-0.jsonl.xz";
   const std::filesystem::path cut = folder / "runs-0-0.jsonl.xz";
   std::filesystem::copy_file(whole, cut, std::filesystem::copy_options::overwrite_existing);
   std::filesystem::resize_file(cut, std::filesystem::file_size(whole) / 2);
