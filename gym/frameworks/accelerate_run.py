@@ -1,8 +1,7 @@
-"""Accelerate with its trackers: TensorBoard, MLflow (files), and a tracker of the user's that writes CSV."""
+"""Accelerate with its trackers: TensorBoard and a tracker of the user's that writes CSV."""
 
 import csv
 import logging
-import os
 
 import parts
 import spec as settings
@@ -46,7 +45,7 @@ class CsvTracker(GeneralTracker):
 def trackers(spec):
     chosen = spec.log.split(",")
     return [
-        CsvTracker() if name == "csv" else name for name in chosen if name in ("csv", "tensorboard", "mlflow", "aim")
+        CsvTracker() if name == "csv" else name for name in chosen if name in ("csv", "tensorboard")
     ]
 
 
@@ -57,7 +56,6 @@ def main():
     )
     torch.set_num_threads(1)
     set_seed(spec.seed)
-    os.environ["MLFLOW_TRACKING_URI"] = "mlruns"
     half = "fp16" if spec.wants("fp16") else "no"
     accelerator = Accelerator(
         log_with=trackers(spec) or None,

@@ -33,8 +33,8 @@ FAULTS = {
     "dead-relu": (f"{FLAT},grad/zero,grad/vanishing,loss/collapse", "dead-units,bad-init,frozen-params"),
     "vanishing": (f"{FLAT},grad/vanishing", "vanishing-through-depth,frozen-params,lr-too-low,dead-units"),
     "bad-init": (f"loss/bad-start,loss/spike,loss/divergence,loss/plateau,{GRADS}", "bad-init"),
-    "unscaled": (f"loss/bad-start,{BLOWUP},{GRADS}", "bad-init,lr-too-high,bad-sample,wrong-targets"),
-    "nan-sample": ("loss/non-finite,grad/non-finite,data/non-finite", "bad-sample,layer-numerics"),
+    "unscaled": (f"{BLOWUP},{GRADS}", ""),
+    "nan-sample": (f"loss/non-finite,grad/non-finite,data/non-finite,loss/divergence,{FLAT}", "bad-sample,layer-numerics"),
     "log-zero": ("loss/non-finite,grad/non-finite", "layer-numerics,log-softmax-overflow,bad-sample"),
     "overfit": ("loss/overfit", "overfitting"),
     "leak": ("loss/too-good", "leakage"),
@@ -59,8 +59,8 @@ FAULTS = {
         "out-of-host-memory",
     ),
     "interrupt": ("log/interrupted", ""),
-    "crash-key": ("log/uncaught-exception", "bad-config"),
-    "crash-index": ("log/uncaught-exception,log/index-out-of-range", "bad-config,bad-sample"),
+    "crash-key": ("log/uncaught-exception", ""),
+    "crash-index": ("log/uncaught-exception,log/index-out-of-range", ""),
     "crash-sample": ("log/uncaught-exception", "bad-sample"),
     "crash-disk": ("log/disk-full,log/uncaught-exception", "disk-full"),
     "crash-file": ("log/uncaught-exception,log/file-missing", "missing-file-or-module"),
@@ -100,7 +100,6 @@ BY_CONSTRUCTION = (
     "entropy-collapse",
     "entropy-high",
     "bad-schedule",
-    "nan-sample",
 )
 
 
@@ -120,7 +119,8 @@ def read(path):
 def harmful(run, twin):
     """Whether the true measure is worse than the twin's by more than what a seed does."""
     mine, other = run["final"], twin["final"]
-    if mine is None or not math.isfinite(mine["value"]):
+    lost = run["train"] and not math.isfinite(run["train"][-1][1])
+    if mine is None or not math.isfinite(mine["value"]) or lost:
         return True
     if mine["better"] == "higher":
         return mine["value"] < other["value"] - max(0.04, 0.08 * abs(other["value"]))
@@ -157,26 +157,45 @@ def shows(finding, run, twin, chance):
         or last > first + 0.1 * span
         or (evals and evals[-1] > 2 * abs(min(evals)) and last > first),
         "loss/not-decreasing": last > first - 0.15 * span,
-        "loss/plateau": last > tail(other) + 0.15 * span
-        and abs(tail(train) - statistics.median(train[len(train) // 3 : 2 * len(train) // 3] or train)) < 0.15 * span,
+        "loss/plateau": last > tail(other) + 0.25 * span,
         "loss/at-chance": chance > 0 and 0.88 * chance < last < 1.12 * chance,
         "loss/bad-start": train[0] > 2 * max(other[0], chance) if other[0] > 0 else False,
         "loss/oscillation": rough,
         "loss/spike": max(train) > 2 * max(statistics.median(train), 1e-9),
         "loss/collapse": len(set(train[-max(3, len(train) // 4) :])) == 1,
-        "loss/overfit": bool(evals) and evals[-1] > min(evals) + 0.08 * abs(min(evals)) and last < first,
+        "loss/overfit": bool(evals) and evals[-1] > min(evals) + 0.05 * abs(min(evals)) and last < first,
         "loss/eval-gap": bool(evals) and tail(evals) > last + 0.25 * span,
     }.get(finding, True)
 
 
-def label(fault, run, twin, chance):
+ALIKE = {"loss/not-decreasing", "loss/at-chance", "loss/plateau"}
+
+
+def rivals(fault, seen, rate_logged):
+    """Causes that leave the same files: a loss that is only flat, and no learning rate in sight."""
+    flat = {name for name in seen if name.startswith("loss/")} <= ALIKE
+    if fault == "labels-shuffled":
+        return ["frozen-params"] if "loss/not-decreasing" in seen else []
+    if rate_logged:
+        return []
+    if fault == "lr-too-high":
+        return ["frozen-params", "wrong-targets", "dead-units"] if flat else []
+    if fault == "lr-too-low":
+        return ["frozen-params", "wrong-targets"]
+    return ["lr-too-high"] if fault == "bad-init" else []
+
+
+def label(fault, run, twin, chance, rate_logged):
     """Findings, causes, whether the run is harmless."""
     findings, causes = FAULTS[fault]
     kept = any(fault.startswith(name) for name in BY_CONSTRUCTION)
     if not kept and not harmful(run, twin):
         return "none", "", True
     seen = [name for name in findings.split(",") if shows(name, run, twin, chance)]
-    return ",".join(seen), causes, False
+    if "loss/non-finite" in seen and fault == "nan-sample":  # the rest is said of a NaN that was swallowed
+        seen = [name for name in seen if name.endswith("non-finite")]
+    others = [name for name in rivals(fault, seen, rate_logged) if name not in causes]
+    return ",".join(seen), ",".join([causes, *others]), False
 
 
 def first_bad(run):

@@ -30,7 +30,7 @@ DROPPED = re.compile(
     r"\.(keras|h5|pt|pth|pkl|bin|zip|safetensors|spacy|png|cache|npy|onnx|yaml\.lock)$|/model-(best|last)/|tiny-bert/|__pycache__|^data/|step_saved/|/artifacts/|profile\.log"
 )
 LIMIT = 60_000
-SECONDS = 240
+SECONDS = 420
 HEADER = ["path", "trainer", "fault", "split", "expect", "cause", "onset_step", "note"]
 CHANCE = {"table": math.log(8), "images": math.log(6), "binary": 0.45, "gpt": math.log(48)}
 
@@ -188,6 +188,16 @@ def make(row, servers):
     print(f"{row['path']:44} exit {code} {time.time() - began:5.1f} s {size:7d} bytes{remark}", flush=True)
 
 
+def rate_logged(folder):
+    """Whether a file names the learning rate."""
+    for path in glob.glob(f"{folder}/**/*", recursive=True):
+        if os.path.isfile(path):
+            with open(path, "rb") as f:
+                if re.search(rb"(?i)learning.?rate|learn_rate|\blr\b|\blr0\b|lr-|/lr", f.read()):
+                    return True
+    return False
+
+
 def labelled(row):
     """The row of LABELS.tsv, or None where the run is missing."""
     _, record = paths(row)
@@ -201,9 +211,9 @@ def labelled(row):
     twin = labels.read(os.path.join(WORK, row["twin"] + ".record")) if row["twin"] else run
     given = dict(word.split("=", 1) for word in row["settings"].split())
     chance = CHANCE.get(given.get("task", "gpt" if row["script"] == "gpt" else "table"), 0.0)
-    expect, cause, harmless = labels.label(row["fault"], run, twin, chance)
+    expect, cause, harmless = labels.label(row["fault"], run, twin, chance, rate_logged(folder))
     if row["fault"] in ("nan-sample", "log-zero"):
-        onset = labels.first_bad(run) or onset
+        onset = onset or labels.first_bad(run)
     if harmless:
         note, onset = (
             f"harmless: {run['final']['value']:.3g} against {twin['final']['value']:.3g} of its healthy twin",
