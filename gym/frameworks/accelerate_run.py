@@ -44,9 +44,7 @@ class CsvTracker(GeneralTracker):
 
 def trackers(spec):
     chosen = spec.log.split(",")
-    return [
-        CsvTracker() if name == "csv" else name for name in chosen if name in ("csv", "tensorboard")
-    ]
+    return [CsvTracker() if name == "csv" else name for name in chosen if name in ("csv", "tensorboard")]
 
 
 def main():

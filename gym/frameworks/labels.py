@@ -34,7 +34,10 @@ FAULTS = {
     "vanishing": (f"{FLAT},grad/vanishing", "vanishing-through-depth,frozen-params,lr-too-low,dead-units"),
     "bad-init": (f"loss/bad-start,loss/spike,loss/divergence,loss/plateau,{GRADS}", "bad-init"),
     "unscaled": (f"{BLOWUP},{GRADS}", ""),
-    "nan-sample": (f"loss/non-finite,grad/non-finite,data/non-finite,loss/divergence,{FLAT}", "bad-sample,layer-numerics"),
+    "nan-sample": (
+        f"loss/non-finite,grad/non-finite,data/non-finite,loss/divergence,{FLAT}",
+        "bad-sample,layer-numerics",
+    ),
     "log-zero": ("loss/non-finite,grad/non-finite", "layer-numerics,log-softmax-overflow,bad-sample"),
     "overfit": ("loss/overfit", "overfitting"),
     "leak": ("loss/too-good", "leakage"),
