@@ -17,7 +17,7 @@ MARKS = [b"/root/", b"/work/", b"fwvenv", f".{socket.gethostname()}.".encode(), 
 # What the text of a run must hold, where the fault is an event.
 EVENTS = {
     "crash-key": r"KeyError: 'attention_mask'",
-    "crash-index": r"IndexError: list index out of range",
+    "crash-index": r"list index out of range",
     "crash-sample": r"DecodeError: cannot decode record",
     "crash-disk": r"No space left on device",
     "crash-file": r"dev\.spacy|not found|Can't find",
@@ -52,6 +52,8 @@ def problems_of(row):
     text = b"\n".join(t for t in texts.values() if b"\0" not in t).decode(errors="replace")
     binary = any(b"\0" in t for t in texts.values())
     wanted = EVENTS.get(row["fault"])
+    if row["fault"] in ("nan-sample", "log-zero") and "non-finite" not in row["expect"].replace("data/non-finite", ""):
+        wanted = None  # swallowed: no NaN is printed
     if wanted and row["expect"] != "none" and not binary and not re.search(wanted, text):
         found.append(f"does not say {wanted}")
     if row["fault"] == "healthy" and re.search(r"Traceback \(most recent call last\)", text):

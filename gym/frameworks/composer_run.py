@@ -7,7 +7,7 @@ import spec as settings
 import tasks
 import torch
 from composer import Callback, ComposerModel, Trainer
-from composer.loggers import FileLogger, TensorboardLogger
+from composer.loggers import FileLogger
 from composer.optim import ConstantScheduler, CosineAnnealingWithWarmupScheduler, LinearScheduler
 from torchmetrics import MeanSquaredError
 from torchmetrics.classification import MulticlassAccuracy
@@ -62,8 +62,6 @@ def main():
     loggers = []
     if "file" in spec.log:
         loggers.append(FileLogger(filename="{run_name}-logs-rank{rank}.txt", overwrite=True))
-    if "tensorboard" in spec.log:
-        loggers.append(TensorboardLogger("tb", flush_interval=20))
     rates = {"cosine": CosineAnnealingWithWarmupScheduler("40ba"), "linear": LinearScheduler()}
     if spec.has("bad-schedule"):
         rates["constant"] = lambda state, ssr=1.0: 1.0 if state.timestamp.batch.value < spec.onset else spec.of(60)

@@ -80,13 +80,11 @@ class Lines:
     def __init__(self, spec):
         self.style = spec.log
         if spec.log == "clu":
-            import logging
-
             from absl import logging as absl_logging
             from clu import metric_writers
 
             absl_logging.use_absl_handler()
-            absl_logging.set_verbosity(logging.INFO)
+            absl_logging.set_verbosity(absl_logging.INFO)
             self.writer = metric_writers.LoggingWriter()
 
     def train(self, step, loss, norm, rate, took):
