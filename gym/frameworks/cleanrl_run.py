@@ -95,10 +95,10 @@ class Run:
             if there:
                 total = float(info["episode"]["r"][i])
                 self.returns.append(float(info["episode"]["l"][i]))
-                if len(self.returns) % 4 == 0:
+                if len(self.returns) % 3 == 0:
                     print(f"global_step={self.step}, episodic_return={total}")
-                self.writer.add_scalar("charts/episodic_return", total, self.step)
-                self.writer.add_scalar("charts/episodic_length", info["episode"]["l"][i], self.step)
+                    self.writer.add_scalar("charts/episodic_return", total, self.step)
+                    self.writer.add_scalar("charts/episodic_length", info["episode"]["l"][i], self.step)
 
     def update(self, kept):
         with torch.no_grad():

@@ -100,8 +100,6 @@ BY_CONSTRUCTION = (
     "crash",
     "resume-weights",
     "overfit",
-    "entropy-collapse",
-    "entropy-high",
     "bad-schedule",
 )
 

@@ -214,6 +214,8 @@ def labelled(row):
     expect, cause, harmless = labels.label(row["fault"], run, twin, chance, rate_logged(folder))
     if row["fault"] in ("nan-sample", "log-zero"):
         onset = onset or labels.first_bad(run)
+    elif row["fault"] == "overfit":
+        onset = min(run["eval"], key=lambda point: point[1])[0]
     if harmless:
         note, onset = (
             f"harmless: {run['final']['value']:.3g} against {twin['final']['value']:.3g} of its healthy twin",
@@ -222,6 +224,8 @@ def labelled(row):
     else:
         expect, cause = row["expect"] or expect, row["cause"] or cause
         onset = onset or (1 if not row["fault"].startswith("crash") else "")
+    if expect == "none":
+        cause, onset = "", ""
     name = row["fault"].removeprefix("rl-")
     return [f"runs/{row['path']}", trainer, name, "unseen", expect, cause, str(onset), note]
 
