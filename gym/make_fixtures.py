@@ -146,29 +146,33 @@ def make(run):
     print(f"{run.path:44} exit {code}", flush=True)
 
 
-def rows_of_frameworks():
-    """Rows of LABELS.tsv that gym/frameworks/make.py writes."""
-    with open(os.path.join(FIXTURES, "LABELS.tsv")) as f:
-        rows = [line.rstrip("\n").split("\t") for line in f]
-    return [row for row in rows if row[3] == "unseen"]
-
-
-def label_row(run):
-    return [f"runs/{run.path}", run.trainer, run.fault, run.split, run.expect, run.cause, run.onset, run.note]
-
-
 def write_labels():
-    made = [run for run in run_list.RUNS if os.path.isdir(os.path.join(FIXTURES, "runs", run.path))]
-    rows = sorted([*map(label_row, made), *rows_of_frameworks()], key=lambda row: row[0])
     with open(os.path.join(FIXTURES, "LABELS.tsv"), "w") as f:
-        f.writelines("\t".join(row) + "\n" for row in [HEADER, *rows])
+        f.write("\t".join(HEADER) + "\n")
+        for run in sorted(run_list.RUNS, key=lambda r: r.path):
+            if os.path.isdir(os.path.join(FIXTURES, "runs", run.path)):
+                f.write(
+                    "\t".join(
+                        [
+                            f"runs/{run.path}",
+                            run.trainer,
+                            run.fault,
+                            run.split,
+                            run.expect,
+                            run.cause,
+                            run.onset,
+                            run.note,
+                        ]
+                    )
+                    + "\n"
+                )
     with open(os.path.join(FIXTURES, "DEMO"), "w") as f:
         f.writelines(f"runs/{path}\n" for path in run_list.DEMO)
 
 
 def drop_unlisted_runs():
     """Removes runs that the list no longer names."""
-    named = {run.path for run in run_list.RUNS} | {row[0].removeprefix("runs/") for row in rows_of_frameworks()}
+    named = {run.path for run in run_list.RUNS}
     for folder in glob.glob(os.path.join(FIXTURES, "runs", "*", "*")):
         if os.path.relpath(folder, os.path.join(FIXTURES, "runs")) not in named:
             shutil.rmtree(folder)

@@ -11,7 +11,7 @@ import re
 import socket
 import sys
 
-FIXTURES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "tests", "fixtures")
+FIXTURES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "tests", "fixtures", "frameworks")
 RUN_LIMIT, SET_LIMIT = 80_000, 6_000_000
 MARKS = [b"/root/", b"/work/", b"fwvenv", f".{socket.gethostname()}.".encode(), b"fault=", b"before_step_fault"]
 # What the text of a run must hold, where the fault is an event.

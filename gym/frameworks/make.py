@@ -1,4 +1,4 @@
-"""Makes the runs of other frameworks under tests/fixtures/runs: `python3 gym/frameworks/make.py [part of a path ...]`.
+"""Makes the runs of other frameworks: `python3 gym/frameworks/make.py [part of a path ...]`, for tests/fixtures/frameworks.
 
 Rows of runs.tsv are run one after the other, each in the environment of its framework (setup.sh); healthy twins first.
 What a run recorded for its label stays in gym/.work/frameworks, and `--label` writes the labels again from there.
@@ -22,7 +22,7 @@ import labels
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 GYM = os.path.dirname(HERE)
-FIXTURES = os.path.join(os.path.dirname(GYM), "tests", "fixtures")
+FIXTURES = os.path.join(os.path.dirname(GYM), "tests", "fixtures", "frameworks")
 WORK = os.path.join(GYM, ".work", "frameworks")
 ENVS = os.environ.get("FW_ENVS", os.path.join(GYM, ".frameworks", ""))
 # Weights, archives, data and caches: what a run leaves that is not about how it went.
@@ -231,16 +231,10 @@ def labelled(row):
 
 
 def write_labels(rows):
-    """Replaces the rows of the split `unseen`, and leaves the others as they are."""
-    path = os.path.join(FIXTURES, "LABELS.tsv")
-    with open(path) as f:
-        others = [line.rstrip("\n").split("\t") for line in f][1:]
-    mine = [made for row in rows if (made := labelled(row))]
-    kept = [row for row in others if row[3] != "unseen"]
-    with open(path, "w") as f:
-        for row in [HEADER, *sorted(kept + mine, key=lambda r: r[0])]:
-            f.write("\t".join(row) + "\n")
-    return mine
+    made = sorted((found for row in rows if (found := labelled(row))), key=lambda row: row[0])
+    with open(os.path.join(FIXTURES, "LABELS.tsv"), "w") as f:
+        f.writelines("\t".join(row) + "\n" for row in [HEADER, *made])
+    return made
 
 
 def main():
