@@ -1,4 +1,4 @@
-"""Makes the runs of other frameworks: `python3 gym/frameworks/make.py [part of a path ...]`, for tests/fixtures/frameworks.
+"""Makes the runs of other frameworks in tests/fixtures/frameworks: `make.py [part of a path ...]`.
 
 Rows of runs.tsv are run one after the other, each in the environment of its framework (setup.sh); healthy twins first.
 What a run recorded for its label stays in gym/.work/frameworks, and `--label` writes the labels again from there.
