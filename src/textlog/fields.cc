@@ -97,7 +97,7 @@ bool HoldsValue(std::string_view words) {
 // The name within the text between two numbers: without separators, brackets and what belongs to an earlier value.
 std::string_view NameIn(std::string_view text) {
   while (!text.empty() && ClassOf(text.front()) != kLetter) text.remove_prefix(1);
-  while (!text.empty() && std::string_view(" \t:=\"'[(~").find(text.back()) != std::string_view::npos)
+  while (!text.empty() && std::string_view(" \t:=\"'[(~*`>#").find(text.back()) != std::string_view::npos)
     text.remove_suffix(1);
   if (const std::size_t wide = text.rfind("  "); wide != std::string_view::npos) text = text.substr(wide + 2);
   while (!text.empty() && ClassOf(text.front()) != kLetter) text.remove_prefix(1);
@@ -137,6 +137,11 @@ bool FieldReader::StartsValue(std::size_t at) const {
     case ',':
     case '[':
     case '(':
+    // Signs that stand right before a value in formats of nobody: "#000120", ">2.31", "**loss** *2.3*", "~0.5".
+    case '#':
+    case '>':
+    case '*':
+    case '~':
       return true;
     default:
       return false;
@@ -321,6 +326,31 @@ std::size_t FieldReader::ReadList(std::size_t end, Field& field) const {
   return close == std::string_view::npos ? text_.size() : close + 1;
 }
 
+// "12epoch", and "51-100batch" of a range, which stands for its end: the word that counts is written onto the digits.
+bool FieldReader::ReadCountedWord(std::size_t end, Field& field) {
+  std::size_t at = end;
+  double value = field.value;
+  if (At(at) == '-' && IsDigitAt(at + 1)) {
+    std::size_t digits = 0;
+    value = static_cast<double>(ReadDigits(text_.substr(at + 1), digits));
+    at += 1 + digits;
+  }
+  const std::size_t letters = at;
+  while (at < text_.size() && IsLetter(text_[at])) ++at;
+  const std::string_view word = text_.substr(letters, at - letters);
+  constexpr std::array<std::string_view, 6> kCounted = {"epoch", "batch", "iter", "step", "it", "update"};
+  if (std::find(kCounted.begin(), kCounted.end(), word) == kCounted.end() ||
+      (At(at) != ':' && At(at) != ' ' && At(at) != ','))
+    return false;
+  if (word.size() == 2 && letters != end) return false;
+  field.value = value;
+  field.name = word;
+  field.sign = ':';
+  at_ = at;
+  name_start_ = at;
+  return true;
+}
+
 bool FieldReader::ReadField(Field& field) {
   std::size_t used = 0;
   const auto value = ReadNumber(text_.substr(at_), used);
@@ -336,6 +366,7 @@ bool FieldReader::ReadField(Field& field) {
   std::size_t end = ReadThousands(begin, begin + used, field.value);
   field.thousands = end != begin + used;
   field.at_end = end == text_.size();
+  if (ReadCountedWord(end, field)) return true;
   if (IsPartOfWord(end)) {
     SkipToken();
     return false;
@@ -348,6 +379,7 @@ bool FieldReader::ReadField(Field& field) {
   if (field.before == '(' && (field.total == 0 || At(end) != ')')) return false;
   const std::size_t unit_end = ReadUnit(end, field.unit_scale);
   if (unit_end != end) {
+    field.percent = text_[unit_end - 1] == '%';
     field.seconds = SecondsOf(text_.substr(end, unit_end - end));
     field.gibibytes = GibibytesOf(text_.substr(end, unit_end - end));
   }

@@ -44,12 +44,19 @@ bool MetricSink::Find(const NamedNumbers& numbers, const RowPlace& place) {
   return first_metric != 0 && !twice;
 }
 
-// "dt: 123.45ms" under a name whose unit is the second, "mem 512MiB" under one whose unit is the gibibyte.
+// "dt: 123.45ms" under a name whose unit is the second, "mem 512MiB" under one whose unit is the gibibyte, "acc 81%".
+double MetricSink::FactorOf(std::uint32_t index, const NamedNumber& number) const {
+  if (index == 0) return 0;
+  const SeriesTable::Entry& entry = table_.entry(index);
+  if (entry.in_seconds) return number.seconds;
+  if (entry.in_gibibytes) return number.gibibytes;
+  constexpr double kPercent = 0.01;
+  return entry.is_share && number.percent ? kPercent : 0;
+}
+
 void MetricSink::BringToUnits(NamedNumbers& numbers) const {
   for (std::size_t i = 0; i < numbers.size(); ++i) {
-    if (found_[i] == 0) continue;
-    const auto& entry = table_.entry(found_[i]);
-    const double factor = entry.in_seconds ? numbers[i].seconds : entry.in_gibibytes ? numbers[i].gibibytes : 0;
+    const double factor = FactorOf(found_[i], numbers[i]);
     if (factor == 0) continue;
     numbers[i].value *= factor;
     numbers[i].name_scale *= factor;

@@ -22,6 +22,8 @@ class MetricSink {
   bool Find(const NamedNumbers& numbers, const RowPlace& place);
   // Brings the numbers that were looked up last to the units of their metrics.
   void BringToUnits(NamedNumbers& numbers) const;
+  // What brings a number to the unit of the metric at that place of the table; 0 where nothing does.
+  double FactorOf(std::uint32_t index, const NamedNumber& number) const;
   // Appends the numbers that were looked up last.
   void Add(const NamedNumbers& numbers, const RowPlace& place);
   void FindAndAdd(const NamedNumbers& numbers, const RowPlace& place) {
@@ -29,9 +31,7 @@ class MetricSink {
     Add(numbers, place);
   }
   // Appends one number, whose place in the table is known.
-  void AddValue(std::uint32_t index, double value, const RowPlace& place) {
-    table_.Add(index, place.step, value, place.line, place.axis);
-  }
+  void AddValue(std::uint32_t index, double value, const RowPlace& place) { table_.Add(index, value, place); }
   // The numbers added last are means over the epoch so far.
   void MarkRunningMeans();
 

@@ -12,7 +12,7 @@ namespace vigil::textlog {
 
 class PlainNumbers {
  public:
-  static constexpr std::size_t kMostValues = 8;
+  static constexpr std::size_t kMostValues = 32;
   struct Row {
     std::int64_t step = 0;
     std::uint32_t line = 0;

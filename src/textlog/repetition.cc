@@ -103,7 +103,7 @@ bool Repetition::ReadParsed(const MetricLine& parsed, LearnedRow& row) const {
         std::count(number.name.begin(), number.name.end(), ' ') >= 2 && !catalogue::Interpret(number.name);
     const std::string_view known = words ? KnownEnd(number.name) : std::string_view();
     measured = measured || !known.empty() || !IsCount(number.value);
-    row.numbers.push_back({std::string(known.empty() ? number.name : known), number.value});
+    row.numbers.push_back({std::string(known.empty() ? number.name : known), number});
   }
   row.step = parsed.step;
   return measured;
@@ -118,7 +118,7 @@ bool Repetition::ReadSentence(std::string_view text, LearnedRow& row) {
     if (row.step < 0 && IsCount(number.value) && CountsSteps(WordAt(text, end))) {
       row.step = static_cast<std::int64_t>(number.value);
     } else if (const std::string_view name = KnownEnd(number.name); !name.empty()) {
-      row.numbers.push_back({std::string(name), number.value});
+      row.numbers.push_back({std::string(name), number});
     }
   }
   return row.step >= 0 && !row.numbers.empty();
@@ -135,7 +135,7 @@ bool Repetition::ReadCounted(std::string_view text, const MetricLine& parsed, Le
     const bool is_known = catalogue::Interpret(number.name).has_value();
     if (number.weak && !is_known) continue;
     known = known || is_known || (set_apart && !number.weak && !IsCount(number.value));
-    row.numbers.push_back({std::string(number.name), number.value});
+    row.numbers.push_back({std::string(number.name), number});
   }
   return known;
 }
@@ -145,7 +145,7 @@ bool Repetition::ReadUnplaced(const MetricLine& parsed, LearnedRow& row) const {
   row.unplaced = true;
   for (const NamedNumber& number : parsed.numbers) {
     const auto meaning = catalogue::Interpret(number.name);
-    if (meaning && meaning->signal == "loss") row.numbers.push_back({std::string(number.name), number.value});
+    if (meaning && meaning->signal == "loss") row.numbers.push_back({std::string(number.name), number});
   }
   return parsed.lead < 0 && row.numbers.size() == 1;
 }

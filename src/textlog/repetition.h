@@ -16,7 +16,7 @@ namespace vigil::textlog {
 struct LearnedRow {
   struct Number {
     std::string name;
-    double value = 0;
+    NamedNumber number;  // its name is no longer there
   };
   std::int64_t step = -1;
   std::uint32_t line = 0;
