@@ -1,6 +1,7 @@
 #include "identify/naming.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <span>
 #include <string_view>
@@ -31,9 +32,11 @@ bool IsRate(std::span<const double> values) {
   return std::all_of(values.begin(), values.end(), [](double v) { return !(v < 0) && !(v > kLargestRate); });
 }
 
-// Counts of errors are whole.
+// Counts of errors are whole; so are six digits of a large loss.
 bool IsMeasured(std::span<const double> values) {
-  return std::any_of(values.begin(), values.end(), [](double v) { return v != std::floor(v) || std::isnan(v); });
+  constexpr double kNoCount = 1e5;
+  return std::any_of(values.begin(), values.end(),
+                     [](double v) { return v != std::floor(v) || std::isnan(v) || std::abs(v) >= kNoCount; });
 }
 
 // Time since the start only rises; the time of a step goes up and down.
@@ -74,9 +77,34 @@ void StatePercent(model::Series& series) {
     series.unit = "%";
 }
 
+// Names that mean something else beside another one. ESPnet's iter_time is that of the data loader, and train_time that
+// of the step.
+struct NameBeside {
+  std::string_view raw;
+  std::string_view beside;
+  std::string_view signal;
+};
+constexpr std::array kBeside = {NameBeside{"iter_time", "train_time", "data_time_s"},
+                                NameBeside{"train_time", "iter_time", "step_time_s"}};
+
+bool HasRaw(const model::Run& run, std::string_view raw) {
+  return std::any_of(run.series.begin(), run.series.end(),
+                     [&](const model::Series& series) { return series.raw == raw; });
+}
+
+void SettleBeside(model::Run& run) {
+  for (const NameBeside& name : kBeside) {
+    if (!HasRaw(run, name.raw) || !HasRaw(run, name.beside)) continue;
+    for (model::Series& series : run.series) {
+      if (series.raw == name.raw) series.signal = std::string(name.signal);
+    }
+  }
+}
+
 }  // namespace
 
 void SettleNames(model::Run& run) {
+  SettleBeside(run);
   for (model::Series& series : run.series) {
     StatePercent(series);
     if (const std::string_view signal = WeakSignalOf(series); !signal.empty()) SettleWeak(run, signal, series);

@@ -82,6 +82,7 @@ bool MetricTable::TakeIntoBatch(const Row& row) {
     const Cell& cell = row.cells[i];
     const Planned& planned = plan_[i];
     if (cell.column != planned.column || cell.is_null != planned.is_null) return false;
+    if (fills_with_nan_ && std::isnan(cell.value)) return false;
     if (planned.slot != kNoSlot) batch_.Set(planned.slot, cell.value, cell.line);
     if (planned.kind == Kind::kValue || planned.kind == Kind::kIgnored) continue;
     if (planned.kind == Kind::kStep) stated = cell.value;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "catalogue/says.h"
 #include "ingest/secrets.h"
@@ -28,7 +29,7 @@ bool CountsCalls(const ColumnSpec& spec) { return spec.name.starts_with('_'); }
 }  // namespace
 
 ColumnId MetricTable::AddColumn(ColumnSpec spec) {
-  columns_.push_back({std::move(spec), false, false, 0, {}, kNoColumn, 0});
+  columns_.push_back({std::move(spec), false, false, 0, {}, kNoColumn, 0, {}});
   return static_cast<ColumnId>(columns_.size() - 1);
 }
 
@@ -71,7 +72,7 @@ MetricTable::Roles MetricTable::FindRoles(std::span<const Cell> cells) const {
   for (const Cell& cell : cells) {
     const Column& column = columns_[cell.column];
     const ColumnRole role = column.spec.use.role;
-    if (cell.is_null) {
+    if (cell.is_null || (fills_with_nan_ && std::isnan(cell.value))) {
       roles.lacks_learning_rate |= role == ColumnRole::kLearningRate && column.fill.numbers != 0;
     } else if (role != ColumnRole::kMetric) {
       TakeRole(cell, column, roles);
@@ -236,7 +237,7 @@ std::uint64_t MetricTable::CountNumbers(std::span<const Cell> cells) {
   std::uint64_t oldest = ++rows_;
   for (const Cell& cell : cells) {
     Column& column = columns_[cell.column];
-    if (cell.is_null || !HoldsValues(cell, column)) continue;
+    if (cell.is_null || !HoldsValues(cell, column) || (fills_with_nan_ && std::isnan(cell.value))) continue;
     oldest = std::min(oldest, column.fill.latest_row);
     ++column.fill.numbers;
     column.fill.latest_row = rows_;
@@ -253,6 +254,7 @@ void MetricTable::PlaceCells(const Row& row, const Roles& roles, RowStep step) {
     for (Column& column : columns_) column.fill = {};
   }
   const bool goes_on = row.is_long || (!step.borrowed && step.step > last_step_);
+  const Neighbours beside = fills_with_nan_ ? NeighboursIn(row.cells) : Neighbours();
   const std::uint64_t oldest = CountNumbers(row.cells);
   for (const Cell& cell : row.cells) {
     Column& column = columns_[cell.column];
@@ -265,8 +267,66 @@ void MetricTable::PlaceCells(const Row& row, const Roles& roles, RowStep step) {
         continue;
       }
     }
+    if (fills_with_nan_ && std::isnan(cell.value) && !cell.is_null) {
+      if (WaitsForNumber(cell, row, roles, step, beside)) continue;
+      if (roles.lacks_learning_rate || IsBlank(column, beside)) {
+        ++column.fill.gaps;
+        continue;
+      }
+    }
     Put(cell, row, roles, step);
   }
+}
+
+namespace {
+
+bool IsLossRole(ColumnRole role) { return role == ColumnRole::kLoss || role == ColumnRole::kMeanLoss; }
+
+}  // namespace
+
+MetricTable::Neighbours MetricTable::NeighboursIn(std::span<const Cell> cells) const {
+  Neighbours beside;
+  for (const Cell& cell : cells) {
+    const Column& column = columns_[cell.column];
+    if (cell.is_null || std::isnan(cell.value) || !HoldsValues(cell, column)) continue;
+    beside.any = true;
+    beside.learning_rate |= column.spec.use.role == ColumnRole::kLearningRate;
+    beside.newest_row = std::max(beside.newest_row, column.fill.latest_row);
+  }
+  return beside;
+}
+
+// Whether a cell that reads `nan` is one that the writer had nothing for: in a column that is mostly so, and in a row
+// of another kind, none of whose numbers stood beside the latest one of this column. The loss is what a row is logged
+// for: once there, it is blank only in rows of another kind.
+bool MetricTable::IsBlank(const Column& column, const Neighbours& beside) {
+  const Fill& fill = column.fill;
+  const bool is_sparse = fill.gaps >= std::max<std::uint64_t>(fill.numbers, 1);
+  const bool is_other_kind = beside.any && !beside.learning_rate && beside.newest_row < fill.latest_row;
+  return (is_sparse && !IsLossRole(column.spec.use.role)) || is_other_kind;
+}
+
+// Before the first number of a column: true when the cell is kept back or left out. A training loss that reads `nan`
+// where nothing but it or the learning rate was measured, or again and again, is not finite; any other column was not
+// measured.
+bool MetricTable::WaitsForNumber(const Cell& cell, const Row& row, const Roles& roles, RowStep step,
+                                 const Neighbours& beside) {
+  constexpr std::size_t kRowsToBelieve = 3;
+  Column& column = columns_[cell.column];
+  if (column.fill.numbers != 0 || column.is_open) return false;
+  if (!IsLossRole(column.spec.use.role) || row.is_long) {
+    ++column.fill.gaps;
+    return true;
+  }
+  column.early_nans.push_back({cell, roles, step});
+  const bool is_sure = !beside.any || beside.learning_rate;
+  if (is_sure || column.early_nans.size() >= kRowsToBelieve) PutEarlyNans(column);
+  return true;
+}
+
+void MetricTable::PutEarlyNans(Column& column) {
+  Row row;
+  for (const EarlyNan& early : std::exchange(column.early_nans, {})) Put(early.cell, row, early.roles, early.step);
 }
 
 void MetricTable::Put(const Cell& cell, const Row& row, const Roles& roles, RowStep step) {
@@ -380,6 +440,9 @@ void MetricTable::Flush() {
 void MetricTable::Finish() {
   Flush();
   if (!axis_known_ && !held_back_.empty()) PlaceHeldBack();
+  for (Column& column : columns_) {
+    if (column.fill.numbers == 0) PutEarlyNans(column);
+  }
   thinning_.Finish();
   if (!std::isnan(planned_steps_))
     builder_.part().planned_steps = model::StepAt(static_cast<std::int64_t>(planned_steps_));

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/base.h"
+#include "model/run.h"
 #include "textlog/line.h"
 #include "textlog/pairs.h"
 
@@ -180,6 +181,10 @@ void FieldReader::SkipWord() {
 // The rest of a date, a time, a version or an identifier.
 void FieldReader::SkipToken() {
   while (at_ < text_.size() && text_[at_] != ' ' && text_[at_] != ']' && ClassOf(text_[at_]) != kDelimiter) ++at_;
+  // The milliseconds of "09:27:00,123".
+  const bool has_thousandth = At(at_) == ',' && at_ > 0 && IsDigit(text_[at_ - 1]) && IsDigitAt(at_ + 1) &&
+                              IsDigitAt(at_ + 2) && IsDigitAt(at_ + 3) && !IsDigitAt(at_ + 4);
+  if (has_thousandth) at_ += 4;
 }
 
 bool FieldReader::Next(Field& field) {
@@ -351,10 +356,31 @@ bool FieldReader::ReadCountedWord(std::size_t end, Field& field) {
   return true;
 }
 
+// "loss=None", "loss: N/A": a name and no number.
+bool FieldReader::ReadMissing(Field& field) {
+  constexpr std::array<std::string_view, 5> kWords = {"None", "null", "N/A", "n/a", "NA"};
+  const std::string_view rest = text_.substr(at_);
+  const auto* const word = std::find_if(kWords.begin(), kWords.end(), [&](std::string_view known) {
+    return rest.starts_with(known) && (rest.size() == known.size() || !IsLetter(rest[known.size()]));
+  });
+  const std::size_t mark = at_ == 0 ? std::string_view::npos : text_.find_last_not_of(' ', at_ - 1);
+  if (word == kWords.end() || mark == std::string_view::npos || (text_[mark] != '=' && text_[mark] != ':'))
+    return false;
+  field = Field{};
+  field.name = NameIn(text_.substr(name_start_, at_ - name_start_));
+  field.value = model::kNoValue;
+  field.missing = true;
+  field.sign = text_[mark];
+  field.at = static_cast<std::uint32_t>(at_);
+  at_ += word->size();
+  name_start_ = at_;
+  return !field.name.empty();
+}
+
 bool FieldReader::ReadField(Field& field) {
   std::size_t used = 0;
   const auto value = ReadNumber(text_.substr(at_), used);
-  if (!value) return false;
+  if (!value) return ReadMissing(field);
   // "loss 2.3 (mean 2.5)": a parenthesis opens a value only as a count, "Epoch:[1/1](200/39695)".
   const std::size_t begin = at_;
   field = Field{};

@@ -68,6 +68,7 @@ NamedNumber NumberOf(const Field& field) {
   number.seconds = field.seconds;
   number.gibibytes = field.gibibytes;
   number.percent = field.percent;
+  number.missing = field.missing;
   // "Accuracy: 9831/10000" is a share that is written as its two counts.
   const bool is_part = field.total > 0 && field.value <= static_cast<double>(field.total);
   if (is_part && (ContainsIgnoringCase(field.name, "acc") || ContainsIgnoringCase(field.name, "correct"))) {
@@ -365,7 +366,9 @@ bool LineParser::Parse(bool cut) {
   if (abbreviated_ && !ContainsIgnoringCase(text_, " up. ")) return false;
   if ((line_.step < 0 && line_.epoch < 0) || (!sure_ && !SpeaksOfLoss(text_) && !NamesLoss(line_.numbers)))
     return false;
-  line_.evaluation = SpeaksOfEvaluation(text_.substr(0, place_));
+  // Estimators of TensorFlow sum up an evaluation so.
+  const bool is_estimators = text_.find("Saving dict for global step") != std::string_view::npos;
+  line_.evaluation = is_estimators || SpeaksOfEvaluation(text_.substr(0, place_));
   return true;
 }
 

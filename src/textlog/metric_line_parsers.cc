@@ -121,7 +121,7 @@ class LoneScoreParser final : public LineParser {
   Outcome Parse(LogLine& line) override {
     if (line.cut || !state_.steps.has_latest() || state_.sink.table().empty()) return Outcome::kNotMine;
     if (line.text.size() > kLongestLine || IsOfAnotherStep(line.text)) return Outcome::kNotMine;
-    if (state_.Parse(line) || state_.parsed.numbers.empty() || state_.parsed.lead >= 0) return Outcome::kNotMine;
+    if (state_.Parse(line) || state_.parsed.numbers.empty() || IsCounted(state_.parsed)) return Outcome::kNotMine;
     NamedNumbers& numbers = state_.parsed.numbers;
     const bool evaluation = IsEvaluation(line.text, numbers);
     if (!evaluation && line.text.find("net output #") == std::string_view::npos) return Outcome::kNotMine;
@@ -136,6 +136,9 @@ class LoneScoreParser final : public LineParser {
 
  private:
   static constexpr std::size_t kLongestLine = 300;
+
+  // "[60] valid-rmse: 0.2": the count in front is its place. Behind other text it is a logger's number of a process.
+  static bool IsCounted(const MetricLine& line) { return line.lead >= 0 && line.lead_at <= 1; }
 
   // "Best val loss so far: 0.41", "val_loss improved from 0.5 to 0.4": said of an earlier step, or of none.
   static bool IsOfAnotherStep(std::string_view text) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <span>
+#include <utility>
 
 #include "base/base.h"
 #include "textlog/digits.h"
@@ -114,8 +115,18 @@ void MetricSink::MarkRunningMeans() {
 // JSON has no NaN, so some loggers write null for it. Only where the same name had a number before: a value that was
 // never there is merely not measured.
 void MetricSink::AddNull(std::uint32_t index, const RowPlace& place) {
-  if (index == 0 || !table_.entry(index).is_open || !table_.entry(index).is_loss) return;
-  AddValue(index, model::kNoValue, place);
+  constexpr std::size_t kMostHeld = 100'000;
+  if (index == 0 || !table_.entry(index).is_loss) return;
+  if (table_.entry(index).is_open) return AddValue(index, model::kNoValue, place);
+  if (nulls_.size() < kMostHeld) nulls_.push_back({index, place});
+}
+
+// A loss that was written as None all along is not finite: what has no value yet at the beginning gets one later.
+void MetricSink::Finish() {
+  constexpr std::size_t kFewNulls = 3;
+  const std::vector<HeldNull> held = std::exchange(nulls_, {});
+  if (held.size() < kFewNulls || table_.HasOpenLoss()) return;
+  for (const HeldNull& null : held) AddValue(null.index, model::kNoValue, null.place);
 }
 
 // Megatron leaves a loss out of its line when it is NaN. A line of steps that the loss scaler skipped has none either,

@@ -37,8 +37,11 @@ class MetricSink {
 
   // Places in the table of the numbers looked up last, as many as numbers; 0 for those that were dropped.
   const std::vector<std::uint32_t>& found() const { return found_; }
+  // No more rows come.
+  void Finish();
   bool FoundLoss() const;
   SeriesTable& table() { return table_; }
+  const SeriesTable& table() const { return table_; }
 
  private:
   std::string_view NameOf(std::string_view name, bool evaluation);
@@ -48,7 +51,13 @@ class MetricSink {
   void AddNull(std::uint32_t index, const RowPlace& place);
   bool HasBadGradient(const NamedNumbers& numbers) const;
 
+  struct HeldNull {
+    std::uint32_t index;
+    RowPlace place;
+  };
+
   ingest::PartBuilder& builder_;
+  std::vector<HeldNull> nulls_;  // of losses that were no number so far
   SeriesTable table_;
   std::vector<std::uint32_t> found_;
   std::string name_;                   // of the number at hand, where it is not the one in the line

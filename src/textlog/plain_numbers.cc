@@ -91,6 +91,18 @@ bool PlainNumbers::Read(std::string_view text, Row& row) {
   return row.count != 0 && measures;
 }
 
+// A loop logs every so many steps; where it evaluates, and at its first step, it may do so in between. The first
+// numbers of other tables rise anyhow.
+bool PlainNumbers::CountsOn() const {
+  constexpr std::size_t kMostStrides = 3;
+  std::vector<std::int64_t> strides;
+  for (std::size_t i = 1; i < held_back_.size(); ++i) {
+    const std::int64_t stride = held_back_[i].step - held_back_[i - 1].step;
+    if (std::find(strides.begin(), strides.end(), stride) == strides.end()) strides.push_back(stride);
+  }
+  return strides.size() <= kMostStrides;
+}
+
 const std::vector<PlainNumbers::Row>& PlainNumbers::Take(std::string_view text, std::uint32_t line) {
   rows_.clear();
   Row row;
@@ -100,15 +112,16 @@ const std::vector<PlainNumbers::Row>& PlainNumbers::Take(std::string_view text, 
     if (row.count == width_) rows_.push_back(row);
     return rows_;
   }
-  const std::int64_t stride = row.step - last_step_;
-  // Evenly, but for the first: many loops log step 1 and then every tenth.
-  const bool goes_on = row.count == width_ && stride > 0 && (held_back_.size() < 3 || stride == stride_);
+  const bool goes_on = row.count == width_ && row.step > last_step_;
   if (!goes_on) held_back_.clear();
-  stride_ = stride;
   width_ = row.count;
   last_step_ = row.step;
   held_back_.push_back(row);
   if (held_back_.size() < kBelievedFrom) return rows_;
+  if (!CountsOn()) {
+    held_back_.erase(held_back_.begin());
+    return rows_;
+  }
   believed_ = true;
   rows_ = std::move(held_back_);
   held_back_.clear();

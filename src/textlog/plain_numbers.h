@@ -26,13 +26,13 @@ class PlainNumbers {
 
  private:
   static bool Read(std::string_view text, Row& row);
+  bool CountsOn() const;
 
   std::vector<Row> rows_;
   std::vector<Row> held_back_;
   bool believed_ = false;
   std::size_t width_ = 0;  // numbers in a line
   std::int64_t last_step_ = -1;
-  std::int64_t stride_ = 0;
 };
 
 }  // namespace vigil::textlog

@@ -16,6 +16,7 @@ namespace {
 constexpr std::uint32_t kBelievedFrom = 3;
 constexpr std::uint32_t kCountedFrom = 5;
 constexpr std::uint32_t kUnplacedFrom = 8;
+constexpr std::size_t kSureNames = 2;                  // so many metrics that are known in one line are no accident
 constexpr std::int64_t kLargestCount = 1'000'000'000;  // beyond it are seconds since 1970
 constexpr std::size_t kMostShapes = 64;
 constexpr std::size_t kLongestLine = 500;
@@ -30,13 +31,20 @@ std::size_t NonFiniteLength(std::string_view text, std::size_t at) {
   return named && begins && ends ? kLength : 0;
 }
 
+// The letter of "1.9e-06": a number has it or not, as its size demands.
+bool IsExponent(std::string_view text, std::size_t at) {
+  if ((text[at] | 0x20) != 'e' || at == 0 || !IsDigit(text[at - 1]) || at + 1 >= text.size()) return false;
+  const char next = text[at + 1];
+  return IsDigit(next) || ((next == '-' || next == '+') && at + 2 < text.size() && IsDigit(text[at + 2]));
+}
+
 // The words of a line without its numbers.
 void ShapeOf(std::string_view text, std::string& key) {
   key.clear();
   for (std::size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
     const std::size_t word = c == 'n' || c == 'N' || c == 'i' || c == 'I' ? NonFiniteLength(text, i) : 0;
-    const bool number = IsDigit(c) || c == '.' || c == '+' || c == '-' || word != 0;
+    const bool number = IsDigit(c) || c == '.' || c == '+' || c == '-' || word != 0 || IsExponent(text, i);
     if (word != 0) i += word - 1;
     if (!number) {
       key += c;
@@ -131,12 +139,15 @@ bool Repetition::ReadCounted(std::string_view text, const MetricLine& parsed, Le
   row.step = parsed.lead;
   const bool set_apart = OpensWithCount(text);
   bool known = false;
+  std::size_t names = 0;
   for (const NamedNumber& number : parsed.numbers) {
     const bool is_known = catalogue::Interpret(number.name).has_value();
     if (number.weak && !is_known) continue;
+    names += is_known ? 1 : 0;
     known = known || is_known || (set_apart && !number.weak && !IsCount(number.value));
     row.numbers.push_back({std::string(number.name), number});
   }
+  row.is_sure = names >= kSureNames;
   return known;
 }
 
@@ -157,7 +168,7 @@ std::uint32_t Repetition::Read(std::string_view text, const MetricLine& parsed, 
   if (ReadSentence(text, row)) return kBelievedFrom;
   if (placed) return 0;
   row = empty;
-  if (ReadCounted(text, parsed, row)) return kCountedFrom;
+  if (ReadCounted(text, parsed, row)) return row.is_sure ? kBelievedFrom : kCountedFrom;
   row = empty;
   return ReadUnplaced(parsed, row) ? kUnplacedFrom : 0;
 }

@@ -22,6 +22,7 @@ struct LearnedRow {
   std::uint32_t line = 0;
   std::int32_t rank = -1;
   bool unplaced = false;  // nothing in it says where the training is: `step` counts the lines of its shape
+  bool is_sure = false;   // it names several metrics that are known
   std::vector<Number> numbers;
 };
 

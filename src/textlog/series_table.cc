@@ -106,6 +106,11 @@ void SeriesTable::Add(std::uint32_t index, double value, const RowPlace& place) 
   if (++points_ > most_points_) MakeRoom();
 }
 
+bool SeriesTable::HasOpenLoss() const {
+  return std::any_of(entries_.begin(), entries_.end(),
+                     [](const Entry& entry) { return entry.is_open && entry.is_loss; });
+}
+
 void SeriesTable::MakeRoom() {
   thinning_.MakeRoom();
   points_ = 0;

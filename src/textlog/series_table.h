@@ -45,6 +45,7 @@ class SeriesTable {
   // what has none is noted.
   std::uint32_t Find(std::string_view name, std::int32_t rank, Origin origin, bool keep_unknown);
   bool empty() const { return entries_.size() == 1; }
+  bool HasOpenLoss() const;
   const Entry& entry(std::uint32_t index) const { return entries_[index]; }
   // Appends a point. A step that comes twice (ranks that print the same line) is kept once, unless steps went back
   // between, or the place says that the later value counts.

@@ -75,6 +75,7 @@ class CsvReader : public ingest::Reader {
       table_.AddColumn({column.name, column.use, column.meaning, column.labels});
     table_.UseAxis(layout_.axis);
     table_.SetTimeOrigin(layout_.time_origin);
+    table_.MayFillWithNan();
   }
 
   // ---- lines
