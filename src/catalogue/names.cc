@@ -20,6 +20,7 @@ bool IsOfWord(char c) { return IsUpper(c) || IsLower(c) || IsDigit(c) || c == '@
 // "GradNorm" is two words, "LR" one: a capital begins a word behind a small letter, and before one.
 bool BeginsWord(std::string_view text, std::size_t at) {
   if (!IsUpper(text[at]) || at == 0) return false;
+  if (text[at] == 'B' && text[at - 1] == 'i') return false;  // "GiB"
   if (IsLower(text[at - 1])) return true;
   return IsUpper(text[at - 1]) && at + 1 < text.size() && IsLower(text[at + 1]);
 }
@@ -80,7 +81,10 @@ void TakeSplit(std::vector<std::string>& words, SplitName& split) {
   std::size_t front = 0;
   while (front < words.size() && IsKind(words[front], "place")) ++front;
   while (front < words.size() && take(words[front])) words.erase(words.begin() + static_cast<std::ptrdiff_t>(front));
-  while (words.size() > 1 && take(words.back())) words.pop_back();
+  // "Loss/val/mean": what was averaged stands behind the split.
+  std::size_t back = words.size();
+  while (back > 0 && (IsKind(words[back - 1], "average") || IsKind(words[back - 1], "interval"))) --back;
+  for (; back > 1 && take(words[back - 1]); --back) words.erase(words.begin() + static_cast<std::ptrdiff_t>(back) - 1);
 }
 
 void TakeUnit(std::vector<std::string>& words, SplitName& split) {

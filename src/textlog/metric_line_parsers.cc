@@ -127,6 +127,8 @@ class LoneScoreParser final : public LineParser {
     if (!evaluation && line.text.find("net output #") == std::string_view::npos) return Outcome::kNotMine;
     RowPlace place = state_.steps.Latest(line.rank, line.number);
     place.evaluation = evaluation;
+    // "Test: [ 50/79]  Loss: 0.8": batches of an evaluation, whose last line sums them up.
+    place.replaces = evaluation && Trim(line.text.substr(0, numbers.front().at)).ends_with('[');
     for (NamedNumber& number : numbers) number.weak = true;  // only what the vocabulary knows
     if (!state_.sink.Find(numbers, place)) return Outcome::kNotMine;
     state_.sink.BringToUnits(numbers);

@@ -96,6 +96,13 @@ bool OpensWithCount(std::string_view text) {
   return text.substr((in_brackets ? 1 : 0) + digits).starts_with(in_brackets ? "]\t" : ":\t");
 }
 
+bool NamesMetric(const NamedNumbers& numbers) {
+  return std::any_of(numbers.begin(), numbers.end(), [](const NamedNumber& number) {
+    const auto meaning = number.weak ? std::nullopt : catalogue::Interpret(number.name);
+    return meaning && meaning->signal != "epoch";
+  });
+}
+
 bool IsCount(double value) { return value >= 0 && value < 9e15 && value == std::floor(value); }
 
 }  // namespace
@@ -114,7 +121,7 @@ bool Repetition::ReadParsed(const MetricLine& parsed, LearnedRow& row) const {
     row.numbers.push_back({std::string(known.empty() ? number.name : known), number});
   }
   row.step = parsed.step;
-  return measured;
+  return measured || NamesMetric(parsed.numbers);  // a loss of 1.0000 is no count
 }
 
 // "After 100 updates the training loss is 2.31 and the learning rate is 0.0003."
