@@ -94,6 +94,18 @@ std::optional<Meaning> MeaningOf(const SplitName& split, const Stem& stem) {
   return Meaning{row->id, row->unit, {}, ScaleOf(split, *row), stem.weak, split.unit_factor != 0};
 }
 
+// "img/s" and "images_per_second": a count by the second is no time.
+std::optional<Meaning> InterpretRate(const SplitName& split) {
+  if (split.quantity != "time" || split.unit_factor != 1) return std::nullopt;
+  const auto& stems = TheVocabulary().stems;
+  for (const std::string& stem : split.stems) {
+    const std::string counted = stem.ends_with("_per") ? stem : stem + "_per";
+    const auto at = stems.find(StemKey("", counted + "_sec"));
+    if (at != stems.end()) return MeaningOf(split, at->second);
+  }
+  return std::nullopt;
+}
+
 std::optional<Meaning> InterpretParts(std::string_view raw_name) {
   const SplitName split = TakeApart(raw_name);
   const auto& stems = TheVocabulary().stems;
@@ -101,7 +113,7 @@ std::optional<Meaning> InterpretParts(std::string_view raw_name) {
   for (const std::string& stem : split.stems) {
     if (const auto at = stems.find(StemKey(quantity, stem)); at != stems.end()) return MeaningOf(split, at->second);
   }
-  return std::nullopt;
+  return InterpretRate(split);
 }
 
 }  // namespace

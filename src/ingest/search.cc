@@ -114,19 +114,21 @@ class Leftovers {
   Leftovers(FormatTable formats, platform::MemoryBudget& all, FoundParts& found)
       : formats_(formats), all_(all), found_(found) {}
 
-  void Read(const Candidate& file) {
+  // True when it held some.
+  bool Read(const Candidate& file) {
     constexpr std::size_t kMost = 200;
-    if (tried_++ >= kMost) return;
+    if (tried_++ >= kMost) return false;
     ReadOutcome outcome = ReadSource(file.path, formats_, &all_, true);
     const bool is_notebook = MayHoldMetrics(WhyIgnored(file.path)) && file.path.ends_with(".ipynb");
     bool any = false;
     for (model::Run& part : outcome.parts) {
-      if (!HoldsMetrics(part) && !(is_notebook && !part.events.empty())) continue;
+      if (!HoldsMetrics(part) && !is_notebook) continue;
       found_.parts.push_back(std::move(part));
       any = true;
     }
     if (any) std::erase_if(found_.ignored, [&](const model::Unread& one) { return one.path == file.path; });
     if (!any && !outcome.errors.empty()) Note(outcome.errors.back());
+    return any;
   }
 
  private:
@@ -207,7 +209,7 @@ FoundParts ReadPaths(const std::vector<std::string>& paths, FormatTable formats,
   }
   Leftovers rest(formats, all, found);
   for (const Candidate& file : leftovers) {
-    if (!looked[file.root].has_metrics) rest.Read(file);
+    if (!looked[file.root].has_metrics && rest.Read(file)) looked[file.root].said_something = true;
   }
   if (!found.parts.empty()) NameEmptyPaths(paths, looked, found);
   if (found.parts.empty()) NameAll(found);

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "catalogue/catalogue.h"
 #include "catalogue/says.h"
 #include "ingest/secrets.h"
 
@@ -29,7 +30,8 @@ bool CountsCalls(const ColumnSpec& spec) { return spec.name.starts_with('_'); }
 }  // namespace
 
 ColumnId MetricTable::AddColumn(ColumnSpec spec) {
-  columns_.push_back({std::move(spec), false, false, 0, {}, kNoColumn, 0, {}});
+  const bool is_eval = catalogue::TakeApart(spec.name).is_eval;
+  columns_.push_back({std::move(spec), is_eval, false, false, 0, {}, kNoColumn, 0, {}});
   return static_cast<ColumnId>(columns_.size() - 1);
 }
 
@@ -253,15 +255,19 @@ void MetricTable::PlaceCells(const Row& row, const Roles& roles, RowStep step) {
   if (restarts) {
     for (Column& column : columns_) column.fill = {};
   }
+  const bool has_gaps = std::any_of(row.cells.begin(), row.cells.end(),
+                                    [](const Cell& cell) { return cell.is_null || std::isnan(cell.value); });
   const bool goes_on = row.is_long || (!step.borrowed && step.step > last_step_);
-  const Neighbours beside = fills_with_nan_ ? NeighboursIn(row.cells) : Neighbours();
+  const Neighbours beside = has_gaps ? NeighboursIn(row.cells) : Neighbours();
   const std::uint64_t oldest = CountNumbers(row.cells);
   for (const Cell& cell : row.cells) {
     Column& column = columns_[cell.column];
     if (!HoldsValues(cell, column)) continue;
     if (cell.is_null) {
       if (!goes_on) continue;
-      const bool hides = !roles.lacks_learning_rate && column.fill.IsFull() && column.fill.latest_row <= oldest;
+      const bool is_skipped = column.is_eval && !beside.eval;  // no evaluation was made
+      const bool hides =
+          !roles.lacks_learning_rate && !is_skipped && column.fill.IsFull() && column.fill.latest_row <= oldest;
       if (!hides || !column.is_open) {
         ++column.fill.gaps;
         continue;
@@ -288,8 +294,11 @@ MetricTable::Neighbours MetricTable::NeighboursIn(std::span<const Cell> cells) c
   Neighbours beside;
   for (const Cell& cell : cells) {
     const Column& column = columns_[cell.column];
+    beside.eval_columns += column.is_eval ? 1 : 0;
+    beside.loss_is_nan |= IsLossRole(column.spec.use.role) && !cell.is_null && std::isnan(cell.value);
     if (cell.is_null || std::isnan(cell.value) || !HoldsValues(cell, column)) continue;
     beside.any = true;
+    beside.eval |= column.is_eval;
     beside.learning_rate |= column.spec.use.role == ColumnRole::kLearningRate;
     beside.newest_row = std::max(beside.newest_row, column.fill.latest_row);
   }
@@ -302,6 +311,8 @@ MetricTable::Neighbours MetricTable::NeighboursIn(std::span<const Cell> cells) c
 bool MetricTable::IsBlank(const Column& column, const Neighbours& beside) {
   const Fill& fill = column.fill;
   const bool is_sparse = fill.gaps >= std::max<std::uint64_t>(fill.numbers, 1);
+  // Several metrics of an evaluation and not one number: there was none.
+  if (column.is_eval && !beside.eval && beside.eval_columns > 1) return true;
   const bool is_other_kind = beside.any && !beside.learning_rate && beside.newest_row < fill.latest_row;
   return (is_sparse && !IsLossRole(column.spec.use.role)) || is_other_kind;
 }
@@ -314,12 +325,14 @@ bool MetricTable::WaitsForNumber(const Cell& cell, const Row& row, const Roles& 
   constexpr std::size_t kRowsToBelieve = 3;
   Column& column = columns_[cell.column];
   if (column.fill.numbers != 0 || column.is_open) return false;
-  if (!IsLossRole(column.spec.use.role) || row.is_long) {
+  const bool is_sure = !beside.any || beside.learning_rate;
+  // A gradient norm is logged with the loss, and is not finite where that is not.
+  const bool goes_with_loss = is_sure && beside.loss_is_nan && !column.is_eval;
+  if ((!IsLossRole(column.spec.use.role) && !goes_with_loss) || row.is_long) {
     ++column.fill.gaps;
     return true;
   }
   column.early_nans.push_back({cell, roles, step});
-  const bool is_sure = !beside.any || beside.learning_rate;
   if (is_sure || column.early_nans.size() >= kRowsToBelieve) PutEarlyNans(column);
   return true;
 }

@@ -93,6 +93,9 @@ class MetricTable {
   struct Neighbours {
     bool any = false;
     bool learning_rate = false;
+    bool eval = false;             // a number of an evaluation
+    std::size_t eval_columns = 0;  // with a number or without
+    bool loss_is_nan = false;
     std::uint64_t newest_row = 0;  // in which one of their columns had a number before
   };
   struct EarlyNan {
@@ -102,6 +105,7 @@ class MetricTable {
   };
   struct Column {
     ColumnSpec spec;
+    bool is_eval = false;    // its name says that it was measured on other data than those of the training
     bool is_open = false;    // `series` is the one its values go to, unless the row names a rank
     bool is_closed = false;  // another column has its series
     SeriesId series = 0;

@@ -152,10 +152,11 @@ class LoneScoreParser final : public LineParser {
 
   static bool IsEvaluation(std::string_view text, const NamedNumbers& numbers) {
     if (Trim(text).starts_with("* ")) return true;  // torchvision's mark of the line that sums up an evaluation
-    const NamedNumber& first = numbers.front();
-    if (SpeaksOfEvaluation(text.substr(0, first.at))) return true;
-    const auto meaning = catalogue::Interpret(first.name);
-    return meaning && meaning->signal.starts_with("eval_");
+    for (const NamedNumber& number : numbers) {
+      const auto meaning = catalogue::Interpret(number.name);
+      if (meaning) return meaning->signal.starts_with("eval_") || SpeaksOfEvaluation(text.substr(0, number.at));
+    }
+    return false;
   }
 
   LogState& state_;

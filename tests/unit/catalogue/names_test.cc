@@ -68,6 +68,7 @@ constexpr std::array kWritten = {
     Written{"memory_reserved_mb", "mem_reserved", kMebi},
     Written{"ips", "samples_per_s"},
     Written{"throughput/images_per_sec", "samples_per_s"},
+    Written{"img/s", "samples_per_s"},
     Written{"pos", "data_position"},
     Written{"data_pos", "data_position"},
     Written{"consumed_samples", "num_samples"},
