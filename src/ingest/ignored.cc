@@ -9,7 +9,7 @@ namespace vigil::ingest {
 namespace {
 
 constexpr std::string_view kDocument = "document";
-constexpr std::string_view kNotebook = "notebook";
+constexpr std::string_view kNotebook = "a notebook";
 
 // What W&B keeps for itself beside a run: <run>/logs/debug.log, debug-internal.log, and links to the latest of them.
 bool IsLogOfTracker(std::string_view path) {

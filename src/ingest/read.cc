@@ -45,9 +45,9 @@ void Recognise(OpenedFile& opened, FormatTable formats, bool is_wanted) {
   // Between the zeros of a tar header the name of its first member may look like text.
   opened.is_archive = archive::IsTar(opened.head);
   if (opened.is_archive) return;
-  const auto recognise = [&] {
+  const auto recognise = [&](bool asks_for_any = false) {
     const std::string_view path = WithoutCompression(opened.path);
-    opened.format = Recognise(formats, {path, opened.head, opened.file.size_bytes(), is_wanted});
+    opened.format = Recognise(formats, {path, opened.head, opened.file.size_bytes(), asks_for_any});
   };
   opened.file.DecodeIfUtf16(opened.head, true);
   recognise();
@@ -55,6 +55,7 @@ void Recognise(OpenedFile& opened, FormatTable formats, bool is_wanted) {
   if (opened.format == nullptr && opened.file.DecodeIfUtf16(opened.head, false)) recognise();
   // torch saves what it pickles as zip: what a reader recognises is no archive.
   opened.is_archive = opened.format == nullptr && archive::IsArchive(opened.head);
+  if (opened.format == nullptr && !opened.is_archive && is_wanted) recognise(true);
 }
 
 Result<OpenedFile> OpenSource(ByteSource source, std::string path, FormatTable formats, bool is_wanted = false,

@@ -212,7 +212,7 @@ FoundParts ReadPaths(const std::vector<std::string>& paths, FormatTable formats,
     if (!looked[file.root].has_metrics && rest.Read(file)) looked[file.root].said_something = true;
   }
   if (!found.parts.empty()) NameEmptyPaths(paths, looked, found);
-  if (found.parts.empty()) NameAll(found);
+  if (found.parts.empty() && found.unread.empty()) NameAll(found);
   return found;
 }
 

@@ -7,6 +7,8 @@
 #include "catalogue/catalogue.h"
 #include "catalogue/says.h"
 #include "ingest/secrets.h"
+#include "tabular/digits.h"
+#include "tabular/row_batch.h"
 
 namespace vigil::tabular {
 namespace {
@@ -28,6 +30,11 @@ bool DiffersInEvaluation(const ColumnSpec& spec) {
 bool CountsCalls(const ColumnSpec& spec) { return spec.name.starts_with('_'); }
 
 }  // namespace
+
+MetricTable::MetricTable(ingest::PartBuilder& builder, std::uint64_t most_points)
+    : builder_(builder), thinning_(builder, most_points), batch_(std::make_unique<RowBatch>()) {}
+
+MetricTable::~MetricTable() = default;
 
 ColumnId MetricTable::AddColumn(ColumnSpec spec) {
   const bool is_eval = catalogue::TakeApart(spec.name).is_eval;
@@ -346,7 +353,7 @@ void MetricTable::Put(const Cell& cell, const Row& row, const Roles& roles, RowS
   const SeriesId id = SeriesOf(cell.column, roles);
   if (columns_[cell.column].is_closed) return;
   const double value = cell.is_null ? model::kNoValue : cell.value;
-  if (row.last_may_be_cut && &cell == &row.cells.back() && IsDoubtful(value, id)) return;
+  if (row.last_may_be_cut && &cell == &row.cells.back() && IsDoubtful(row.last_text, id)) return;
   model::Series& series = builder_.series(id);
   // Rows of several metrics share a row number in the long form: each metric counts its own.
   if (row.is_long && axis_.axis == model::Axis::kRow) step.step = static_cast<std::int64_t>(thinning_.Seen(id));
@@ -365,14 +372,13 @@ void MetricTable::Put(const Cell& cell, const Row& row, const Roles& roles, RowS
   thinning_.Add(id, step.step, value, roles.time, cell.line);
 }
 
-// Whether a number that the file ends with may have lost an exponent or its digits behind the point: what it would then
-// say is wrong by orders of magnitude.
-bool MetricTable::IsDoubtful(double value, SeriesId id) const {
-  if (value == 0) return true;
+// Whether a number that the file ends with may have lost an exponent or digits: by how those before it were written.
+bool MetricTable::IsDoubtful(std::string_view text, SeriesId id) const {
+  if (text.empty()) return false;
   const model::Column<double>& values = builder_.series(id).values;
-  const std::size_t from = values.size() > 64 ? values.size() - 64 : 0;
-  return std::any_of(values.begin() + static_cast<std::ptrdiff_t>(from), values.end(),
-                     [](double before) { return before != 0 && std::abs(before) < 1e-3; });
+  // Without any before it, what cannot be all of a number: "0", "0.00", "2.".
+  if (values.empty()) return text.find_first_of("123456789") == std::string_view::npos || text.ends_with('.');
+  return !HasAllDigits(text, {values.begin(), values.size()});
 }
 
 // The header stood there again since the last value of this series: a restart, even if the step goes on.

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -12,11 +13,12 @@
 #include "ingest/ingest.h"
 #include "tabular/column_roles.h"
 #include "tabular/row.h"
-#include "tabular/row_batch.h"
 #include "tabular/step_policy.h"
 #include "tabular/thinning.h"
 
 namespace vigil::tabular {
+
+class RowBatch;
 
 struct ColumnSpec {
   std::string name;
@@ -46,8 +48,10 @@ void KeepLikelyGaps(model::Series& series);
 // from whole epochs, from tokens or samples that rise, or from the number of the row (from 0).
 class MetricTable {
  public:
-  explicit MetricTable(ingest::PartBuilder& builder, std::uint64_t most_points = kMostPoints)
-      : builder_(builder), thinning_(builder, most_points) {}
+  explicit MetricTable(ingest::PartBuilder& builder, std::uint64_t most_points = kMostPoints);
+  ~MetricTable();
+  MetricTable(const MetricTable&) = delete;
+  MetricTable& operator=(const MetricTable&) = delete;
 
   // Columns are numbered in the order in which they are added.
   ColumnId AddColumn(ColumnSpec spec);
@@ -149,7 +153,7 @@ class MetricTable {
   static bool IsBlank(const Column& column, const Neighbours& beside);
   bool WaitsForNumber(const Cell& cell, const Row& row, const Roles& roles, RowStep step, const Neighbours& beside);
   void PutEarlyNans(Column& column);
-  bool IsDoubtful(double value, SeriesId id) const;
+  bool IsDoubtful(std::string_view text, SeriesId id) const;
   bool OpensSegment(SeriesId id, std::int64_t step);
   SeriesId SeriesOf(ColumnId id, const Roles& roles);
   void StateEnd(std::span<const Cell> cells, const Roles& roles);
@@ -187,8 +191,8 @@ class MetricTable {
   bool plan_counts_whole_run_ = false;  // its steps do not begin again with an epoch
   std::uint64_t plain_rows_ = 0;        // since the fills of their columns were counted
   bool fills_with_nan_ = false;
-  bool fills_are_old_ = false;  // steps went back before those rows: the fills are to begin from nothing
-  RowBatch batch_;
+  bool fills_are_old_ = false;       // steps went back before those rows: the fills are to begin from nothing
+  std::unique_ptr<RowBatch> batch_;  // rows like the one before
 };
 
 }  // namespace vigil::tabular

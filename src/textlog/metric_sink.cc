@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/base.h"
-#include "textlog/digits.h"
+#include "tabular/digits.h"
 
 namespace vigil::textlog {
 
@@ -101,7 +101,8 @@ bool MetricSink::FoundLoss() const {
 // Whether a number that an unfinished line ends with has all its digits, by those that its series had before.
 bool MetricSink::IsWholeNumber(std::string_view text, std::uint32_t index) const {
   const SeriesTable::Entry& entry = table_.entry(index);
-  return HasAllDigits(text, entry.is_open ? std::span(builder_.series(entry.series).values) : std::span<double>());
+  return tabular::HasAllDigits(text,
+                               entry.is_open ? std::span(builder_.series(entry.series).values) : std::span<double>());
 }
 
 void MetricSink::MarkRunningMeans() {

@@ -29,6 +29,14 @@ struct Trouble {
   }
 };
 
+// The names of the columns do not fit into what a table is known by.
+bool IsTooWide(std::string_view head) {
+  constexpr std::ptrdiff_t kManyColumns = 1000;
+  head = head.substr(0, csv::kSniffBytes);
+  return head.size() == csv::kSniffBytes && head.find('\n') == std::string_view::npos &&
+         std::count(head.begin(), head.end(), ',') >= kManyColumns;
+}
+
 class CsvReader : public ingest::Reader {
  public:
   explicit CsvReader(ingest::PartBuilder& builder) : builder_(builder), table_(builder) {}
@@ -53,7 +61,10 @@ class CsvReader : public ingest::Reader {
     started_ = true;
     auto layout = csv::SniffLayout(bytes, last, builder_.part().sources.front().path);
     if (!layout) {
-      builder_.ReportDamage(says::DamageNoTable{});
+      if (IsTooWide(bytes))
+        builder_.ReportDamage(says::DamageWideTable{.limit = csv::kSniffBytes});
+      else
+        builder_.ReportDamage(says::DamageNoTable{});
       over_ = true;
       return 0;
     }
@@ -157,7 +168,7 @@ class CsvReader : public ingest::Reader {
         TakeText(cells[i], i);
       }
     }
-    if (unterminated) DropCutCell(cells.size());
+    if (unterminated) DropCutCell(cells);
     if (row_.is_long && !NameValue(cells)) return;
     row_.cells = cells_;
     table_.Add(row_);
@@ -174,12 +185,14 @@ class CsvReader : public ingest::Reader {
   }
 
   // The last cell of a line that does not end may be the beginning of a longer one.
-  void DropCutCell(std::size_t count) {
-    const bool last_given = !cells_.empty() && cells_.back().column + std::size_t{1} == count;
-    if (last_given && cells_.back().is_null)
+  void DropCutCell(std::span<const Cell> cells) {
+    const bool last_given = !cells_.empty() && cells_.back().column + std::size_t{1} == cells.size();
+    if (last_given && cells_.back().is_null) {
       cells_.pop_back();
-    else
-      row_.last_may_be_cut = last_given && count == layout_.columns.size();
+      return;
+    }
+    row_.last_may_be_cut = last_given && cells.size() == layout_.columns.size();
+    row_.last_text = cells.back().text;
   }
 
   // In the long form the value goes to the column of the metric that the row names. False when it names none.
@@ -287,8 +300,10 @@ class CsvReader : public ingest::Reader {
 }  // namespace
 
 int RecogniseCsv(const ingest::Probe& probe) {
+  constexpr int kTooWide = 10;  // so that the reader says why
   const auto layout = csv::SniffLayout(probe.head, probe.size_bytes <= probe.head.size(), probe.path);
-  return layout ? layout->sureness : 0;
+  if (!layout) return IsTooWide(probe.head) ? kTooWide : 0;
+  return layout->sureness;
 }
 
 std::unique_ptr<ingest::Reader> OpenCsv(ingest::PartBuilder& builder) { return std::make_unique<CsvReader>(builder); }

@@ -99,7 +99,7 @@ class NotebookReader : public DocumentReader {
   }
 
   std::unique_ptr<ingest::Reader> log_;
-  std::string text_;  // not yet taken by the log reader
+  std::string text_;  // that the log reader is to take
   std::string html_;
   Kind kind_ = Kind::kNone;
   bool opens_outputs_ = false;
