@@ -1,5 +1,8 @@
 #include <algorithm>
+#include <array>
 #include <cstring>
+#include <map>
+#include <memory>
 #include <unordered_map>
 
 #include "catalogue/says.h"
@@ -29,6 +32,17 @@ struct Trouble {
   }
 };
 
+// The column that says which run a row is of.
+std::size_t FindRunColumn(const Layout& layout) {
+  constexpr std::array<std::string_view, 7> kNames = {"run",           "run_id", "runid",   "run_name",
+                                                      "experiment_id", "exp_id", "exp_name"};
+  for (std::size_t i = 0; i < layout.columns.size(); ++i) {
+    const std::string name = ToLower(layout.columns[i].name);
+    if (std::find(kNames.begin(), kNames.end(), name) != kNames.end()) return i;
+  }
+  return kNoColumn;
+}
+
 // The names of the columns do not fit into what a table is known by.
 bool IsTooWide(std::string_view head) {
   constexpr std::ptrdiff_t kManyColumns = 1000;
@@ -39,7 +53,8 @@ bool IsTooWide(std::string_view head) {
 
 class CsvReader : public ingest::Reader {
  public:
-  explicit CsvReader(ingest::PartBuilder& builder) : builder_(builder), table_(builder) {}
+  explicit CsvReader(ingest::PartBuilder& builder)
+      : builder_(builder), whole_(std::make_unique<tabular::MetricTable>(builder)), table_(whole_.get()) {}
 
   std::size_t Consume(std::string_view bytes, bool last) override {
     std::size_t done = 0;
@@ -48,7 +63,8 @@ class CsvReader : public ingest::Reader {
       done = Start(bytes, last);
     }
     if (!over_) done += TakeLines(bytes.substr(done), last);
-    table_.Flush();
+    table_->Flush();
+    for (const auto& [id, table] : runs_) table->Flush();
     if (last || over_) Conclude();
     return done;
   }
@@ -81,12 +97,36 @@ class CsvReader : public ingest::Reader {
     layout_ = std::move(layout);
     rows_ = csv::RowParser(layout_.delimiter);
     long_columns_.clear();
-    table_.RetireColumns();
+    run_column_ = layout_.is_long() ? kNoColumn : FindRunColumn(layout_);
+    SetUp();
+    for (const auto& [id, table] : runs_) {
+      table_ = table.get();
+      SetUp();
+    }
+  }
+
+  // The columns of the table that rows go to.
+  void SetUp() {
+    table_->RetireColumns();
     for (const csv::Column& column : layout_.columns)
-      table_.AddColumn({column.name, column.use, column.meaning, column.labels});
-    table_.UseAxis(layout_.axis);
-    table_.SetTimeOrigin(layout_.time_origin);
-    table_.MayFillWithNan();
+      table_->AddColumn({column.name, column.use, column.meaning, column.labels});
+    table_->UseAxis(layout_.axis);
+    table_->SetTimeOrigin(layout_.time_origin);
+    table_->MayFillWithNan();
+  }
+
+  // Tables of several runs name the run of each row; their steps begin again with each.
+  void ChooseRun(std::string_view id) {
+    constexpr std::size_t kMostRuns = 1000;
+    const auto at = runs_.find(id);
+    if (at != runs_.end()) {
+      table_ = at->second.get();
+    } else if (runs_.size() < kMostRuns) {
+      auto made = std::make_unique<tabular::MetricTable>(builder_.OpenRun(id, id));
+      table_ = made.get();
+      runs_.emplace(std::string(id), std::move(made));
+      SetUp();
+    }
   }
 
   // ---- lines
@@ -158,10 +198,12 @@ class CsvReader : public ingest::Reader {
   }
 
   void AddRow(std::span<const Cell> cells, bool unterminated) {
+    if (run_column_ < cells.size()) ChooseRun(cells[run_column_].text);
     cells_.clear();
     row_ = {};
     row_.is_long = layout_.is_long();
     for (std::size_t i = 0; i < cells.size(); ++i) {
+      if (i == run_column_) continue;
       if (cells[i].is_number) {
         cells_.push_back({static_cast<tabular::ColumnId>(i), line_, false, cells[i].number});
       } else {
@@ -171,7 +213,7 @@ class CsvReader : public ingest::Reader {
     if (unterminated) DropCutCell(cells);
     if (row_.is_long && !NameValue(cells)) return;
     row_.cells = cells_;
-    table_.Add(row_);
+    table_->Add(row_);
   }
 
   void TakeText(const Cell& cell, std::size_t column) {
@@ -215,7 +257,7 @@ class CsvReader : public ingest::Reader {
     }
     const auto role = tabular::UseOfColumn(name).role;
     const bool places_rows = !tabular::BecomesSeries(role);
-    at->second = table_.AddColumn({std::string(name), {places_rows ? tabular::ColumnRole::kMetric : role, 0}});
+    at->second = table_->AddColumn({std::string(name), {places_rows ? tabular::ColumnRole::kMetric : role, 0}});
     return at->second;
   }
 
@@ -238,9 +280,9 @@ class CsvReader : public ingest::Reader {
     }
     if (!any_text) return true;
     if (Trim(line) == layout_.header) {
-      table_.BeginSegment();
+      table_->BeginSegment();
     } else if (auto layout = MaybeHeader(cells)) {
-      table_.BeginSegment();
+      table_->BeginSegment();
       Use(std::move(*layout));
     } else if (rows_.cell_count() != layout_.columns.size() || Trim(line).starts_with('{')) {
       other_lines_.Add(line_);  // JSON has as many commas as it likes
@@ -274,12 +316,16 @@ class CsvReader : public ingest::Reader {
                                             .columns = layout_.columns.size(),
                                             .others = ingest::OthersOf(ragged_.count)});
     }
-    table_.Finish();
+    whole_->Finish();
+    for (const auto& [id, table] : runs_) table->Finish();
     cut_ = too_long_ = other_lines_ = ragged_ = {};
   }
 
   ingest::PartBuilder& builder_;
-  tabular::MetricTable table_;
+  std::unique_ptr<tabular::MetricTable> whole_;                                     // of a table of one run
+  std::map<std::string, std::unique_ptr<tabular::MetricTable>, std::less<>> runs_;  // of one that holds several, by id
+  tabular::MetricTable* table_;                                                     // that rows go to
+  std::size_t run_column_ = kNoColumn;
   Layout layout_;
   csv::RowParser rows_{','};
   std::vector<tabular::Cell> cells_;  // of the row at hand

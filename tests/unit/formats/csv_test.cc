@@ -519,5 +519,32 @@ TEST(NonFiniteValuesAreValues, RowsOfAnEvaluationHaveNoLoss) {
   EXPECT_THAT(Named(run, "val_loss").values, ElementsAre(3.5, 3.25, 3));
 }
 
+TEST(Csv, RowsOfTwoRunsAreTwoRuns) {
+  const auto runs = ingest::ReadRunsInBytes(
+      "all.csv", "run_id,step,loss\na,1,3.5\na,2,3.25\na,3,3\nb,1,2.5\nb,2,2.25\na,4,2.75\n", kCsv);
+  ASSERT_TRUE(runs);
+  ASSERT_EQ(runs->size(), 2U);
+  EXPECT_THAT((*runs)[0].Find("loss")->steps, ElementsAre(1, 2, 3, 4));
+  EXPECT_THAT((*runs)[1].Find("loss")->values, ElementsAre(2.5, 2.25));
+  EXPECT_EQ((*runs)[0].series.size(), 1U);
+}
+
+TEST(Csv, TheLastNumberIsNotBelievedWhereDigitsMayBeMissing) {
+  const auto cut = Read("step,lr,loss\n1,0.1,2.5123\n2,0.1,2.4871\n3,0.1,2.4");
+  EXPECT_THAT(Named(cut, "loss").steps, ElementsAre(1, 2));
+  EXPECT_THAT(Named(cut, "lr").steps, ElementsAre(1, 2, 3));
+  const auto whole = Read("step,lr,loss\n1,0.1,2.5123\n2,0.1,2.4871\n3,0.1,2.4312");
+  EXPECT_THAT(Named(whole, "loss").steps, ElementsAre(1, 2, 3));
+}
+
+TEST(Csv, NamesTheLimitOfItsColumns) {
+  std::string head = "step,loss";
+  for (int i = 0; i < 20'000; ++i) head += fmt::format(",m{}", i);
+  const auto part = ingest::ReadBytes("wide.csv", head + "\n1,2\n", kCsv);
+  ASSERT_FALSE(part);
+  ASSERT_EQ(part.error().notes.size(), 1U);
+  EXPECT_EQ(part.error().notes[0].id, "damage/wide-table");
+}
+
 }  // namespace
 }  // namespace vigil::formats
