@@ -93,7 +93,10 @@ class Writer:
 TABLES = [
     Table("signals.toml", "signal", "SignalRow", [
         ("id", "text", REQUIRED), ("title", "text", REQUIRED), ("unit", "text", ""), ("better", "better", "neither"),
-        ("label", "text", ""), ("aliases", "words", []), ("scaled", "scaled", {})]),
+        ("label", "text", ""), ("aliases", "words", []), ("scaled", "scaled", {}), ("stems", "words", []), ("weak", "words", [])]),
+    Table("name_parts.toml", "name_part", "NamePartRow", [
+        ("id", "text", REQUIRED), ("kind", "text", REQUIRED), ("words", "words", REQUIRED), ("quantity", "text", ""),
+        ("factor", "number", 1.0)]),
     Table("facts.toml", "fact", "FactRow", [
         ("id", "text", REQUIRED), ("title", "text", REQUIRED), ("aliases", "words", [])]),
     Table("findings.toml", "finding", "FindingRow", [

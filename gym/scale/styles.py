@@ -240,6 +240,7 @@ PLAIN = [
     Style(
         "table-spaces-headerless",
         write_table,
+        lossy=True,  # what a column is stands nowhere
         options={"sep": " ", "headerless": True, "blank": "-", "file": "loss.dat"},
     ),
     Style("table-aligned", write_aligned, "yaml"),

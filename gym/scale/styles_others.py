@@ -74,7 +74,8 @@ def write_espnet(view):
         where = f"{epoch + 1}epoch:train:{batch}-{batch}batch:"
         head = f"[gpu01] {stamp(view, step)},123 (trainer:762) INFO: {where}"
         names = {"lr": "optim0_lr0", "step_time": "train_time"}
-        return f"{head} iter_time=1.2e-04, " + ", ".join(f"{k}={fixed(v)}" for k, v in renamed(row, names).items())
+        loading = 0.01 * row.get("step_time", 0.35)
+        return f"{head} iter_time={loading:.2e}, " + ", ".join(f"{k}={fixed(v)}" for k, v in renamed(row, names).items())
 
     return log(view, line)
 

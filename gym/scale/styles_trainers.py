@@ -275,7 +275,7 @@ def write_detectron(view):
         out = f"[{view.time(step):%m/%d %H:%M:%S} d2.utils.events]:  eta: 0:12:34  iter: {step}"
         out += f"  total_loss: {plain(loss)}" if loss is not None else ""
         out += pairs(rest, "{}: {}", "  ", plain)
-        out += f"  time: {seconds or 0.35:.4f}  data_time: 0.0051"
+        out += f"  time: {seconds or 0.35:.4f}  data_time: {0.01 * (seconds or 0.35):.4g}"
         return out + (f"  lr: {lr:.5g}" if lr is not None else "") + "  max_mem: 1234M"
 
     return log(view, line, file="log.txt")
@@ -283,12 +283,12 @@ def write_detectron(view):
 
 def write_mmengine(view):
     def line(step, row):
-        (lr, loss), rest = take(row, "lr", "loss")
+        (lr, loss, seconds), rest = take(row, "lr", "loss", "step_time")
         epoch, batch = inside(view, step)
         when = stamp(view, step, "%Y/%m/%d %H:%M:%S")
         out = f"{when} - mmengine - INFO - Epoch(train)  [{epoch + 1}][{batch:4d}/{view.per_epoch}]"
         out += f"  lr: {lr:.4e}" if lr is not None else ""
-        out += "  eta: 0:01:02  time: 0.3500  data_time: 0.0021"
+        out += f"  eta: 0:01:02  time: {seconds or 0.35:.4f}  data_time: {0.01 * (seconds or 0.35):.4g}"
         return out + (f"  loss: {fixed(loss)}" if loss is not None else "") + pairs(rest, "{}: {}", "  ")
 
     def held(step, row):

@@ -38,6 +38,21 @@ std::optional<double> ParseNonFinite(std::string_view text, std::size_t& used) {
   return std::nullopt;
 }
 
+// "1.#QNAN", "1.#IND", "1.#INF": older C libraries of Windows.
+std::optional<double> ParseMarked(std::string_view text, std::size_t& used) {
+  constexpr std::string_view kMark = "1.#";
+  if (!text.starts_with(kMark)) return std::nullopt;
+  const std::string_view kind = text.substr(kMark.size());
+  const bool is_infinite = StartsWithIgnoringCase(kind, "inf");
+  for (const std::string_view known : {"qnan", "snan", "ind", "inf"}) {
+    if (!StartsWithIgnoringCase(kind, known)) continue;
+    used = kMark.size() + known.size();
+    while (used < text.size() && IsDigit(text[used])) ++used;  // "1.#QNAN00"
+    return is_infinite ? kInfinity : std::numeric_limits<double>::quiet_NaN();
+  }
+  return std::nullopt;
+}
+
 // 1,234,567.5 -> 1234567.5; empty when the commas do not stand where thousands go.
 std::string WithoutThousands(std::string_view text) {
   const std::size_t whole_end = text.find_first_of(".eE");
@@ -90,6 +105,14 @@ std::optional<double> ParseNumberPrefix(std::string_view text, std::size_t& used
   if (digits.empty()) return std::nullopt;
   std::optional<double> value = 0;
   std::size_t length = 0;
+  if (digits.size() > 3 && digits[2] == '#') {
+    value = ParseMarked(digits, length);
+    if (value) {
+      used = sign + length;
+      return negative ? -*value : *value;
+    }
+    value = 0;
+  }
   if (!IsDigit(digits[0]) && digits[0] != '.') {
     value = ParseNonFinite(digits, length);
   } else if (const char* const after =

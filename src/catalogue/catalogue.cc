@@ -23,6 +23,7 @@ void AppendIds(std::span<const Row> rows, std::vector<std::string>& ids) {
 }  // namespace
 
 std::span<const SignalRow> Signals() { return kSignalRows; }
+std::span<const NamePartRow> NameParts() { return kNamePartRows; }
 std::span<const FactRow> Facts() { return kFactRows; }
 std::span<const FindingRow> Findings() { return kFindingRows; }
 std::span<const EvidenceRow> EvidenceTests() { return kEvidenceRows; }

@@ -39,6 +39,17 @@ struct SignalRow {
   std::string_view label;
   Words aliases;
   std::span<const ScaledName> scaled;
+  Words stems;  // what the name says without split, place, average, interval and unit (see NameParts)
+  Words weak;   // stems that mean it only in a run where no other name does: "cost", "eta"
+};
+
+// Words that names of metrics are made of, beside the stem. `kind`: split, place, quantity, average, interval, unit.
+struct NamePartRow {
+  std::string_view id;
+  std::string_view kind;
+  Words words;
+  std::string_view quantity;  // of a unit: what it measures
+  double factor;              // of a unit: to the one that signals of that quantity have
 };
 
 // A canonical setting of a run ("lr", "max_grad_norm") and its names in configs.
@@ -195,6 +206,7 @@ std::string_view FindTemplate(std::string_view statement_id);
 model::Statement TextOf(std::string_view kind, std::string_view id, std::string_view field);
 
 std::span<const SignalRow> Signals();
+std::span<const NamePartRow> NameParts();
 std::span<const FactRow> Facts();
 std::span<const FindingRow> Findings();
 std::span<const EvidenceRow> EvidenceTests();
@@ -225,9 +237,22 @@ struct Meaning {
   std::string_view signal;
   std::string_view unit;
   model::Labels labels;
-  double scale = 1;  // values under this name times this are in `unit`
+  double scale = 1;       // values under this name times this are in `unit`
+  bool weak = false;      // another name of the run that means the same is surer
+  bool has_unit = false;  // the name states the unit of its values
 };
 std::optional<Meaning> Interpret(std::string_view raw_name);
+
+// A name of a metric taken apart: "val/avg_loss_epoch" is the split eval, the stem loss, an average over an epoch.
+struct SplitName {
+  bool is_eval = false;
+  bool is_train = false;
+  std::string quantity;    // "time", "memory", "share", or empty
+  double unit_factor = 0;  // to the unit of the quantity; 0 where the name states none
+  // What may be the stem, from all words that are left to the fewest, each word apart from the next by '_'.
+  std::vector<std::string> stems;
+};
+SplitName TakeApart(std::string_view raw_name);
 // The canonical key of a config setting, empty when unknown.
 std::string_view InterpretFact(std::string_view raw_key);
 

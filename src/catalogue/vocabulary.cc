@@ -25,11 +25,28 @@ struct Exact {
   double scale;
 };
 
+// What a stem means, among the names of its quantity.
+struct Stem {
+  const SignalRow* row;
+  bool weak;
+};
+
 struct Vocabulary {
   std::unordered_map<std::string, Exact> exact;
+  std::unordered_map<std::string, Stem> stems;  // by quantity and stem
   std::vector<Wildcard> wildcards;
   std::unordered_map<std::string, std::string_view> facts;
 };
+
+// The quantity that values of the signal are of, by its unit.
+std::string_view QuantityOf(const SignalRow& row) {
+  if (row.unit == "s") return "time";
+  return row.unit == "GiB" ? "memory" : std::string_view();
+}
+
+std::string StemKey(std::string_view quantity, std::string_view stem) {
+  return std::string(quantity) + ":" + std::string(stem);
+}
 
 Vocabulary Build() {
   Vocabulary vocabulary;
@@ -45,6 +62,10 @@ Vocabulary Build() {
         vocabulary.wildcards.push_back({folded.substr(0, star), folded.substr(star + 1), &row});
       }
     }
+    for (const std::string_view stem : row.stems)
+      vocabulary.stems.emplace(StemKey(QuantityOf(row), stem), Stem{&row, false});
+    for (const std::string_view stem : row.weak)
+      vocabulary.stems.emplace(StemKey(QuantityOf(row), stem), Stem{&row, true});
   }
   for (const FactRow& row : Facts()) {
     vocabulary.facts.emplace(Fold(row.id), row.id);
@@ -59,20 +80,56 @@ const Vocabulary& TheVocabulary() {
   return vocabulary;
 }
 
+// Units of the quantity of the signal, and per cent of what is else a share of one.
+double ScaleOf(const SplitName& split, const SignalRow& row) {
+  if (split.unit_factor == 0) return 1;
+  return split.quantity == "share" && row.unit == "%" ? 1 : split.unit_factor;
+}
+
+std::optional<Meaning> MeaningOf(const SplitName& split, const Stem& stem) {
+  const SignalRow* row = stem.row;
+  if (split.is_eval && !row->id.starts_with("eval_")) row = FindSignal("eval_" + std::string(row->id));
+  // What is measured in an evaluation and has no row of its own is something else than in training.
+  if (row == nullptr) return std::nullopt;
+  return Meaning{row->id, row->unit, {}, ScaleOf(split, *row), stem.weak, split.unit_factor != 0};
+}
+
+// "img/s" and "images_per_second": a count by the second is no time.
+std::optional<Meaning> InterpretRate(const SplitName& split) {
+  if (split.quantity != "time" || split.unit_factor != 1) return std::nullopt;
+  const auto& stems = TheVocabulary().stems;
+  for (const std::string& stem : split.stems) {
+    const std::string counted = stem.ends_with("_per") ? stem : stem + "_per";
+    const auto at = stems.find(StemKey("", counted + "_sec"));
+    if (at != stems.end()) return MeaningOf(split, at->second);
+  }
+  return std::nullopt;
+}
+
+std::optional<Meaning> InterpretParts(std::string_view raw_name) {
+  const SplitName split = TakeApart(raw_name);
+  const auto& stems = TheVocabulary().stems;
+  const std::string_view quantity = split.quantity == "share" ? std::string_view() : std::string_view(split.quantity);
+  for (const std::string& stem : split.stems) {
+    if (const auto at = stems.find(StemKey(quantity, stem)); at != stems.end()) return MeaningOf(split, at->second);
+  }
+  return InterpretRate(split);
+}
+
 }  // namespace
 
 std::optional<Meaning> Interpret(std::string_view raw_name) {
   const std::string name = Fold(raw_name);
   const Vocabulary& vocabulary = TheVocabulary();
   if (const auto at = vocabulary.exact.find(name); at != vocabulary.exact.end())
-    return Meaning{at->second.row->id, at->second.row->unit, {}, at->second.scale};
+    return Meaning{at->second.row->id, at->second.row->unit, {}, at->second.scale, false, at->second.scale != 1};
   for (const Wildcard& wildcard : vocabulary.wildcards) {
     const std::size_t fixed = wildcard.before.size() + wildcard.after.size();
     if (name.size() <= fixed || !name.starts_with(wildcard.before) || !name.ends_with(wildcard.after)) continue;
     const std::string_view value = Trim(raw_name).substr(wildcard.before.size(), name.size() - fixed);
     return Meaning{wildcard.row->id, wildcard.row->unit, {{std::string(wildcard.row->label), std::string(value)}}};
   }
-  return std::nullopt;
+  return InterpretParts(raw_name);
 }
 
 std::string_view InterpretFact(std::string_view raw_key) {

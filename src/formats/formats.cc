@@ -11,6 +11,7 @@
 #include "formats/keras_history/keras_history.h"
 #include "formats/metric_json/metric_json.h"
 #include "formats/mlflow_files/mlflow_files.h"
+#include "formats/notebook/notebook.h"
 #include "formats/sqlite/sqlite.h"
 #include "formats/tfevents/tfevents.h"
 #include "formats/titan_events/titan_events.h"
@@ -61,6 +62,7 @@ constexpr std::array kFormats = {
                    {.digits = 17, .files = RunFiles::kWholeHistory, .variants = kRowsOnly}},
     ingest::Format{"titan-events", "torchtitan events", RecogniseTitanEvents, OpenTitanEvents},
     ingest::Format{"jsonl", "JSON lines", RecogniseJsonLines, OpenJsonLines, {.digits = 16}},
+    ingest::Format{"notebook", "Jupyter notebook", RecogniseNotebook, OpenNotebook, {.has_messages = true}},
     ingest::Format{"keras-history", "Keras history", RecogniseKerasHistory, OpenKerasHistory, {.digits = 16}},
     ingest::Format{"metric-json", "JSON metrics by name", RecogniseMetricJson, OpenMetricJson, {.digits = 15}},
     ingest::Format{"config-json", "JSON settings", RecogniseConfigJson, OpenConfigJson},

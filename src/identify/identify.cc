@@ -6,6 +6,7 @@
 
 #include "base/base.h"
 #include "identify/frameworks.h"
+#include "identify/naming.h"
 
 namespace vigil::identify {
 namespace {
@@ -182,6 +183,7 @@ model::FrameworkProfile ProfileOf(std::string_view framework, const model::Train
 }
 
 void Classify(model::Run& run) {
+  SettleNames(run);
   run.framework = FrameworkOf(run);
   const Framework& framework = FindFramework(run.framework);
   if (run.method.confidence == 0) run.method = MethodOf(run);

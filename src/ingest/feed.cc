@@ -269,7 +269,9 @@ Reading<std::vector<model::Run>> FinishParts(PartBuilder& builder, const Format&
   if (!parts.empty()) return parts;
   const bool damaged = source.state == model::SourceState::kPartial;
   ReadFailure failure(damaged ? ErrorCode::kCorrupt : ErrorCode::kNoData, source.path,
-                      fmt::format("{} without any value, event or setting in it", format.title));
+                      fmt::format("{}{}", format.title,
+                                  damaged ? ": damaged, and nothing of it could be kept"
+                                          : " without any value, event or setting in it"));
   failure.notes = source.notes;
   return tl::unexpected<ReadFailure>(std::move(failure));
 }

@@ -47,6 +47,8 @@ struct Probe {
   std::string_view path;
   std::string_view head;  // up to 64 KiB
   std::uint64_t size_bytes = 0;
+  // It was asked for by its own name, or nothing else was found: its ending is no reason to leave it aside.
+  bool is_wanted = false;
 };
 
 // How the files of a format make up a run.

@@ -8,6 +8,9 @@
 namespace vigil::ingest {
 namespace {
 
+constexpr std::string_view kDocument = "document";
+constexpr std::string_view kNotebook = "a notebook";
+
 // What W&B keeps for itself beside a run: <run>/logs/debug.log, debug-internal.log, and links to the latest of them.
 bool IsLogOfTracker(std::string_view path) {
   const std::string_view file = FileOf(path);
@@ -22,6 +25,8 @@ bool IsOfNoUse(ErrorCode code) {
   return code == ErrorCode::kEmpty || code == ErrorCode::kUnrecognised || code == ErrorCode::kNoData;
 }
 
+bool MayHoldMetrics(std::string_view reason) { return reason == kDocument || reason == kNotebook; }
+
 std::string_view WhyIgnored(std::string_view path) {
   struct Known {
     std::string_view extension;
@@ -35,13 +40,13 @@ std::string_view WhyIgnored(std::string_view path) {
       Known{"parquet", "data set"},    Known{"arrow", "data set"},    Known{"pkl", "pickle"},
       Known{"pickle", "pickle"},       Known{"png", "image"},         Known{"jpg", "image"},
       Known{"jpeg", "image"},          Known{"gif", "image"},         Known{"svg", "image"},
-      Known{"pdf", "document"},        Known{"html", "document"},     Known{"md", "document"},
-      Known{"py", "source code"},      Known{"pyc", "compiled code"}, Known{"ipynb", "notebook"},
+      Known{"pdf", kDocument},         Known{"html", kDocument},      Known{"md", kDocument},
+      Known{"py", "source code"},      Known{"pyc", "compiled code"}, Known{"ipynb", kNotebook},
       Known{"cc", "source code"},      Known{"cpp", "source code"},   Known{"cu", "source code"},
       Known{"h", "source code"},       Known{"c", "source code"},     Known{"js", "source code"},
       Known{"so", "compiled code"},    Known{"o", "compiled code"},   Known{"model", "tokenizer"},
       Known{"mp4", "video"},           Known{"wav", "audio"},         Known{"lock", "lock file"},
-      Known{"rst", "document"},        Known{"tex", "document"},      Known{"sh", "source code"},
+      Known{"rst", kDocument},         Known{"tex", kDocument},       Known{"sh", "source code"},
       Known{"ts", "source code"},      Known{"css", "source code"},   Known{"diff", "source code"},
       Known{"patch", "source code"},
   };

@@ -11,6 +11,10 @@ namespace vigil::ingest {
 // that only looked like a log for a moment is no loss, one with damage in it is.
 bool IsOfNoUse(ErrorCode code);
 
+// Whether a file that is left aside for this reason may still hold what a training printed: notes, a model card, a
+// notebook. It is opened where a directory holds nothing else.
+bool MayHoldMetrics(std::string_view reason);
+
 // Why a file met in a directory is not opened: its name is known to hold nothing for vigil, so that a directory of
 // weights is not opened file by file. Empty when it may hold something.
 std::string_view WhyIgnored(std::string_view path);

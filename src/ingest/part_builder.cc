@@ -52,7 +52,9 @@ PartBuilder::SeriesId PartBuilder::OpenSeries(std::string_view raw_name, const m
   series.signal = series.raw;
   series.labels = extra;
   MaskSecrets(series.labels);
-  if (const auto meaning = catalogue::Interpret(raw_name)) {
+  // Weak names of a loss count at once, since a reader knows a log by its losses; others are settled for the whole run.
+  const auto meaning = catalogue::Interpret(raw_name);
+  if (meaning && (!meaning->weak || meaning->signal == "loss" || meaning->signal == "eval_loss")) {
     series.signal = std::string(meaning->signal);
     series.unit = std::string(meaning->unit);
     series.labels.insert(series.labels.end(), meaning->labels.begin(), meaning->labels.end());

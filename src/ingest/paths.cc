@@ -1,5 +1,6 @@
 #include "ingest/paths.h"
 
+#include <algorithm>
 #include <array>
 #include <vector>
 
@@ -41,6 +42,15 @@ std::string PlainPath(std::string_view path) {
 std::string_view StemOf(std::string_view file) {
   const std::size_t dot = file.rfind('.');
   return dot == std::string_view::npos || dot == 0 ? file : file.substr(0, dot);
+}
+
+bool IsLogName(std::string_view path) {
+  const std::string name = ToLower(FileOf(path));
+  constexpr std::array<std::string_view, 5> kEndings = {".log", ".out", ".err", ".stdout", ".stderr"};
+  constexpr std::array<std::string_view, 4> kWords = {"stdout", "stderr", "nohup", "console"};
+  return std::any_of(kEndings.begin(), kEndings.end(), [&](std::string_view end) { return name.ends_with(end); }) ||
+         std::any_of(kWords.begin(), kWords.end(),
+                     [&](std::string_view word) { return name.find(word) != std::string::npos; });
 }
 
 std::string_view WithoutCompression(std::string_view path) {

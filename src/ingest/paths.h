@@ -16,6 +16,9 @@ std::string PlainPath(std::string_view path);
 // The name without its last extension: "train.log" -> "train".
 std::string_view StemOf(std::string_view file);
 
+// Whether the name says that the file holds what a program printed: "train.log", "slurm-12.out", "stderr.txt".
+bool IsLogName(std::string_view path);
+
 // The path without the ending of a compressed file: "train.log.gz" -> "train.log".
 std::string_view WithoutCompression(std::string_view path);
 

@@ -41,13 +41,13 @@ Status ReadHead(OpenedFile& opened) {
   return {};
 }
 
-void Recognise(OpenedFile& opened, FormatTable formats) {
+void Recognise(OpenedFile& opened, FormatTable formats, bool is_wanted) {
   // Between the zeros of a tar header the name of its first member may look like text.
   opened.is_archive = archive::IsTar(opened.head);
   if (opened.is_archive) return;
-  const auto recognise = [&] {
+  const auto recognise = [&](bool asks_for_any = false) {
     const std::string_view path = WithoutCompression(opened.path);
-    opened.format = Recognise(formats, {path, opened.head, opened.file.size_bytes()});
+    opened.format = Recognise(formats, {path, opened.head, opened.file.size_bytes(), asks_for_any});
   };
   opened.file.DecodeIfUtf16(opened.head, true);
   recognise();
@@ -55,9 +55,10 @@ void Recognise(OpenedFile& opened, FormatTable formats) {
   if (opened.format == nullptr && opened.file.DecodeIfUtf16(opened.head, false)) recognise();
   // torch saves what it pickles as zip: what a reader recognises is no archive.
   opened.is_archive = opened.format == nullptr && archive::IsArchive(opened.head);
+  if (opened.format == nullptr && !opened.is_archive && is_wanted) recognise(true);
 }
 
-Result<OpenedFile> OpenSource(ByteSource source, std::string path, FormatTable formats,
+Result<OpenedFile> OpenSource(ByteSource source, std::string path, FormatTable formats, bool is_wanted = false,
                               UnpackBudget* budget = nullptr) {
   OpenedFile opened{std::move(source), std::move(path), {}, nullptr};
   if (Status read = ReadHead(opened); !read) return tl::unexpected(read.error());
@@ -65,7 +66,7 @@ Result<OpenedFile> OpenSource(ByteSource source, std::string path, FormatTable f
   if (opened.file.ExpandIfCompressed(opened.head, budget)) {
     if (Status read = ReadHead(opened); !read) return tl::unexpected(read.error());
   }
-  Recognise(opened, formats);
+  Recognise(opened, formats, is_wanted);
   return opened;
 }
 
@@ -179,7 +180,7 @@ class Unpacking {
     const std::string path = archive + "/" + member.name;
     if (const std::string_view reason = WhyIgnored(path); !reason.empty())
       return Listed({{}, {{ErrorCode::kUnrecognised, path, std::string(reason)}}});
-    auto opened = OpenSource(ByteSource(members.Open(), path, member.size_bytes), path, formats_, &budget_);
+    auto opened = OpenSource(ByteSource(members.Open(), path, member.size_bytes), path, formats_, false, &budget_);
     return opened ? Read(std::move(*opened), depth + 1) : Listed({{}, {opened.error()}});
   }
 
@@ -221,10 +222,10 @@ Reading<model::Run> FirstOf(Reading<std::vector<model::Run>> runs) {
 
 }  // namespace
 
-Result<OpenedFile> OpenFile(const std::string& path, FormatTable formats) {
+Result<OpenedFile> OpenFile(const std::string& path, FormatTable formats, bool is_wanted) {
   auto file = path == kStandardInput ? platform::File::StandardInput() : platform::File::Open(path);
   if (!file) return Fail(file.error());
-  return OpenSource(ByteSource(std::move(*file), path), path, formats);
+  return OpenSource(ByteSource(std::move(*file), path), path, formats, is_wanted);
 }
 
 ReadOutcome ReadOpened(OpenedFile opened, FormatTable formats) {
@@ -232,12 +233,12 @@ ReadOutcome ReadOpened(OpenedFile opened, FormatTable formats) {
   return unpacking.ReadAll(std::move(opened));
 }
 
-ReadOutcome ReadSource(const std::string& path, FormatTable formats, platform::MemoryBudget* all) {
+ReadOutcome ReadSource(const std::string& path, FormatTable formats, platform::MemoryBudget* all, bool is_wanted) {
   // Whatever one source does, the others get their verdict.
   try {
     std::optional<platform::MemoryScope> scope;
     if (all != nullptr) scope.emplace(*all);
-    auto opened = OpenFile(path, formats);
+    auto opened = OpenFile(path, formats, is_wanted);
     return opened ? ReadOpened(std::move(*opened), formats) : ReadOutcome{{}, {opened.error()}};
   } catch (const std::bad_alloc&) {
     return {{}, {MemoryError(path)}};
@@ -257,7 +258,7 @@ platform::MemoryBudget BudgetForAll() {
 }
 
 Reading<std::vector<model::Run>> ReadRuns(const std::string& path, FormatTable formats) {
-  return PartsOf(ReadSource(path, formats), path);
+  return PartsOf(ReadSource(path, formats, nullptr, true), path);
 }
 
 Reading<model::Run> ReadFile(const std::string& path, FormatTable formats) { return FirstOf(ReadRuns(path, formats)); }

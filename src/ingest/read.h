@@ -12,7 +12,7 @@
 namespace vigil::ingest {
 
 // Opens, expands, decodes and recognises. An Error when the file cannot be opened or read, or is empty.
-Result<OpenedFile> OpenFile(const std::string& path, FormatTable formats);
+Result<OpenedFile> OpenFile(const std::string& path, FormatTable formats, bool is_wanted = false);
 
 // What one source gave: an archive many parts and many errors, any other file either the one or the other.
 struct ReadOutcome {
@@ -23,7 +23,9 @@ struct ReadOutcome {
 ReadOutcome ReadOpened(OpenedFile opened, FormatTable formats);
 // Both, whatever happens: no exception passes. What it takes counts in `all`, the budget of all sources together, where
 // there is one.
-ReadOutcome ReadSource(const std::string& path, FormatTable formats, platform::MemoryBudget* all = nullptr);
+// `is_wanted`: see Probe.
+ReadOutcome ReadSource(const std::string& path, FormatTable formats, platform::MemoryBudget* all = nullptr,
+                       bool is_wanted = false);
 // What all sources of one diagnosis may take together, by what the machine has available now.
 platform::MemoryBudget BudgetForAll();
 

@@ -14,7 +14,7 @@ namespace {
 // Order is priority. The first group counts optimizer steps of the whole run; names of the second may begin again with
 // each epoch; the third counts steps of an environment, of which one update takes many; `_step` of W&B counts calls of
 // its log function, often several a step.
-constexpr std::array<std::string_view, 46> kStepNames = {
+constexpr std::array<std::string_view, 61> kStepNames = {
     "train/global_step",
     "trainer/global_step",
     "training/global_step",
@@ -52,6 +52,21 @@ constexpr std::array<std::string_view, 46> kStepNames = {
     "updates",
     "train/update",
     "n_updates",
+    "itr",
+    "iter_num",
+    "iter_no",
+    "iteration_num",
+    "global_iter",
+    "global_iteration",
+    "num_iterations",
+    "step_num",
+    "step_no",
+    "num_steps",
+    "n_steps",
+    "upd",
+    "batch_num",
+    "batch_idx",
+    "t",
     "num_env_steps",
     "env_steps",
     "timestep",
@@ -64,7 +79,7 @@ constexpr std::array<std::string_view, 46> kStepNames = {
 };
 constexpr std::size_t kWholeRunNames = 11;  // of kStepNames, from the front
 // Words that count steps in log text only: as the name of a column they mean other things too.
-constexpr std::array<std::string_view, 5> kStepWords = {"batch", "batches", "#", "s", "b"};
+constexpr std::array<std::string_view, 6> kStepWords = {"batch", "batches", "minibatch", "#", "s", "b"};
 
 struct NamedRole {
   std::string_view name;

@@ -13,6 +13,21 @@ double Median(std::vector<double> values) {
   return *middle;
 }
 
+constexpr double kSmallestStart = 0.05;  // learning rates begin below
+
+// How often values that rose fall again, or the other way.
+std::size_t CountTurns(std::span<const double> values) {
+  std::size_t turns = 0;
+  double before = 0;
+  for (std::size_t i = 1; i < values.size(); ++i) {
+    const double change = values[i] - values[i - 1];
+    if (change == 0 || change != change) continue;
+    turns += change * before < 0 ? 1 : 0;
+    before = change;
+  }
+  return turns;
+}
+
 }  // namespace
 
 bool CountsEvenly(std::span<const double> values) {
@@ -27,7 +42,6 @@ bool CountsEvenly(std::span<const double> values) {
 }
 
 bool FallsLikeLoss(std::span<const double> values) {
-  constexpr double kSmallestStart = 0.05;  // learning rates begin below
   std::vector<double> finite;
   std::copy_if(values.begin(), values.end(), std::back_inserter(finite), [](double v) { return std::isfinite(v); });
   if (finite.size() < kFewestRowsToGuess) return false;
@@ -35,6 +49,24 @@ bool FallsLikeLoss(std::span<const double> values) {
   const double begin = Median({finite.begin(), finite.begin() + part});
   const double end = Median({finite.end() - part, finite.end()});
   return begin > kSmallestStart && end < begin && *std::min_element(finite.begin(), finite.end()) >= 0;
+}
+
+bool IsNoisyLikeLoss(std::span<const double> values) {
+  constexpr std::size_t kPointsPerTurn = 5;
+  if (values.size() < kFewestRowsToGuess) return false;
+  const auto first = std::find_if(values.begin(), values.end(), [](double v) { return std::isfinite(v); });
+  const bool is_measured = std::any_of(values.begin(), values.end(), [](double v) { return v != std::floor(v); });
+  return first != values.end() && *first > kSmallestStart && is_measured &&
+         CountTurns(values) * kPointsPerTurn >= values.size();
+}
+
+bool GoesLikeLearningRate(std::span<const double> values) {
+  constexpr std::size_t kPointsPerTurn = 20;
+  constexpr std::size_t kFewTurns = 2;  // up in the warm-up, down, and once more
+  if (values.size() < kFewestRowsToGuess) return false;
+  const bool fits = std::all_of(values.begin(), values.end(), [](double v) { return v >= 0 && v <= 1; });
+  const bool any = std::any_of(values.begin(), values.end(), [](double v) { return v > 0; });
+  return fits && any && CountTurns(values) <= kFewTurns + values.size() / kPointsPerTurn;
 }
 
 }  // namespace vigil::tabular

@@ -16,5 +16,9 @@ bool CountsEvenly(std::span<const double> values);
 // Whether the numbers go as a loss does: none is negative, they begin higher than a learning rate would, and the median
 // of the last quarter is below that of the first. Values that are not finite do not count.
 bool FallsLikeLoss(std::span<const double> values);
+// Whether they go up and down as what is measured on one batch after another does, above where a learning rate begins.
+bool IsNoisyLikeLoss(std::span<const double> values);
+// Whether they go as a schedule prescribes: none above 1 or below 0, and they turn only a few times.
+bool GoesLikeLearningRate(std::span<const double> values);
 
 }  // namespace vigil::tabular

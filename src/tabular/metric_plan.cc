@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "tabular/metric_table.h"
+#include "tabular/row_batch.h"
 
 namespace vigil::tabular {
 namespace {
@@ -35,7 +36,7 @@ void MetricTable::LearnPlan(const Row& row, const Roles& roles) {
     return;
   }
   if (series.empty()) plan_.clear();
-  batch_.Begin(std::move(series));
+  batch_->Begin(std::move(series));
 }
 
 // False when rows with such a cell need care.
@@ -71,9 +72,9 @@ bool MetricTable::TakeIntoBatch(const Row& row) {
   using Kind = Planned::Kind;
   if (row.cells.size() != plan_.size() || row.is_evaluation || row.fingerprint || row.last_may_be_cut || row.is_long)
     return false;
-  if (batch_.full()) {
+  if (batch_->full()) {
     AppendBatch();
-    batch_.MakeRoom();
+    batch_->MakeRoom();
   }
   double stated = model::kNoValue;
   double epoch = model::kNoValue;
@@ -82,7 +83,8 @@ bool MetricTable::TakeIntoBatch(const Row& row) {
     const Cell& cell = row.cells[i];
     const Planned& planned = plan_[i];
     if (cell.column != planned.column || cell.is_null != planned.is_null) return false;
-    if (planned.slot != kNoSlot) batch_.Set(planned.slot, cell.value, cell.line);
+    if (fills_with_nan_ && std::isnan(cell.value)) return false;
+    if (planned.slot != kNoSlot) batch_->Set(planned.slot, cell.value, cell.line);
     if (planned.kind == Kind::kValue || planned.kind == Kind::kIgnored) continue;
     if (planned.kind == Kind::kStep) stated = cell.value;
     if (planned.kind == Kind::kEpoch && std::isnan(epoch)) epoch = cell.value;
@@ -99,7 +101,7 @@ bool MetricTable::TakeIntoBatch(const Row& row) {
     last_step_ = steps_.TakeNext(stated, epoch);
   else if (!GoBack(stated, epoch))
     return false;
-  batch_.Close(last_step_, time);
+  batch_->Close(last_step_, time);
   ++plain_rows_;
   return true;
 }
@@ -126,8 +128,8 @@ bool MetricTable::GoBack(double stated, double epoch) {
 
 // Whole blocks, as long as every point is kept.
 void MetricTable::AppendBatch() {
-  if (thinning_.stride() == 1) return batch_.Flush(builder_);
-  batch_.FlushPoints([&](SeriesId id, std::int64_t step, double value, double time, std::uint32_t line) {
+  if (thinning_.stride() == 1) return batch_->Flush(builder_);
+  batch_->FlushPoints([&](SeriesId id, std::int64_t step, double value, double time, std::uint32_t line) {
     thinning_.Add(id, step, value, time, line);
   });
 }

@@ -2,9 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
+#include "catalogue/catalogue.h"
 #include "catalogue/says.h"
 #include "ingest/secrets.h"
+#include "tabular/digits.h"
+#include "tabular/row_batch.h"
 
 namespace vigil::tabular {
 namespace {
@@ -27,8 +31,14 @@ bool CountsCalls(const ColumnSpec& spec) { return spec.name.starts_with('_'); }
 
 }  // namespace
 
+MetricTable::MetricTable(ingest::PartBuilder& builder, std::uint64_t most_points)
+    : builder_(builder), thinning_(builder, most_points), batch_(std::make_unique<RowBatch>()) {}
+
+MetricTable::~MetricTable() = default;
+
 ColumnId MetricTable::AddColumn(ColumnSpec spec) {
-  columns_.push_back({std::move(spec), false, false, 0, {}, kNoColumn, 0});
+  const bool is_eval = catalogue::TakeApart(spec.name).is_eval;
+  columns_.push_back({std::move(spec), is_eval, false, false, 0, {}, kNoColumn, 0, {}});
   return static_cast<ColumnId>(columns_.size() - 1);
 }
 
@@ -71,7 +81,7 @@ MetricTable::Roles MetricTable::FindRoles(std::span<const Cell> cells) const {
   for (const Cell& cell : cells) {
     const Column& column = columns_[cell.column];
     const ColumnRole role = column.spec.use.role;
-    if (cell.is_null) {
+    if (cell.is_null || (fills_with_nan_ && std::isnan(cell.value))) {
       roles.lacks_learning_rate |= role == ColumnRole::kLearningRate && column.fill.numbers != 0;
     } else if (role != ColumnRole::kMetric) {
       TakeRole(cell, column, roles);
@@ -236,7 +246,7 @@ std::uint64_t MetricTable::CountNumbers(std::span<const Cell> cells) {
   std::uint64_t oldest = ++rows_;
   for (const Cell& cell : cells) {
     Column& column = columns_[cell.column];
-    if (cell.is_null || !HoldsValues(cell, column)) continue;
+    if (cell.is_null || !HoldsValues(cell, column) || (fills_with_nan_ && std::isnan(cell.value))) continue;
     oldest = std::min(oldest, column.fill.latest_row);
     ++column.fill.numbers;
     column.fill.latest_row = rows_;
@@ -252,15 +262,27 @@ void MetricTable::PlaceCells(const Row& row, const Roles& roles, RowStep step) {
   if (restarts) {
     for (Column& column : columns_) column.fill = {};
   }
+  const bool has_gaps = std::any_of(row.cells.begin(), row.cells.end(),
+                                    [](const Cell& cell) { return cell.is_null || std::isnan(cell.value); });
   const bool goes_on = row.is_long || (!step.borrowed && step.step > last_step_);
+  const Neighbours beside = has_gaps ? NeighboursIn(row.cells) : Neighbours();
   const std::uint64_t oldest = CountNumbers(row.cells);
   for (const Cell& cell : row.cells) {
     Column& column = columns_[cell.column];
     if (!HoldsValues(cell, column)) continue;
     if (cell.is_null) {
       if (!goes_on) continue;
-      const bool hides = !roles.lacks_learning_rate && column.fill.IsFull() && column.fill.latest_row <= oldest;
+      const bool is_skipped = column.is_eval && !beside.eval;  // no evaluation was made
+      const bool hides =
+          !roles.lacks_learning_rate && !is_skipped && column.fill.IsFull() && column.fill.latest_row <= oldest;
       if (!hides || !column.is_open) {
+        ++column.fill.gaps;
+        continue;
+      }
+    }
+    if (fills_with_nan_ && std::isnan(cell.value) && !cell.is_null) {
+      if (WaitsForNumber(cell, row, roles, step, beside)) continue;
+      if (roles.lacks_learning_rate || IsBlank(column, beside)) {
         ++column.fill.gaps;
         continue;
       }
@@ -269,11 +291,69 @@ void MetricTable::PlaceCells(const Row& row, const Roles& roles, RowStep step) {
   }
 }
 
+namespace {
+
+bool IsLossRole(ColumnRole role) { return role == ColumnRole::kLoss || role == ColumnRole::kMeanLoss; }
+
+}  // namespace
+
+MetricTable::Neighbours MetricTable::NeighboursIn(std::span<const Cell> cells) const {
+  Neighbours beside;
+  for (const Cell& cell : cells) {
+    const Column& column = columns_[cell.column];
+    beside.eval_columns += column.is_eval ? 1 : 0;
+    beside.loss_is_nan |= IsLossRole(column.spec.use.role) && !cell.is_null && std::isnan(cell.value);
+    if (cell.is_null || std::isnan(cell.value) || !HoldsValues(cell, column)) continue;
+    beside.any = true;
+    beside.eval |= column.is_eval;
+    beside.learning_rate |= column.spec.use.role == ColumnRole::kLearningRate;
+    beside.newest_row = std::max(beside.newest_row, column.fill.latest_row);
+  }
+  return beside;
+}
+
+// Whether a cell that reads `nan` is one that the writer had nothing for: in a column that is mostly so, and in a row
+// of another kind, none of whose numbers stood beside the latest one of this column. The loss is what a row is logged
+// for: once there, it is blank only in rows of another kind.
+bool MetricTable::IsBlank(const Column& column, const Neighbours& beside) {
+  const Fill& fill = column.fill;
+  const bool is_sparse = fill.gaps >= std::max<std::uint64_t>(fill.numbers, 1);
+  // Several metrics of an evaluation and not one number: there was none.
+  if (column.is_eval && !beside.eval && beside.eval_columns > 1) return true;
+  const bool is_other_kind = beside.any && !beside.learning_rate && beside.newest_row < fill.latest_row;
+  return (is_sparse && !IsLossRole(column.spec.use.role)) || is_other_kind;
+}
+
+// Before the first number of a column: true when the cell is kept back or left out. A training loss that reads `nan`
+// where nothing but it or the learning rate was measured, or again and again, is not finite; any other column was not
+// measured.
+bool MetricTable::WaitsForNumber(const Cell& cell, const Row& row, const Roles& roles, RowStep step,
+                                 const Neighbours& beside) {
+  constexpr std::size_t kRowsToBelieve = 3;
+  Column& column = columns_[cell.column];
+  if (column.fill.numbers != 0 || column.is_open) return false;
+  const bool is_sure = !beside.any || beside.learning_rate;
+  // A gradient norm is logged with the loss, and is not finite where that is not.
+  const bool goes_with_loss = is_sure && beside.loss_is_nan && !column.is_eval;
+  if ((!IsLossRole(column.spec.use.role) && !goes_with_loss) || row.is_long) {
+    ++column.fill.gaps;
+    return true;
+  }
+  column.early_nans.push_back({cell, roles, step});
+  if (is_sure || column.early_nans.size() >= kRowsToBelieve) PutEarlyNans(column);
+  return true;
+}
+
+void MetricTable::PutEarlyNans(Column& column) {
+  Row row;
+  for (const EarlyNan& early : std::exchange(column.early_nans, {})) Put(early.cell, row, early.roles, early.step);
+}
+
 void MetricTable::Put(const Cell& cell, const Row& row, const Roles& roles, RowStep step) {
   const SeriesId id = SeriesOf(cell.column, roles);
   if (columns_[cell.column].is_closed) return;
   const double value = cell.is_null ? model::kNoValue : cell.value;
-  if (row.last_may_be_cut && &cell == &row.cells.back() && IsDoubtful(value, id)) return;
+  if (row.last_may_be_cut && &cell == &row.cells.back() && IsDoubtful(row.last_text, id)) return;
   model::Series& series = builder_.series(id);
   // Rows of several metrics share a row number in the long form: each metric counts its own.
   if (row.is_long && axis_.axis == model::Axis::kRow) step.step = static_cast<std::int64_t>(thinning_.Seen(id));
@@ -292,14 +372,13 @@ void MetricTable::Put(const Cell& cell, const Row& row, const Roles& roles, RowS
   thinning_.Add(id, step.step, value, roles.time, cell.line);
 }
 
-// Whether a number that the file ends with may have lost an exponent or its digits behind the point: what it would then
-// say is wrong by orders of magnitude.
-bool MetricTable::IsDoubtful(double value, SeriesId id) const {
-  if (value == 0) return true;
+// Whether a number that the file ends with may have lost an exponent or digits: by how those before it were written.
+bool MetricTable::IsDoubtful(std::string_view text, SeriesId id) const {
+  if (text.empty()) return false;
   const model::Column<double>& values = builder_.series(id).values;
-  const std::size_t from = values.size() > 64 ? values.size() - 64 : 0;
-  return std::any_of(values.begin() + static_cast<std::ptrdiff_t>(from), values.end(),
-                     [](double before) { return before != 0 && std::abs(before) < 1e-3; });
+  // Without any before it, what cannot be all of a number: "0", "0.00", "2.".
+  if (values.empty()) return text.find_first_of("123456789") == std::string_view::npos || text.ends_with('.');
+  return !HasAllDigits(text, {values.begin(), values.size()});
 }
 
 // The header stood there again since the last value of this series: a restart, even if the step goes on.
@@ -380,6 +459,9 @@ void MetricTable::Flush() {
 void MetricTable::Finish() {
   Flush();
   if (!axis_known_ && !held_back_.empty()) PlaceHeldBack();
+  for (Column& column : columns_) {
+    if (column.fill.numbers == 0) PutEarlyNans(column);
+  }
   thinning_.Finish();
   if (!std::isnan(planned_steps_))
     builder_.part().planned_steps = model::StepAt(static_cast<std::int64_t>(planned_steps_));

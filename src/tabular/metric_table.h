@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -12,11 +13,12 @@
 #include "ingest/ingest.h"
 #include "tabular/column_roles.h"
 #include "tabular/row.h"
-#include "tabular/row_batch.h"
 #include "tabular/step_policy.h"
 #include "tabular/thinning.h"
 
 namespace vigil::tabular {
+
+class RowBatch;
 
 struct ColumnSpec {
   std::string name;
@@ -46,8 +48,10 @@ void KeepLikelyGaps(model::Series& series);
 // from whole epochs, from tokens or samples that rise, or from the number of the row (from 0).
 class MetricTable {
  public:
-  explicit MetricTable(ingest::PartBuilder& builder, std::uint64_t most_points = kMostPoints)
-      : builder_(builder), thinning_(builder, most_points) {}
+  explicit MetricTable(ingest::PartBuilder& builder, std::uint64_t most_points = kMostPoints);
+  ~MetricTable();
+  MetricTable(const MetricTable&) = delete;
+  MetricTable& operator=(const MetricTable&) = delete;
 
   // Columns are numbered in the order in which they are added.
   ColumnId AddColumn(ColumnSpec spec);
@@ -56,6 +60,9 @@ class MetricTable {
   // What rows are counted by, where the reader has seen rows before it hands them over. Without it the first rows
   // decide, and wait until they have.
   void UseAxis(const AxisChoice& choice);
+  // Cells that read `nan` may be blanks, as some writers of tables fill them: those of columns that are mostly so, and
+  // of rows of another kind, are left out. A training loss that never was a number is one that is not finite.
+  void MayFillWithNan() { fills_with_nan_ = true; }
   // Times in the rows are relative to it (unix seconds).
   void SetTimeOrigin(double seconds) { time_origin_ = seconds; }
   // A header stands there again: what follows is another start, even where the step goes on.
@@ -71,15 +78,6 @@ class MetricTable {
 
  private:
   using SeriesId = ingest::PartBuilder::SeriesId;
-  struct Column {
-    ColumnSpec spec;
-    bool is_open = false;    // `series` is the one its values go to, unless the row names a rank
-    bool is_closed = false;  // another column has its series
-    SeriesId series = 0;
-    Fill fill;
-    ColumnId evaluation = kNoColumn;  // the column of the same name in rows of an evaluation
-    std::uint64_t planned_in = 0;     // the plan that has the column
-  };
   // What one row says beside its metrics; NaN for what it does not say.
   struct Roles {
     double step = model::kNoValue;
@@ -94,6 +92,31 @@ class MetricTable {
     bool lacks_learning_rate = false;  // it is null, in a column that has had numbers
 
     bool IsSummary() const { return has_run_time && has_mean_loss && !has_loss; }
+  };
+  // The numbers of a row with a cell that reads `nan`.
+  struct Neighbours {
+    bool any = false;
+    bool learning_rate = false;
+    bool eval = false;             // a number of an evaluation
+    std::size_t eval_columns = 0;  // with a number or without
+    bool loss_is_nan = false;
+    std::uint64_t newest_row = 0;  // in which one of their columns had a number before
+  };
+  struct EarlyNan {
+    Cell cell;
+    Roles roles;
+    RowStep step;
+  };
+  struct Column {
+    ColumnSpec spec;
+    bool is_eval = false;    // its name says that it was measured on other data than those of the training
+    bool is_open = false;    // `series` is the one its values go to, unless the row names a rank
+    bool is_closed = false;  // another column has its series
+    SeriesId series = 0;
+    Fill fill;
+    ColumnId evaluation = kNoColumn;        // the column of the same name in rows of an evaluation
+    std::uint64_t planned_in = 0;           // the plan that has the column
+    std::vector<EarlyNan> early_nans = {};  // cells that read `nan` before the first number
   };
   // A row that waits until it is known what rows are counted by.
   struct HeldRow {
@@ -126,7 +149,11 @@ class MetricTable {
   bool HoldsValues(const Cell& cell, const Column& column) const;
   double TimeOf(const Cell& cell) const;  // unix seconds; NaN when it is no time of this century
   void Put(const Cell& cell, const Row& row, const Roles& roles, RowStep step);
-  bool IsDoubtful(double value, SeriesId id) const;
+  Neighbours NeighboursIn(std::span<const Cell> cells) const;
+  static bool IsBlank(const Column& column, const Neighbours& beside);
+  bool WaitsForNumber(const Cell& cell, const Row& row, const Roles& roles, RowStep step, const Neighbours& beside);
+  void PutEarlyNans(Column& column);
+  bool IsDoubtful(std::string_view text, SeriesId id) const;
   bool OpensSegment(SeriesId id, std::int64_t step);
   SeriesId SeriesOf(ColumnId id, const Roles& roles);
   void StateEnd(std::span<const Cell> cells, const Roles& roles);
@@ -163,8 +190,9 @@ class MetricTable {
   std::uint64_t plans_ = 0;
   bool plan_counts_whole_run_ = false;  // its steps do not begin again with an epoch
   std::uint64_t plain_rows_ = 0;        // since the fills of their columns were counted
-  bool fills_are_old_ = false;          // steps went back before those rows: the fills are to begin from nothing
-  RowBatch batch_;
+  bool fills_with_nan_ = false;
+  bool fills_are_old_ = false;       // steps went back before those rows: the fills are to begin from nothing
+  std::unique_ptr<RowBatch> batch_;  // rows like the one before
 };
 
 }  // namespace vigil::tabular

@@ -5,6 +5,7 @@
 #include <limits>
 #include <optional>
 #include <span>
+#include <string_view>
 
 namespace vigil::tabular {
 
@@ -24,7 +25,8 @@ struct Row {
   std::optional<std::uint64_t> fingerprint = {};  // of the data of its step
   bool is_long = false;                           // one metric a row: several rows share a step
   bool is_evaluation = false;                     // measured on data that were not trained on
-  bool last_may_be_cut = false;  // the file ends behind the last cell, which may be the beginning of a longer one
+  bool last_may_be_cut = false;     // the file ends behind the last cell, which may be the beginning of a longer one
+  std::string_view last_text = {};  // then: how its number is written
 };
 
 }  // namespace vigil::tabular

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/base.h"
+#include "tabular/column_roles.h"
 #include "textlog/make_parsers.h"
 
 namespace vigil::textlog {
@@ -23,15 +24,29 @@ std::optional<double> ReadScaled(std::string_view text) {
   return value ? std::optional<double>(*value * kScales[at]) : std::nullopt;
 }
 
+// "--- step 120 ---", "== Iteration 5/100 ==": nothing but a step in a line that is set off by its signs.
+bool IsStepAlone(std::string_view text) {
+  constexpr std::size_t kLongest = 60;
+  constexpr std::string_view kSigns = "-=*#~";
+  const auto opens = [&](std::size_t at) { return kSigns.find(text[at]) != std::string_view::npos; };
+  if (text.size() < 4 || text.size() > kLongest || !opens(0) || !opens(1)) return false;
+  text = text.substr(std::min(text.find_first_not_of("-=*#~ "), text.size()));
+  const std::size_t space = text.find_first_of(" :");
+  if (space == std::string_view::npos || tabular::StepWordPriority(text.substr(0, space)) == 0) return false;
+  return text.find_first_not_of("0123456789/-=*#~: ", space) == std::string_view::npos;
+}
+
 // "... [step=2/739328,epoch=0]", "[batch=1/4800]:" or "[epoch=2][batch=1/4800]:": the numbers stand below, one a line.
 class BlockHeaderParser final : public LineParser {
  public:
   explicit BlockHeaderParser(LogState& state) : state_(state) {}
   Outcome Parse(LogLine& line) override {
     const std::string_view trimmed = Trim(line.text);
-    const bool opens = (line.text.find("[step=") != std::string_view::npos && trimmed.ends_with(']')) ||
+    const bool is_flat = IsStepAlone(trimmed);
+    const bool opens = is_flat || (line.text.find("[step=") != std::string_view::npos && trimmed.ends_with(']')) ||
                        (OpensBatches(trimmed) && trimmed.ends_with("]:"));
     if (!opens || !state_.Parse(line) || state_.parsed.guessed || state_.parsed.step < 0) return Outcome::kNotMine;
+    state_.block_is_flat = is_flat;
     const bool within_epoch = trimmed.starts_with("[epoch=");
     state_.parsed.step_within_epoch |= within_epoch;
     state_.block_step = within_epoch ? state_.steps.epochs().CountAside(state_.parsed) : state_.parsed.step;
@@ -68,12 +83,13 @@ class BlockLineParser final : public LineParser {
 
   Outcome Parse(LogLine& line) override {
     if (!is_open()) return Outcome::kNotMine;
-    const bool belongs = line.text.starts_with(' ') || line.text.starts_with('\t');
+    const bool belongs = state_.block_is_flat || line.text.starts_with(' ') || line.text.starts_with('\t');
     const std::string_view text = Trim(line.text);
     const std::size_t equals = text.rfind('=');
     const std::size_t colon = text.rfind(": ");
     const std::size_t split = equals != std::string_view::npos ? equals : colon;
-    if (!belongs || split == std::string_view::npos) {
+    const bool is_pair = split != std::string_view::npos && (!state_.block_is_flat || IsPair(text, split, equals));
+    if (!belongs || !is_pair) {
       state_.block_step = -1;
       return Outcome::kNotMine;
     }
@@ -82,6 +98,15 @@ class BlockLineParser final : public LineParser {
   }
 
  private:
+  // One name and one number: without an indent nothing else says that the line belongs to the step.
+  static bool IsPair(std::string_view text, std::size_t split, std::size_t equals) {
+    const std::string_view name = Trim(text.substr(0, split));
+    return name.size() <= kLongestName && std::count(name.begin(), name.end(), ' ') <= 2 &&
+           ReadScaled(Trim(text.substr(split + (split == equals ? 1 : 2)))).has_value();
+  }
+
+  static constexpr std::size_t kLongestName = 64;
+
   void Add(std::string_view name, std::string_view spelled, const LogLine& line) {
     const bool evaluation = name.starts_with("Eval ");
     if (evaluation || name.starts_with("Train ")) name = Trim(name.substr(evaluation ? 5 : 6));

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/base.h"
+#include "catalogue/catalogue.h"
 #include "catalogue/says.h"
 #include "textlog/dict_line.h"
 #include "textlog/make_parsers.h"
@@ -16,6 +17,13 @@ namespace {
 bool IsSummary(const NamedNumbers& numbers) {
   return FindNumber(numbers, "train_runtime") != nullptr && FindNumber(numbers, "loss") == nullptr &&
          (FindNumber(numbers, "train_loss") != nullptr || FindNumber(numbers, "train_samples_per_second") != nullptr);
+}
+
+bool HasLoss(const NamedNumbers& numbers) {
+  return std::any_of(numbers.begin(), numbers.end(), [](const NamedNumber& number) {
+    const auto meaning = catalogue::Interpret(number.name);
+    return meaning && !meaning->weak && (meaning->signal == "loss" || meaning->signal == "eval_loss");
+  });
 }
 
 RowKind KindOfRow(const NamedNumbers& numbers) {
@@ -58,6 +66,7 @@ class DictParser final : public LineParser {
       TakeSummary(line);
       return true;
     }
+    if (TakesSettings(line)) return true;
     if (!TakeRow(before, line)) return false;
     is_finished_ = false;
     return true;
@@ -78,12 +87,28 @@ class DictParser final : public LineParser {
     return before_.step;
   }
 
+  // A dictionary that names several settings of a training is no row, whatever else it names.
+  bool TakesSettings(const LogLine& line) {
+    constexpr std::size_t kFewSettings = 4;
+    std::size_t settings = 0;
+    for (const NamedNumber& number : numbers_) {
+      const std::string_view fact = catalogue::InterpretFact(number.name);
+      settings += !fact.empty() && fact != "lr" && !catalogue::Interpret(number.name) ? 1 : 0;
+    }
+    if (settings < kFewSettings || HasLoss(numbers_)) return false;
+    for (const NamedNumber& number : numbers_) {
+      if (!catalogue::InterpretFact(number.name).empty())
+        state_.builder.AddFact(number.name, FormatExact(number.value), line.number);
+    }
+    return true;
+  }
+
   bool TakeRow(std::string_view before, const LogLine& line) {
     const auto [named_step, epoch] = roles_.Find(numbers_);
     const std::int64_t step = StepOf(named_step, before);
     // A dictionary of settings knows a learning rate too; a row of metrics says where in the training it stands.
-    const bool has_loss_and_more = FindNumber(numbers_, "loss") != nullptr && numbers_.size() > 1;
-    if (step < 0 && epoch < 0 && !has_loss_and_more) return false;
+    const bool says_where = step >= 0 || epoch >= 0;
+    if (!says_where && (numbers_.size() < 2 || !HasLoss(numbers_))) return false;
     roles_.KeepMetrics(numbers_);
     RowPlace place = {step, line.rank, line.number, step < 0 ? Origin::kDictRow : Origin::kDictWithStep};
     if (!state_.sink.Find(numbers_, place)) return false;

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/base.h"
+#include "model/run.h"
 #include "textlog/line.h"
 #include "textlog/pairs.h"
 
@@ -97,7 +98,7 @@ bool HoldsValue(std::string_view words) {
 // The name within the text between two numbers: without separators, brackets and what belongs to an earlier value.
 std::string_view NameIn(std::string_view text) {
   while (!text.empty() && ClassOf(text.front()) != kLetter) text.remove_prefix(1);
-  while (!text.empty() && std::string_view(" \t:=\"'[(~").find(text.back()) != std::string_view::npos)
+  while (!text.empty() && std::string_view(" \t:=\"'[(~*`>#").find(text.back()) != std::string_view::npos)
     text.remove_suffix(1);
   if (const std::size_t wide = text.rfind("  "); wide != std::string_view::npos) text = text.substr(wide + 2);
   while (!text.empty() && ClassOf(text.front()) != kLetter) text.remove_prefix(1);
@@ -137,6 +138,11 @@ bool FieldReader::StartsValue(std::size_t at) const {
     case ',':
     case '[':
     case '(':
+    // Signs that stand right before a value in formats of nobody: "#000120", ">2.31", "**loss** *2.3*", "~0.5".
+    case '#':
+    case '>':
+    case '*':
+    case '~':
       return true;
     default:
       return false;
@@ -175,6 +181,10 @@ void FieldReader::SkipWord() {
 // The rest of a date, a time, a version or an identifier.
 void FieldReader::SkipToken() {
   while (at_ < text_.size() && text_[at_] != ' ' && text_[at_] != ']' && ClassOf(text_[at_]) != kDelimiter) ++at_;
+  // The milliseconds of "09:27:00,123".
+  const bool has_thousandth = At(at_) == ',' && at_ > 0 && IsDigit(text_[at_ - 1]) && IsDigitAt(at_ + 1) &&
+                              IsDigitAt(at_ + 2) && IsDigitAt(at_ + 3) && !IsDigitAt(at_ + 4);
+  if (has_thousandth) at_ += 4;
 }
 
 bool FieldReader::Next(Field& field) {
@@ -321,10 +331,56 @@ std::size_t FieldReader::ReadList(std::size_t end, Field& field) const {
   return close == std::string_view::npos ? text_.size() : close + 1;
 }
 
+// "12epoch", and "51-100batch" of a range, which stands for its end: the word that counts is written onto the digits.
+bool FieldReader::ReadCountedWord(std::size_t end, Field& field) {
+  std::size_t at = end;
+  double value = field.value;
+  if (At(at) == '-' && IsDigitAt(at + 1)) {
+    std::size_t digits = 0;
+    value = static_cast<double>(ReadDigits(text_.substr(at + 1), digits));
+    at += 1 + digits;
+  }
+  const std::size_t letters = at;
+  while (at < text_.size() && IsLetter(text_[at])) ++at;
+  const std::string_view word = text_.substr(letters, at - letters);
+  constexpr std::array<std::string_view, 6> kCounted = {"epoch", "batch", "iter", "step", "it", "update"};
+  if (std::find(kCounted.begin(), kCounted.end(), word) == kCounted.end() ||
+      (At(at) != ':' && At(at) != ' ' && At(at) != ','))
+    return false;
+  if (word.size() == 2 && letters != end) return false;
+  field.value = value;
+  field.name = word;
+  field.sign = ':';
+  at_ = at;
+  name_start_ = at;
+  return true;
+}
+
+// "loss=None", "loss: N/A": a name and no number.
+bool FieldReader::ReadMissing(Field& field) {
+  constexpr std::array<std::string_view, 5> kWords = {"None", "null", "N/A", "n/a", "NA"};
+  const std::string_view rest = text_.substr(at_);
+  const auto* const word = std::find_if(kWords.begin(), kWords.end(), [&](std::string_view known) {
+    return rest.starts_with(known) && (rest.size() == known.size() || !IsLetter(rest[known.size()]));
+  });
+  const std::size_t mark = at_ == 0 ? std::string_view::npos : text_.find_last_not_of(' ', at_ - 1);
+  if (word == kWords.end() || mark == std::string_view::npos || (text_[mark] != '=' && text_[mark] != ':'))
+    return false;
+  field = Field{};
+  field.name = NameIn(text_.substr(name_start_, at_ - name_start_));
+  field.value = model::kNoValue;
+  field.missing = true;
+  field.sign = text_[mark];
+  field.at = static_cast<std::uint32_t>(at_);
+  at_ += word->size();
+  name_start_ = at_;
+  return !field.name.empty();
+}
+
 bool FieldReader::ReadField(Field& field) {
   std::size_t used = 0;
   const auto value = ReadNumber(text_.substr(at_), used);
-  if (!value) return false;
+  if (!value) return ReadMissing(field);
   // "loss 2.3 (mean 2.5)": a parenthesis opens a value only as a count, "Epoch:[1/1](200/39695)".
   const std::size_t begin = at_;
   field = Field{};
@@ -336,6 +392,7 @@ bool FieldReader::ReadField(Field& field) {
   std::size_t end = ReadThousands(begin, begin + used, field.value);
   field.thousands = end != begin + used;
   field.at_end = end == text_.size();
+  if (ReadCountedWord(end, field)) return true;
   if (IsPartOfWord(end)) {
     SkipToken();
     return false;
@@ -348,6 +405,7 @@ bool FieldReader::ReadField(Field& field) {
   if (field.before == '(' && (field.total == 0 || At(end) != ')')) return false;
   const std::size_t unit_end = ReadUnit(end, field.unit_scale);
   if (unit_end != end) {
+    field.percent = text_[unit_end - 1] == '%';
     field.seconds = SecondsOf(text_.substr(end, unit_end - end));
     field.gibibytes = GibibytesOf(text_.substr(end, unit_end - end));
   }

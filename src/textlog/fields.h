@@ -21,6 +21,8 @@ struct Field {
   double unit_scale = 1;
   double seconds = 0;
   double gibibytes = 0;
+  bool percent = false;      // "81.2%"
+  bool missing = false;      // "None", "N/A": the value is model::kNoValue
   bool in_brackets = false;  // "[  50/1251": a bracket opens before it
   std::int64_t second = -1;  // "[1,  2000]" at the front of the text: 2000
   std::uint32_t second_at = 0;
@@ -50,6 +52,8 @@ class FieldReader {
   bool IsPartOfWord(std::size_t end) const;
   std::size_t ReadList(std::size_t end, Field& field) const;
   void TakeTrailingName(Field& field);
+  bool ReadMissing(Field& field);
+  bool ReadCountedWord(std::size_t end, Field& field);
   bool IsDate(std::size_t end) const;
   bool EndsPart(std::size_t end) const;
 

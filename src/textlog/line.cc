@@ -1,6 +1,7 @@
 #include "textlog/line.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "base/base.h"
@@ -179,6 +180,54 @@ void RemoveControl(std::string_view text, std::string& out) {
     if (escape < at) escape = find(kEscape, at);
     if (backspace < at) backspace = find('\b', at);
   }
+}
+
+namespace {
+
+struct Sign {
+  std::string_view bytes;
+  char ascii;
+};
+// Sides of boxes and the blocks of bars are none of them: tables and bars are known by them.
+constexpr std::array kSigns = {
+    Sign{"\xC2\xA0", ' '},     Sign{"\xC2\xB7", ';'},     Sign{"\xC2\xBB", '>'},     Sign{"\xE2\x80\xA2", ';'},
+    Sign{"\xE2\x80\xA3", '>'}, Sign{"\xE2\x80\xBA", '>'}, Sign{"\xE2\x80\x93", '-'}, Sign{"\xE2\x80\x94", '-'},
+    Sign{"\xE2\x80\xAF", ' '}, Sign{"\xE2\x86\x92", '='}, Sign{"\xE2\x87\x92", '='}, Sign{"\xE2\x9E\x9C", '='},
+    Sign{"\xE2\x9E\x94", '='}, Sign{"\xE2\x9F\xB6", '='}, Sign{"\xE2\x88\x99", ';'}, Sign{"\xE2\x8B\x85", ';'},
+    Sign{"\xE2\x89\x88", '='}, Sign{"\xE2\x96\xB6", '>'}, Sign{"\xE2\x96\xB8", '>'}, Sign{"\xE2\x9D\xAF", '>'},
+    Sign{"\xEF\xBC\x9A", ':'}, Sign{"\xEF\xBC\x8C", ','}, Sign{"\xEF\xBC\x9D", '='}, Sign{"\xEF\xBD\x9C", '|'}};
+
+bool IsOutsideAscii(char c) { return (static_cast<unsigned char>(c) & 0x80U) != 0; }
+
+// "3.1 -> 8.9" is a number and what became of it, "loss -> 2.3" a name and its value.
+bool FollowsNumber(std::string_view text) {
+  const std::size_t last = text.find_last_not_of(' ');
+  return last != std::string_view::npos && IsDigit(text[last]);
+}
+
+}  // namespace
+
+bool ReplaceSigns(std::string_view text, std::string& out) {
+  auto next = std::find_if(text.begin(), text.end(), IsOutsideAscii);
+  if (next == text.end()) return false;
+  bool found = false;
+  out.clear();
+  for (std::size_t at = 0; at < text.size();) {
+    if (!IsOutsideAscii(text[at])) {
+      out += text[at++];
+      continue;
+    }
+    const auto* const sign = std::find_if(
+        kSigns.begin(), kSigns.end(), [&](const Sign& one) { return text.substr(at, one.bytes.size()) == one.bytes; });
+    if (sign == kSigns.end()) {
+      out += text[at++];
+      continue;
+    }
+    found = true;
+    out += sign->ascii == '=' && FollowsNumber(out) ? std::string_view("->") : std::string_view(&sign->ascii, 1);
+    at += sign->bytes.size();
+  }
+  return found;
 }
 
 bool IsBlank(std::string_view text) { return text.find_first_not_of(" \t") == std::string_view::npos; }

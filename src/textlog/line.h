@@ -34,6 +34,10 @@ void RemoveControl(std::string_view text, std::string& out);
 // ({"log":"...","stream":"stdout","time":"..."}) wrote as text; false when the line is no such object.
 bool UnwrapLine(std::string_view line, std::string& text);
 
+// Writes `text` to `out` with ASCII for arrows, dots and quotes of other alphabets that set names and values apart:
+// "loss \u2192 2.3 \u00b7 lr" becomes "loss = 2.3 ; lr". False, and `out` not to be used, where there are none.
+bool ReplaceSigns(std::string_view text, std::string& out);
+
 bool IsBlank(std::string_view text);
 inline bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 inline bool IsLetter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }

@@ -105,6 +105,7 @@ std::optional<LineShape> LineShape::Of(std::string_view text, const MetricLine& 
   shape.step_is_global_ = line.step_is_global;
   shape.is_summary_ = line.is_summary;
   shape.counted_ = line.counted;
+  shape.epoch_is_part_ = line.epoch_is_part;
   if (!shape.Build(text, line, SlotsOf(line, series))) return std::nullopt;
   return shape;
 }
@@ -197,6 +198,7 @@ std::size_t LineShape::ReadFront(std::string_view text, MetricLine& line, std::v
   line.step_is_global = step_is_global_;
   line.is_summary = is_summary_;
   line.counted = counted_;
+  line.epoch_is_part = epoch_is_part_;
   return static_cast<std::size_t>(at - text.data());
 }
 

@@ -60,6 +60,7 @@ class LineShape {
   bool step_is_global_ = false;
   bool is_summary_ = false;
   bool counted_ = false;
+  bool epoch_is_part_ = false;
 };
 
 }  // namespace vigil::textlog

@@ -159,6 +159,10 @@ void LineWalker::ReadSegment(std::string_view segment, char terminator, std::uin
 
 void LineWalker::ReadLine(std::string_view segment, std::uint32_t bits) {
   LogLine line = {cleaner_.Clean(segment), bits, at_.line, at_.offset, at_.cut, at_.after_wipe, at_.wrapped};
+  if (ReplaceSigns(line.text, buffers_.signs)) {
+    line.text = buffers_.signs;
+    line.verbatim = false;  // its shape is that of the plain text
+  }
   line.verbatim = line.verbatim && (bits & kOtherParsers) == 0 && !OpensWithSide(line.text);
   if (bits != 0) highest_rank_ = std::max(highest_rank_, line.rank);
   const bool taken = parsers_.Parse(line) != nullptr;

@@ -41,6 +41,7 @@ class LineWalker {
   // Kept between lines for their memory.
   struct Buffers {
     std::string plain;      // the block at hand without colours
+    std::string signs;      // the line at hand with ASCII for signs of other alphabets
     std::string unwrapped;  // the text inside a notebook runner's line
     std::vector<Hint> hints;
     std::vector<Hint> wrapped_hints;

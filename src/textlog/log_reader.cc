@@ -64,6 +64,7 @@ std::optional<model::StepAt> LogReader::PlannedSteps() const {
 
 void LogReader::Finish() {
   SeriesTable& table = state_.sink.table();
+  state_.sink.Finish();
   table.Finish();
   Settle(true);
   if (state_.dicts.counted_as_rows()) builder_.AddNote(says::NoteLinesWithoutSteps{});

@@ -41,6 +41,7 @@ struct LogState {
   SignatureEvents signatures;
   DictSteps dicts;
   std::int64_t block_step = -1;  // of the block whose lines follow, -1 outside one
+  bool block_is_flat = false;    // its lines are not indented
   MetricLine parsed;             // the line at hand, once Parse was called
   bool is_plain = false;         // rows are lines without any word to find them by
 
@@ -54,8 +55,10 @@ struct LogState {
   // A bar was drawn; counts when it is the training's.
   void ObserveBar(const ProgressBar& progress);
   bool has_series() const { return !builder.part().series.empty(); }
-  // Rows without any word to find them by are looked for at the beginning of a log, while nothing else was found.
-  bool LooksForPlainRows(std::uint64_t offset) const { return is_plain || (offset < kPlainBytes && !has_series()); }
+  // Rows without any word to find them by are looked for at the beginning of a log, while no loss was found.
+  bool LooksForPlainRows(std::uint64_t offset) const {
+    return is_plain || (offset < kPlainBytes && !(has_series() && sink.table().HasOpenLoss()));
+  }
 
   static constexpr std::uint64_t kPlainBytes = std::uint64_t{64} << 10U;
 };

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/base.h"
+#include "catalogue/catalogue.h"
 #include "tabular/column_roles.h"
 #include "textlog/fields.h"
 #include "textlog/line.h"
@@ -36,8 +37,10 @@ constexpr std::size_t kLongestStepName = 24;  // spares longer words the search
 bool IsStepName(const Field& field) {
   const std::string_view word = LastWord(WithoutTail(field.name));
   if (IsAbbreviated(word, "up")) return true;
-  // One and two letters count only before ':' or '=': "it: 5". "b=2" is a name like any other.
-  if (word.size() <= 2 && field.sign != ':' && field.sign != '=') return false;
+  // One and two letters count only before ':' or '=' ("it: 5"), or where they open the line ("it 5"). "b=2" is a name
+  // like any other.
+  const bool opens_line = field.at == word.size() + 1;
+  if (word.size() <= 2 && field.sign != ':' && field.sign != '=' && !opens_line) return false;
   return word.size() <= kLongestStepName && word != "b" && tabular::StepWordPriority(word) != 0;
 }
 
@@ -59,31 +62,19 @@ bool IsWordOfItsOwn(std::string_view text, std::size_t begin, std::size_t end) {
   return !joined_before && !joined_behind;
 }
 
-// Whether one of the last words before the step is of an evaluation: "INFO - validate step: 100",
-// "| valid | epoch 001 |", "[eval] iter 5". `before` is the line up to the step or epoch.
-bool SpeaksOfEvaluation(std::string_view before) {
-  constexpr int kWordsToSee = 4;
-  constexpr std::size_t kCharactersToSee = 80;
-  if (before.size() > kCharactersToSee) before.remove_prefix(before.size() - kCharactersToSee);
-  std::size_t end = before.size();
-  for (int words = 0; words < kWordsToSee; ++words) {
-    while (end > 0 && !IsLetter(before[end - 1])) --end;
-    std::size_t begin = end;
-    while (begin > 0 && IsLetter(before[begin - 1])) --begin;
-    if (begin == end) return false;
-    const bool fits = end - begin >= 3 && end - begin <= 10;
-    if (fits && IsOneOf(before.substr(begin, end - begin), kEvaluationWords) && IsWordOfItsOwn(before, begin, end))
-      return true;
-    end = begin;
-  }
-  return false;
-}
-
 // "lr(1e-4): 0.1" is 1e-5 under the name lr.
 NamedNumber NumberOf(const Field& field) {
   NamedNumber number = {field.name, field.value, field.trailing, field.thousands, field.at, field.unit_scale};
   number.seconds = field.seconds;
   number.gibibytes = field.gibibytes;
+  number.percent = field.percent;
+  number.missing = field.missing;
+  // "Accuracy: 9831/10000" is a share that is written as its two counts.
+  const bool is_part = field.total > 0 && field.value <= static_cast<double>(field.total);
+  if (is_part && (ContainsIgnoringCase(field.name, "acc") || ContainsIgnoringCase(field.name, "correct"))) {
+    number.value = field.value / static_cast<double>(field.total);
+    number.is_part = true;
+  }
   const std::size_t open = field.name.ends_with(')') ? field.name.rfind('(') : std::string_view::npos;
   if (open == std::string_view::npos || open == 0) return number;
   const auto scale = ParseNumber(field.name.substr(open + 1, field.name.size() - open - 2));
@@ -114,6 +105,13 @@ bool IsBetterStep(const Field& field, const MetricLine& line, bool sure) {
 bool IsLead(const Field& field, std::string_view behind, const MetricLine& line) {
   if (!field.name.empty() || field.total != 0 || field.after_arrow || !IsCount(field.value)) return false;
   return (line.lead < 0 && line.numbers.empty()) || (field.in_brackets && behind.starts_with(']'));
+}
+
+bool NamesLoss(const NamedNumbers& numbers) {
+  return std::any_of(numbers.begin(), numbers.end(), [](const NamedNumber& number) {
+    const auto meaning = catalogue::Interpret(number.name);
+    return meaning && (meaning->signal == "loss" || meaning->signal == "eval_loss");
+  });
 }
 
 bool SpeaksOfLoss(std::string_view text) {
@@ -233,11 +231,13 @@ void LineParser::Clear() {
   line_.total_steps = 0;
   line_.step_within_epoch = false;
   line_.step_opens_line = false;
+  line_.step_is_bare = false;
   line_.step_is_global = false;
   line_.is_summary = false;
   line_.irregular = false;
   line_.guessed = false;
   line_.counted = false;
+  line_.epoch_is_part = false;
   line_.lead = -1;
   line_.numbers.clear();
 }
@@ -260,6 +260,7 @@ bool LineParser::TakesStep(const Field& field) {
   if (!IsCount(field.value) && !field.trailing && IsStepName(field)) line_.irregular = true;
   if (!is_step && !IsBetterStep(field, line_, sure_)) return false;
   line_.step_within_epoch = is_step && bare_count && after_epoch_;
+  line_.step_is_bare = bare_count;
   line_.step_opens_line = is_step && bare_count && is_first_;
   sure_ = IsSureOfStep(field) || (line_.epoch >= 0 && !is_second);
   TakeStep(field, line_);
@@ -288,6 +289,8 @@ bool LineParser::TakesEpoch(const Field& field) {
   if (line_.epoch >= 0 || field.trailing || field.value < 0 || !IsEpochName(field, fields_.Rest())) return false;
   line_.epoch = field.value;
   line_.epoch_at = field.at;
+  line_.epoch_is_part =
+      text_.substr(field.at, text_.find_first_not_of("0123456789", field.at) - field.at + 1).ends_with('.');
   abbreviated_ = abbreviated_ || field.name.ends_with('.');
   place_ = std::min(place_, std::size_t{field.at});
   pending_ = WordsBefore(field.name, LastWord(field.name));
@@ -320,6 +323,7 @@ void LineParser::TakeNumber(const Field& field) {
     line_.irregular = true;
   } else if (!field.name.empty() && line_.numbers.size() < kMostNumbers) {
     line_.numbers.push_back(NumberOf(field));
+    line_.irregular = line_.irregular || line_.numbers.back().is_part;
     if (IsOneOf(field.name, kJoiningWords)) line_.numbers.back().weak = true;
   }
 }
@@ -360,12 +364,33 @@ bool LineParser::Parse(bool cut) {
   }
   if (line_.step < 0 && line_.epoch < 0 && SpeaksOfLoss(text_)) TakePlaceInLetters(text_, line_);
   if (abbreviated_ && !ContainsIgnoringCase(text_, " up. ")) return false;
-  if ((line_.step < 0 && line_.epoch < 0) || (!sure_ && !SpeaksOfLoss(text_))) return false;
-  line_.evaluation = SpeaksOfEvaluation(text_.substr(0, place_));
+  if ((line_.step < 0 && line_.epoch < 0) || (!sure_ && !SpeaksOfLoss(text_) && !NamesLoss(line_.numbers)))
+    return false;
+  // Estimators of TensorFlow sum up an evaluation so.
+  const bool is_estimators = text_.find("Saving dict for global step") != std::string_view::npos;
+  line_.evaluation = is_estimators || SpeaksOfEvaluation(text_.substr(0, place_));
   return true;
 }
 
 }  // namespace
+
+bool SpeaksOfEvaluation(std::string_view before) {
+  constexpr int kWordsToSee = 4;
+  constexpr std::size_t kCharactersToSee = 80;
+  if (before.size() > kCharactersToSee) before.remove_prefix(before.size() - kCharactersToSee);
+  std::size_t end = before.size();
+  for (int words = 0; words < kWordsToSee; ++words) {
+    while (end > 0 && !IsLetter(before[end - 1])) --end;
+    std::size_t begin = end;
+    while (begin > 0 && IsLetter(before[begin - 1])) --begin;
+    if (begin == end) return false;
+    const bool fits = end - begin >= 3 && end - begin <= 10;
+    if (fits && IsOneOf(before.substr(begin, end - begin), kEvaluationWords) && IsWordOfItsOwn(before, begin, end))
+      return true;
+    end = begin;
+  }
+  return false;
+}
 
 bool ParseMetricLine(std::string_view text, bool cut, MetricLine& line) { return LineParser(text, line).Parse(cut); }
 

@@ -16,9 +16,11 @@ struct MetricLine {
   double epoch = -1;               // -1: the line names none
   bool step_within_epoch = false;  // "Epoch [2][40/500]": counted from the start of the epoch
   bool step_opens_line = false;    // "5120/10000 [=====>....] - loss: 0.65"
+  bool step_is_bare = false;       // "[  3/100]": no word says what is counted
   bool step_is_global = false;     // "num_updates=3964": counted through all epochs
   bool is_summary = false;         // "epoch 1 | loss 2.3 | ... | num_updates 3964": of the epoch, not of that step
   bool irregular = false;          // "step 1.5": the next line of this form may read otherwise
+  bool epoch_is_part = false;      // "epoch 1.25": written with its fraction, so that an epoch has many lines
   bool evaluation = false;         // "validate step: 100  loss: 3.1"
   NamedNumbers numbers;            // without step and epoch
   bool guessed = false;            // "E0 B20 loss 2.3": letters that may count epochs and steps
@@ -29,6 +31,10 @@ struct MetricLine {
   std::uint32_t epoch_at = 0;
   bool step_thousands = false;  // the step is written as 1,024
 };
+
+// Whether one of the last words before the step or value is of an evaluation: "INFO - validate step: 100",
+// "| valid | epoch 001 |", "[eval] iter 5". `before` is the line up to there.
+bool SpeaksOfEvaluation(std::string_view before);
 
 // Takes the line apart into `line` (whose buffers are reused). False when it names neither step nor epoch, or no other
 // number. A number that touches the end of an unfinished line (`cut`) may lack digits: it is marked, and left out when

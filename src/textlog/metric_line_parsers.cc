@@ -1,8 +1,11 @@
 // Lines of plain training loops, and what stands alone around them: a header of an epoch, a score, a report of memory.
 #include <algorithm>
+#include <array>
 
 #include "base/base.h"
+#include "catalogue/catalogue.h"
 #include "textlog/hints.h"
+#include "textlog/line.h"
 #include "textlog/make_parsers.h"
 
 namespace vigil::textlog {
@@ -43,18 +46,30 @@ class MetricLineParser final : public LineParser {
     RowPlace place = {0, line.rank, line.number, origin, parsed.evaluation};
     NameStepTime(parsed);
     if (!state_.sink.Find(parsed.numbers, place)) return Outcome::kNotMine;
-    state_.steps.Place(parsed, place);
+    if (CountsOfEvaluation(parsed)) {
+      place = state_.steps.Latest(line.rank, line.number);
+      place.evaluation = true;
+      place.replaces = true;
+    } else {
+      state_.steps.Place(parsed, place);
+    }
     state_.sink.BringToUnits(parsed.numbers);
     state_.sink.Add(parsed.numbers, place);
     if (IsKerasBar(parsed, line.text)) state_.sink.MarkRunningMeans();
     state_.steps.Observe(place);
     // Lines without their loss are looked at closely each time: it may have been left out because it was NaN.
     const bool has_loss = parsed.evaluation || state_.sink.FoundLoss();
-    if (has_loss && !line.cut && !parsed.irregular) state_.shapes.Remember(line, parsed, state_.sink.found());
+    if (has_loss && !line.cut && !parsed.irregular && !place.replaces)
+      state_.shapes.Remember(line, parsed, state_.sink.found());
     return Outcome::kRow;
   }
 
  private:
+  // "Test: [ 50/79]  Loss: 0.8 (0.9)": batches of an evaluation, whose last line sums them up.
+  bool CountsOfEvaluation(const MetricLine& line) const {
+    return line.evaluation && line.step_is_bare && line.epoch < 0 && state_.steps.has_latest();
+  }
+
   // A time in milliseconds is that of one step; one in seconds mostly that since the start.
   static void NameStepTime(MetricLine& line) {
     for (NamedNumber& number : line.numbers) {
@@ -98,22 +113,52 @@ class MemoryReportParser final : public LineParser {
   NamedNumbers numbers_;
 };
 
-// "val loss 3.1" alone in a line, between lines that name their steps: it belongs to the latest one.
+// Scores that name no step, between lines that do: "val loss 3.1", "Test set: Average loss: 0.05, Accuracy: 98%",
+// " * Acc@1 71.2", "Train net output #0: accuracy = 0.4". They belong to the latest step.
 class LoneScoreParser final : public LineParser {
  public:
   explicit LoneScoreParser(LogState& state) : state_(state) {}
   Outcome Parse(LogLine& line) override {
-    constexpr std::string_view kWords = "val loss";
     if (line.cut || !state_.steps.has_latest() || state_.sink.table().empty()) return Outcome::kNotMine;
-    const std::string_view text = Trim(line.text);
-    if (!text.starts_with(kWords)) return Outcome::kNotMine;
-    const auto value = ParseNumber(text.substr(std::min(text.size(), text.find_first_not_of(" :=", kWords.size()))));
-    if (!value) return Outcome::kNotMine;
-    AddAtLatestStep(state_, {{kWords, *value}}, line);
+    if (line.text.size() > kLongestLine || IsOfAnotherStep(line.text)) return Outcome::kNotMine;
+    if (state_.Parse(line) || state_.parsed.numbers.empty() || IsCounted(state_.parsed)) return Outcome::kNotMine;
+    NamedNumbers& numbers = state_.parsed.numbers;
+    const bool evaluation = IsEvaluation(line.text, numbers);
+    if (!evaluation && line.text.find("net output #") == std::string_view::npos) return Outcome::kNotMine;
+    RowPlace place = state_.steps.Latest(line.rank, line.number);
+    place.evaluation = evaluation;
+    // "Test: [ 50/79]  Loss: 0.8": batches of an evaluation, whose last line sums them up.
+    place.replaces = evaluation && Trim(line.text.substr(0, numbers.front().at)).ends_with('[');
+    for (NamedNumber& number : numbers) number.weak = true;  // only what the vocabulary knows
+    if (!state_.sink.Find(numbers, place)) return Outcome::kNotMine;
+    state_.sink.BringToUnits(numbers);
+    state_.sink.Add(numbers, place);
     return Outcome::kRow;
   }
 
  private:
+  static constexpr std::size_t kLongestLine = 300;
+
+  // "[60] valid-rmse: 0.2": the count in front is its place. Behind other text it is a logger's number of a process.
+  static bool IsCounted(const MetricLine& line) { return line.lead >= 0 && line.lead_at <= 1; }
+
+  // "Best val loss so far: 0.41", "val_loss improved from 0.5 to 0.4": said of an earlier step, or of none.
+  static bool IsOfAnotherStep(std::string_view text) {
+    constexpr std::array<std::string_view, 9> kWords = {"best",   "improve",  "patience", "threshold", "early stop",
+                                                        "target", "baseline", "lowest",   "wandb:"};
+    return std::any_of(kWords.begin(), kWords.end(),
+                       [&](std::string_view word) { return ContainsIgnoringCase(text, word); });
+  }
+
+  static bool IsEvaluation(std::string_view text, const NamedNumbers& numbers) {
+    if (Trim(text).starts_with("* ")) return true;  // torchvision's mark of the line that sums up an evaluation
+    for (const NamedNumber& number : numbers) {
+      const auto meaning = catalogue::Interpret(number.name);
+      if (meaning) return meaning->signal.starts_with("eval_") || SpeaksOfEvaluation(text.substr(0, number.at));
+    }
+    return false;
+  }
+
   LogState& state_;
 };
 

@@ -3,9 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <span>
+#include <utility>
 
 #include "base/base.h"
-#include "textlog/digits.h"
+#include "tabular/digits.h"
 
 namespace vigil::textlog {
 
@@ -44,12 +45,19 @@ bool MetricSink::Find(const NamedNumbers& numbers, const RowPlace& place) {
   return first_metric != 0 && !twice;
 }
 
-// "dt: 123.45ms" under a name whose unit is the second, "mem 512MiB" under one whose unit is the gibibyte.
+// "dt: 123.45ms" under a name whose unit is the second, "mem 512MiB" under one whose unit is the gibibyte, "acc 81%".
+double MetricSink::FactorOf(std::uint32_t index, const NamedNumber& number) const {
+  if (index == 0) return 0;
+  const SeriesTable::Entry& entry = table_.entry(index);
+  if (entry.in_seconds) return number.seconds;
+  if (entry.in_gibibytes) return number.gibibytes;
+  constexpr double kPercent = 0.01;
+  return entry.is_share && number.percent ? kPercent : 0;
+}
+
 void MetricSink::BringToUnits(NamedNumbers& numbers) const {
   for (std::size_t i = 0; i < numbers.size(); ++i) {
-    if (found_[i] == 0) continue;
-    const auto& entry = table_.entry(found_[i]);
-    const double factor = entry.in_seconds ? numbers[i].seconds : entry.in_gibibytes ? numbers[i].gibibytes : 0;
+    const double factor = FactorOf(found_[i], numbers[i]);
     if (factor == 0) continue;
     numbers[i].value *= factor;
     numbers[i].name_scale *= factor;
@@ -93,7 +101,8 @@ bool MetricSink::FoundLoss() const {
 // Whether a number that an unfinished line ends with has all its digits, by those that its series had before.
 bool MetricSink::IsWholeNumber(std::string_view text, std::uint32_t index) const {
   const SeriesTable::Entry& entry = table_.entry(index);
-  return HasAllDigits(text, entry.is_open ? std::span(builder_.series(entry.series).values) : std::span<double>());
+  return tabular::HasAllDigits(text,
+                               entry.is_open ? std::span(builder_.series(entry.series).values) : std::span<double>());
 }
 
 void MetricSink::MarkRunningMeans() {
@@ -107,8 +116,18 @@ void MetricSink::MarkRunningMeans() {
 // JSON has no NaN, so some loggers write null for it. Only where the same name had a number before: a value that was
 // never there is merely not measured.
 void MetricSink::AddNull(std::uint32_t index, const RowPlace& place) {
-  if (index == 0 || !table_.entry(index).is_open || !table_.entry(index).is_loss) return;
-  AddValue(index, model::kNoValue, place);
+  constexpr std::size_t kMostHeld = 100'000;
+  if (index == 0 || !table_.entry(index).is_loss) return;
+  if (table_.entry(index).is_open) return AddValue(index, model::kNoValue, place);
+  if (nulls_.size() < kMostHeld) nulls_.push_back({index, place});
+}
+
+// A loss that was written as None all along is not finite: what has no value yet at the beginning gets one later.
+void MetricSink::Finish() {
+  constexpr std::size_t kFewNulls = 3;
+  const std::vector<HeldNull> held = std::exchange(nulls_, {});
+  if (held.size() < kFewNulls || table_.HasOpenLoss()) return;
+  for (const HeldNull& null : held) AddValue(null.index, model::kNoValue, null.place);
 }
 
 // Megatron leaves a loss out of its line when it is NaN. A line of steps that the loss scaler skipped has none either,

@@ -22,6 +22,8 @@ class MetricSink {
   bool Find(const NamedNumbers& numbers, const RowPlace& place);
   // Brings the numbers that were looked up last to the units of their metrics.
   void BringToUnits(NamedNumbers& numbers) const;
+  // What brings a number to the unit of the metric at that place of the table; 0 where nothing does.
+  double FactorOf(std::uint32_t index, const NamedNumber& number) const;
   // Appends the numbers that were looked up last.
   void Add(const NamedNumbers& numbers, const RowPlace& place);
   void FindAndAdd(const NamedNumbers& numbers, const RowPlace& place) {
@@ -29,16 +31,17 @@ class MetricSink {
     Add(numbers, place);
   }
   // Appends one number, whose place in the table is known.
-  void AddValue(std::uint32_t index, double value, const RowPlace& place) {
-    table_.Add(index, place.step, value, place.line, place.axis);
-  }
+  void AddValue(std::uint32_t index, double value, const RowPlace& place) { table_.Add(index, value, place); }
   // The numbers added last are means over the epoch so far.
   void MarkRunningMeans();
 
   // Places in the table of the numbers looked up last, as many as numbers; 0 for those that were dropped.
   const std::vector<std::uint32_t>& found() const { return found_; }
+  // No more rows come.
+  void Finish();
   bool FoundLoss() const;
   SeriesTable& table() { return table_; }
+  const SeriesTable& table() const { return table_; }
 
  private:
   std::string_view NameOf(std::string_view name, bool evaluation);
@@ -48,7 +51,13 @@ class MetricSink {
   void AddNull(std::uint32_t index, const RowPlace& place);
   bool HasBadGradient(const NamedNumbers& numbers) const;
 
+  struct HeldNull {
+    std::uint32_t index;
+    RowPlace place;
+  };
+
   ingest::PartBuilder& builder_;
+  std::vector<HeldNull> nulls_;  // of losses that were no number so far
   SeriesTable table_;
   std::vector<std::uint32_t> found_;
   std::string name_;                   // of the number at hand, where it is not the one in the line

@@ -19,6 +19,8 @@ struct NamedNumber {
   double name_scale = 1;         // lr(1e-4): 1e-4
   double seconds = 0;            // 12.3ms: 1e-3; 0 where the value has no unit of time
   double gibibytes = 0;          // 512MiB: 1/1024; 0 where the value has no unit of memory
+  bool percent = false;          // 81.2%
+  bool is_part = false;          // 9831/10000, as a share
   bool missing = false;          // null or None: perhaps a NaN that the writer's format cannot spell
   std::string_view at_cut = {};  // its text, where the line ends with it unfinished: digits may be missing
 };

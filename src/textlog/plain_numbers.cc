@@ -1,9 +1,11 @@
 #include "textlog/plain_numbers.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "base/base.h"
+#include "model/run.h"
 #include "textlog/line.h"
 #include "textlog/pairs.h"
 
@@ -17,12 +19,13 @@ constexpr double kLargestCount = 1e9;  // beyond it are seconds since 1970
 constexpr std::string_view kSeparators = " \t|,;[]()";
 
 // Moves past what may stand between two numbers; false when something else does. "12:30" is a time.
-bool PassSeparator(std::string_view& text) {
+bool PassSeparator(std::string_view& text, bool is_joined) {
   const std::size_t begin = text.size();
   bool joint = false;  // behind a ':' or '-', which want space around them
   while (!text.empty()) {
     const char c = text.front();
-    const bool is_dash = c == '-' && text.size() > 1 && text[1] == ' ' && text.size() != begin;
+    // A dash between blanks sets numbers apart, unless it stands where one is missing.
+    const bool is_dash = c == '-' && text.size() > 1 && text[1] == ' ' && text.size() != begin && is_joined;
     if (c == ':' || is_dash) {
       if (joint) return false;
       joint = true;
@@ -42,6 +45,17 @@ void PassTotal(std::string_view& text) {
   if (text.starts_with('/') && ReadDigits(text.substr(1), digits) > 0) text.remove_prefix(1 + digits);
 }
 
+// The length of what a table writes where it has no number: "-", "--", "NA", "n/a", "None", "null".
+std::size_t MissingLength(std::string_view text) {
+  constexpr std::array<std::string_view, 7> kWords = {"None", "null", "n/a", "N/A", "NA", "--", "-"};
+  for (const std::string_view word : kWords) {
+    if (!text.starts_with(word)) continue;
+    const std::string_view rest = text.substr(word.size());
+    if (rest.empty() || kSeparators.find(rest.front()) != std::string_view::npos) return word.size();
+  }
+  return 0;
+}
+
 bool IsCount(double value) { return value >= 0 && value < kLargestCount && value == std::floor(value); }
 
 }  // namespace
@@ -50,11 +64,15 @@ bool PlainNumbers::Read(std::string_view text, Row& row) {
   text = Trim(text);
   if (text.size() > kLongestLine) return false;
   while (!text.empty() && kSeparators.find(text.front()) != std::string_view::npos) text.remove_prefix(1);
+  // "12 - 2.31" joins the count and its value; in "12 2.31 - 0.5" and "12 - - 0.5" a number is missing.
+  const bool is_joined =
+      std::count(text.begin(), text.end(), '-') == 1 && text.find_first_of("eE") == std::string_view::npos;
   bool measures = false;
   std::size_t numbers = 0;
   while (!text.empty()) {
-    std::size_t used = 0;
-    const auto number = ReadNumber(text, used);
+    std::size_t used = numbers == 0 ? 0 : MissingLength(text);
+    const bool is_missing = used != 0;
+    const auto number = is_missing ? std::optional(model::kNoValue) : ReadNumber(text, used);
     if (!number || numbers > kMostValues) return false;
     const std::string_view spelled = text.substr(0, used);
     const bool whole = std::all_of(spelled.begin(), spelled.end(), IsDigit);
@@ -64,13 +82,25 @@ bool PlainNumbers::Read(std::string_view text, Row& row) {
     } else {
       row.values[numbers - 1] = *number;
     }
-    measures = measures || (numbers != 0 && !whole);
+    measures = measures || (numbers != 0 && !whole && !is_missing);
     text.remove_prefix(used);
     if (numbers++ == 0) PassTotal(text);
-    if (!text.empty() && !PassSeparator(text)) return false;
+    if (!text.empty() && !PassSeparator(text, is_joined)) return false;
   }
   row.count = numbers == 0 ? 0 : numbers - 1;
   return row.count != 0 && measures;
+}
+
+// A loop logs every so many steps; where it evaluates, and at its first step, it may do so in between. The first
+// numbers of other tables rise anyhow.
+bool PlainNumbers::CountsOn() const {
+  constexpr std::size_t kMostStrides = 3;
+  std::vector<std::int64_t> strides;
+  for (std::size_t i = 1; i < held_back_.size(); ++i) {
+    const std::int64_t stride = held_back_[i].step - held_back_[i - 1].step;
+    if (std::find(strides.begin(), strides.end(), stride) == strides.end()) strides.push_back(stride);
+  }
+  return strides.size() <= kMostStrides;
 }
 
 const std::vector<PlainNumbers::Row>& PlainNumbers::Take(std::string_view text, std::uint32_t line) {
@@ -82,14 +112,16 @@ const std::vector<PlainNumbers::Row>& PlainNumbers::Take(std::string_view text, 
     if (row.count == width_) rows_.push_back(row);
     return rows_;
   }
-  const std::int64_t stride = row.step - last_step_;
-  const bool goes_on = row.count == width_ && stride > 0 && (held_back_.size() < 2 || stride == stride_);
+  const bool goes_on = row.count == width_ && row.step > last_step_;
   if (!goes_on) held_back_.clear();
-  stride_ = stride;
   width_ = row.count;
   last_step_ = row.step;
   held_back_.push_back(row);
   if (held_back_.size() < kBelievedFrom) return rows_;
+  if (!CountsOn()) {
+    held_back_.erase(held_back_.begin());
+    return rows_;
+  }
   believed_ = true;
   rows_ = std::move(held_back_);
   held_back_.clear();

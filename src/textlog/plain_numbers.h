@@ -12,7 +12,7 @@ namespace vigil::textlog {
 
 class PlainNumbers {
  public:
-  static constexpr std::size_t kMostValues = 8;
+  static constexpr std::size_t kMostValues = 32;
   struct Row {
     std::int64_t step = 0;
     std::uint32_t line = 0;
@@ -26,13 +26,13 @@ class PlainNumbers {
 
  private:
   static bool Read(std::string_view text, Row& row);
+  bool CountsOn() const;
 
   std::vector<Row> rows_;
   std::vector<Row> held_back_;
   bool believed_ = false;
   std::size_t width_ = 0;  // numbers in a line
   std::int64_t last_step_ = -1;
-  std::int64_t stride_ = 0;
 };
 
 }  // namespace vigil::textlog

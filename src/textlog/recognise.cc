@@ -15,6 +15,7 @@ constexpr int kMetrics = 60;
 constexpr int kEvents = 45;
 constexpr int kNamedAsLog = 30;
 constexpr int kNamedOtherwise = 15;
+constexpr int kAnyText = 5;  // asked for, and read by nobody else: the reader says which line came closest
 // So many points of a known metric are no quotation.
 constexpr std::size_t kManyPoints = 16;
 constexpr std::size_t kHeadBytes = std::size_t{64} << 10U;
@@ -29,15 +30,6 @@ bool IsNamedAsSomethingElse(std::string_view path) {
   const std::string lower = ToLower(path);
   return std::any_of(kEndings.begin(), kEndings.end(),
                      [&](std::string_view ending) { return lower.ends_with(ending); });
-}
-
-bool IsNamedAsLog(std::string_view path) {
-  const std::string name = ToLower(path.substr(path.rfind('/') + 1));
-  constexpr std::array<std::string_view, 5> kEndings = {".log", ".out", ".err", ".stdout", ".stderr"};
-  constexpr std::array<std::string_view, 4> kWords = {"stdout", "stderr", "nohup", "console"};
-  return std::any_of(kEndings.begin(), kEndings.end(), [&](std::string_view end) { return name.ends_with(end); }) ||
-         std::any_of(kWords.begin(), kWords.end(),
-                     [&](std::string_view word) { return name.find(word) != std::string::npos; });
 }
 
 // Text holds few control characters. Broken UTF-8 is no reason against it, nor is a zero here and there, nor a hole of
@@ -115,20 +107,23 @@ int RecogniseLogText(const ingest::Probe& probe) {
   std::string_view head = probe.head.substr(0, kHeadBytes);
   if (!LooksLikeText(head)) head = TextBeforeGarbage(head);
   if (head.empty()) return 0;
-  if (!IsNamedAsLog(probe.path) && IsNothingButJson(head)) return 0;
+  if (!ingest::IsLogName(probe.path) && IsNothingButJson(head)) return 0;
   ingest::PartBuilder builder(std::string(probe.path), "log-text");
   LogReader reader(builder);
   reader.Consume(head, true);
   const model::Run& part = builder.part();
-  if (IsNamedAsSomethingElse(probe.path)) return HoldsTraining(builder) ? kNamedOtherwise : 0;
-  const bool is_named = IsNamedAsLog(probe.path);
+  if (IsNamedAsSomethingElse(probe.path)) {
+    if (HoldsTraining(builder)) return kNamedOtherwise;
+    return probe.is_wanted ? kAnyText : 0;
+  }
+  const bool is_named = ingest::IsLogName(probe.path);
   // Rows of nothing but numbers are a log only where the name says so.
   const bool has_names = std::any_of(part.series.begin(), part.series.end(),
                                      [](const model::Series& series) { return !series.raw.starts_with("column "); });
-  if (!part.series.empty() && (has_names || is_named)) return kMetrics;
-  if (!is_named && IsListing(head)) return 0;
+  if (!part.series.empty() && (has_names || is_named || probe.is_wanted)) return kMetrics;
+  if (!is_named && !probe.is_wanted && IsListing(head)) return 0;
   if (!part.events.empty()) return kEvents;
-  return is_named ? kNamedAsLog : 0;
+  return is_named ? kNamedAsLog : probe.is_wanted ? kAnyText : 0;
 }
 
 std::unique_ptr<ingest::Reader> OpenLogText(ingest::PartBuilder& builder) {

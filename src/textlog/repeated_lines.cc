@@ -16,13 +16,18 @@ bool RepeatedLines::Take(const LogLine& line, MetricLine& parsed, bool is_placed
 
 void RepeatedLines::AddRow(const LearnedRow& row) {
   numbers_.clear();
-  for (const LearnedRow::Number& number : row.numbers) numbers_.push_back({number.name, number.value});
+  for (const LearnedRow::Number& number : row.numbers) {
+    numbers_.push_back(number.number);
+    numbers_.back().name = number.name;
+  }
   RowPlace place = {row.step, row.rank, row.line};
   if (row.unplaced) {
     place.origin = Origin::kUnplaced;
     place.axis = model::Axis::kRow;
   }
-  sink_.FindAndAdd(numbers_, place);
+  sink_.Find(numbers_, place);
+  sink_.BringToUnits(numbers_);
+  sink_.Add(numbers_, place);
   steps_.Observe(place);
 }
 
@@ -30,9 +35,10 @@ void RepeatedLines::AddRow(const LearnedRow& row) {
 void RepeatedLines::RememberCounted(const LogLine& line, MetricLine& parsed) {
   std::vector<std::uint32_t> series;
   series.reserve(parsed.numbers.size());
-  for (const NamedNumber& number : parsed.numbers) {
+  for (NamedNumber& number : parsed.numbers) {
     const NamedNumber* const kept = FindNumber(numbers_, number.name);
     series.push_back(kept == nullptr ? 0 : sink_.found()[static_cast<std::size_t>(kept - numbers_.data())]);
+    if (const double factor = sink_.FactorOf(series.back(), number); factor != 0) number.name_scale *= factor;
   }
   parsed.step = parsed.lead;
   parsed.step_at = parsed.lead_at;

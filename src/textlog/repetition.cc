@@ -16,6 +16,7 @@ namespace {
 constexpr std::uint32_t kBelievedFrom = 3;
 constexpr std::uint32_t kCountedFrom = 5;
 constexpr std::uint32_t kUnplacedFrom = 8;
+constexpr std::size_t kSureNames = 2;                  // so many metrics that are known in one line are no accident
 constexpr std::int64_t kLargestCount = 1'000'000'000;  // beyond it are seconds since 1970
 constexpr std::size_t kMostShapes = 64;
 constexpr std::size_t kLongestLine = 500;
@@ -30,13 +31,20 @@ std::size_t NonFiniteLength(std::string_view text, std::size_t at) {
   return named && begins && ends ? kLength : 0;
 }
 
+// The letter of "1.9e-06": a number has it or not, as its size demands.
+bool IsExponent(std::string_view text, std::size_t at) {
+  if ((text[at] | 0x20) != 'e' || at == 0 || !IsDigit(text[at - 1]) || at + 1 >= text.size()) return false;
+  const char next = text[at + 1];
+  return IsDigit(next) || ((next == '-' || next == '+') && at + 2 < text.size() && IsDigit(text[at + 2]));
+}
+
 // The words of a line without its numbers.
 void ShapeOf(std::string_view text, std::string& key) {
   key.clear();
   for (std::size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
     const std::size_t word = c == 'n' || c == 'N' || c == 'i' || c == 'I' ? NonFiniteLength(text, i) : 0;
-    const bool number = IsDigit(c) || c == '.' || c == '+' || c == '-' || word != 0;
+    const bool number = IsDigit(c) || c == '.' || c == '+' || c == '-' || word != 0 || IsExponent(text, i);
     if (word != 0) i += word - 1;
     if (!number) {
       key += c;
@@ -88,6 +96,13 @@ bool OpensWithCount(std::string_view text) {
   return text.substr((in_brackets ? 1 : 0) + digits).starts_with(in_brackets ? "]\t" : ":\t");
 }
 
+bool NamesMetric(const NamedNumbers& numbers) {
+  return std::any_of(numbers.begin(), numbers.end(), [](const NamedNumber& number) {
+    const auto meaning = number.weak ? std::nullopt : catalogue::Interpret(number.name);
+    return meaning && meaning->signal != "epoch";
+  });
+}
+
 bool IsCount(double value) { return value >= 0 && value < 9e15 && value == std::floor(value); }
 
 }  // namespace
@@ -103,10 +118,10 @@ bool Repetition::ReadParsed(const MetricLine& parsed, LearnedRow& row) const {
         std::count(number.name.begin(), number.name.end(), ' ') >= 2 && !catalogue::Interpret(number.name);
     const std::string_view known = words ? KnownEnd(number.name) : std::string_view();
     measured = measured || !known.empty() || !IsCount(number.value);
-    row.numbers.push_back({std::string(known.empty() ? number.name : known), number.value});
+    row.numbers.push_back({std::string(known.empty() ? number.name : known), number});
   }
   row.step = parsed.step;
-  return measured;
+  return measured || NamesMetric(parsed.numbers);  // a loss of 1.0000 is no count
 }
 
 // "After 100 updates the training loss is 2.31 and the learning rate is 0.0003."
@@ -118,7 +133,7 @@ bool Repetition::ReadSentence(std::string_view text, LearnedRow& row) {
     if (row.step < 0 && IsCount(number.value) && CountsSteps(WordAt(text, end))) {
       row.step = static_cast<std::int64_t>(number.value);
     } else if (const std::string_view name = KnownEnd(number.name); !name.empty()) {
-      row.numbers.push_back({std::string(name), number.value});
+      row.numbers.push_back({std::string(name), number});
     }
   }
   return row.step >= 0 && !row.numbers.empty();
@@ -131,12 +146,15 @@ bool Repetition::ReadCounted(std::string_view text, const MetricLine& parsed, Le
   row.step = parsed.lead;
   const bool set_apart = OpensWithCount(text);
   bool known = false;
+  std::size_t names = 0;
   for (const NamedNumber& number : parsed.numbers) {
     const bool is_known = catalogue::Interpret(number.name).has_value();
     if (number.weak && !is_known) continue;
+    names += is_known ? 1 : 0;
     known = known || is_known || (set_apart && !number.weak && !IsCount(number.value));
-    row.numbers.push_back({std::string(number.name), number.value});
+    row.numbers.push_back({std::string(number.name), number});
   }
+  row.is_sure = names >= kSureNames;
   return known;
 }
 
@@ -145,7 +163,7 @@ bool Repetition::ReadUnplaced(const MetricLine& parsed, LearnedRow& row) const {
   row.unplaced = true;
   for (const NamedNumber& number : parsed.numbers) {
     const auto meaning = catalogue::Interpret(number.name);
-    if (meaning && meaning->signal == "loss") row.numbers.push_back({std::string(number.name), number.value});
+    if (meaning && meaning->signal == "loss") row.numbers.push_back({std::string(number.name), number});
   }
   return parsed.lead < 0 && row.numbers.size() == 1;
 }
@@ -157,7 +175,7 @@ std::uint32_t Repetition::Read(std::string_view text, const MetricLine& parsed, 
   if (ReadSentence(text, row)) return kBelievedFrom;
   if (placed) return 0;
   row = empty;
-  if (ReadCounted(text, parsed, row)) return kCountedFrom;
+  if (ReadCounted(text, parsed, row)) return row.is_sure ? kBelievedFrom : kCountedFrom;
   row = empty;
   return ReadUnplaced(parsed, row) ? kUnplacedFrom : 0;
 }

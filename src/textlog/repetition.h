@@ -16,12 +16,13 @@ namespace vigil::textlog {
 struct LearnedRow {
   struct Number {
     std::string name;
-    double value = 0;
+    NamedNumber number;  // its name is no longer there
   };
   std::int64_t step = -1;
   std::uint32_t line = 0;
   std::int32_t rank = -1;
   bool unplaced = false;  // nothing in it says where the training is: `step` counts the lines of its shape
+  bool is_sure = false;   // it names several metrics that are known
   std::vector<Number> numbers;
 };
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <deque>
 #include <span>
 
 #include "base/base.h"
@@ -113,9 +114,9 @@ class PlainRowParser final : public LineParser {
   Outcome Parse(LogLine& line) override {
     if (line.wrapped || line.cut || !state_.LooksForPlainRows(line.offset)) return Outcome::kNotMine;
     const std::size_t first = line.text.find_first_not_of(' ');
-    if (first == std::string_view::npos) return Outcome::kNotMine;
+    if (first == std::string_view::npos || line.text.find_first_of("0123456789") == std::string_view::npos)
+      return Outcome::kNotMine;
     const char c = line.text[first];
-    if (!IsDigit(c) && c != '[' && c != '|' && c != '(') return Outcome::kNotMine;
     if (!numbers_.is_believed() && (state_.shapes.Take(line, line.number) || TakeCounted(line, c)))
       return Outcome::kRow;
     return TakeNumbers(line) ? Outcome::kRow : Outcome::kNotMine;
@@ -123,27 +124,40 @@ class PlainRowParser final : public LineParser {
 
   bool decides_at_end() const override { return numbers_.is_believed(); }
 
-  // Nothing names the numbers of such lines; a script that prints one number a step prints its loss.
+  // Nothing names the numbers of such lines: what they are is seen in how they go.
   void Finish() override {
     if (!numbers_.is_believed()) return;
+    std::vector<ingest::PartBuilder::SeriesId> columns;
     for (ingest::PartBuilder::SeriesId id = 0; id < state_.builder.part().series.size(); ++id) {
-      model::Series& series = state_.builder.series(id);
-      if (state_.builder.IsLeftOut(id) || series.raw != kColumnNames[0] || !GoesLikeLoss(series.values)) continue;
-      series.signal = "loss";
-      state_.builder.AddNote(says::NotePlainNumbers{});
-      return;
+      if (!state_.builder.IsLeftOut(id) && state_.builder.series(id).raw.starts_with(kColumnPrefix))
+        columns.push_back(id);
     }
+    if (NameFirst(columns, "loss", GoesLikeLoss)) state_.builder.AddNote(says::NotePlainNumbers{});
+    NameFirst(columns, "lr", tabular::GoesLikeLearningRate);
   }
 
  private:
-  // What numbers without names are called.
-  static constexpr std::array<std::string_view, PlainNumbers::kMostValues> kColumnNames = {
-      "column 2", "column 3", "column 4", "column 5", "column 6", "column 7", "column 8", "column 9"};
+  static constexpr std::string_view kColumnPrefix = "column ";
 
-  // A loss that ends in NaN need not have fallen before.
+  // What numbers without names are called; the count is column 1.
+  static std::string ColumnName(std::size_t i) { return std::string(kColumnPrefix) + std::to_string(i + 2); }
+
+  bool NameFirst(const std::vector<ingest::PartBuilder::SeriesId>& columns, std::string_view signal,
+                 bool (*goes_like)(std::span<const double>)) {
+    for (const ingest::PartBuilder::SeriesId id : columns) {
+      model::Series& series = state_.builder.series(id);
+      if (series.signal != series.raw || !goes_like({series.values.begin(), series.size()})) continue;
+      series.signal = std::string(signal);
+      return true;
+    }
+    return false;
+  }
+
+  // A loss that ends in NaN need not have fallen before, nor one that never learned.
   static bool GoesLikeLoss(std::span<const double> values) {
     const bool is_positive = std::none_of(values.begin(), values.end(), [](double value) { return value < 0; });
-    return tabular::FallsLikeLoss(values) || (is_positive && !std::isfinite(values.back()));
+    return tabular::FallsLikeLoss(values) ||
+           (is_positive && (!std::isfinite(values.back()) || tabular::IsNoisyLikeLoss(values)));
   }
 
   bool HasMetricWord(const LogLine& line) const {
@@ -163,8 +177,11 @@ class PlainRowParser final : public LineParser {
     const auto& rows = numbers_.Take(line.text, line.number);
     for (const PlainNumbers::Row& row : rows) {
       const RowPlace place = {row.step, line.rank, row.line, Origin::kPlain};
+      while (names_.size() < row.count) names_.push_back(ColumnName(names_.size()));
       NamedNumbers numbers;
-      for (std::size_t i = 0; i < row.count; ++i) numbers.push_back({kColumnNames[i], row.values[i]});
+      for (std::size_t i = 0; i < row.count; ++i) {
+        if (!model::IsNoValue(row.values[i])) numbers.push_back({names_[i], row.values[i]});
+      }
       state_.sink.FindAndAdd(numbers, place);
       state_.steps.Observe(place);
       state_.is_plain = true;
@@ -174,6 +191,7 @@ class PlainRowParser final : public LineParser {
 
   LogState& state_;
   PlainNumbers numbers_;
+  std::deque<std::string> names_;  // of the columns; what refers to one stays valid
 };
 
 // The number behind `words` in the text.

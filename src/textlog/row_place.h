@@ -28,6 +28,7 @@ struct RowPlace {
   Origin origin = Origin::kLine;
   bool evaluation = false;  // the names are those of an evaluation: "loss" is its loss
   model::Axis axis = model::Axis::kStep;
+  bool replaces = false;  // a later value of the same step is the better one
 };
 
 // Beyond it a number in text is no count of steps.

@@ -47,9 +47,7 @@ std::uint32_t SeriesTable::Find(std::string_view name, std::int32_t rank, Origin
 std::uint32_t SeriesTable::FindSlowly(std::string_view name, std::int32_t rank, Origin origin, bool keep_unknown) {
   std::string key = KeyOf(name, rank, origin);
   if (const auto at = index_.find(key); at != index_.end()) return at->second;
-  auto meaning = catalogue::Interpret(name);
-  const bool is_guess = !meaning && EqualsIgnoringCase(name, "cost");
-  if (is_guess) meaning = catalogue::Interpret("loss");
+  const auto meaning = catalogue::Interpret(name);
   if (!meaning && !keep_unknown) return 0;
   std::string name_of_all = KeyOf(name, -1, origin);
   const bool is_new = !names_.contains(name_of_all);
@@ -63,12 +61,15 @@ std::uint32_t SeriesTable::FindSlowly(std::string_view name, std::int32_t rank, 
   entry.rank = rank;
   entry.origin = origin;
   entry.known = meaning.has_value();
-  entry.is_guess = is_guess;
-  entry.is_metric = meaning && meaning->signal != "epoch";
+  entry.is_weak = meaning && meaning->weak;
+  // "eta 35" alone makes no line of a training; "cost 2.3" does.
+  entry.is_metric = meaning && meaning->signal != "epoch" && (!meaning->weak || meaning->signal == "loss");
   entry.is_loss = meaning && meaning->signal == "loss";
   entry.is_grad_norm = meaning && meaning->signal == "grad_norm";
-  entry.in_seconds = meaning && meaning->unit == "s" && meaning->scale == 1;
-  entry.in_gibibytes = meaning && meaning->unit == "GiB" && meaning->scale == 1;
+  entry.in_seconds = meaning && meaning->unit == "s" && !meaning->has_unit;
+  entry.in_gibibytes = meaning && meaning->unit == "GiB" && !meaning->has_unit;
+  entry.is_share =
+      meaning && meaning->unit.empty() && (meaning->signal == "accuracy" || meaning->signal == "eval_accuracy");
   const auto index = static_cast<std::uint32_t>(entries_.size());
   entries_.push_back(std::move(entry));
   index_.emplace(std::move(key), index);
@@ -76,32 +77,38 @@ std::uint32_t SeriesTable::FindSlowly(std::string_view name, std::int32_t rank, 
 }
 
 // A line without the loss stands for a loss that was left out, until the line comes that has it.
-void SeriesTable::FillGap(const Entry& entry, double value, std::uint32_t line) {
+void SeriesTable::AddAgain(const Entry& entry, double value, const RowPlace& place) {
   model::Series& series = builder_.series(entry.series);
-  if (series.empty() || series.steps.back() != entry.last_step || !model::IsNoValue(series.values.back())) return;
+  if (series.empty() || series.steps.back() != entry.last_step) return;
+  if (!place.replaces && !model::IsNoValue(series.values.back())) return;
   series.values.ReplaceLast(value);
-  if (!series.lines.empty()) series.lines.ReplaceLast(line);
+  if (!series.lines.empty()) series.lines.ReplaceLast(place.line);
 }
 
-void SeriesTable::Add(std::uint32_t index, std::int64_t step, double value, std::uint32_t line, model::Axis axis) {
+void SeriesTable::Add(std::uint32_t index, double value, const RowPlace& place) {
   Entry& entry = entries_[index];
+  const std::int64_t step = place.step;
   if (step < latest_step_) ++start_;
   latest_step_ = step;
-  if (step == entry.last_step && start_ == entry.last_start) return FillGap(entry, value, line);
+  if (step == entry.last_step && start_ == entry.last_start) return AddAgain(entry, value, place);
   if (!entry.is_open) {
     model::Labels labels;
     labels.emplace_back(kOriginLabel, std::to_string(static_cast<int>(entry.origin)));
     if (entry.rank > 0) labels.emplace_back("rank", std::to_string(entry.rank));
     entry.series = builder_.OpenSeries(entry.name, labels);
     std::erase_if(builder_.series(entry.series).labels, [](const auto& label) { return label.first == kOriginLabel; });
-    if (entry.is_guess) builder_.series(entry.series).signal = "loss";
-    builder_.series(entry.series).axis = axis;
+    builder_.series(entry.series).axis = place.axis;
     entry.is_open = true;
   }
   entry.last_step = step;
   entry.last_start = start_;
-  thinning_.AddUnresolved(entry.series, step, value, line);
+  thinning_.AddUnresolved(entry.series, step, value, place.line);
   if (++points_ > most_points_) MakeRoom();
+}
+
+bool SeriesTable::HasOpenLoss() const {
+  return std::any_of(entries_.begin(), entries_.end(),
+                     [](const Entry& entry) { return entry.is_open && entry.is_loss; });
 }
 
 void SeriesTable::MakeRoom() {
@@ -120,7 +127,7 @@ void SeriesTable::Settle() {
     return entry.is_open && entry.is_metric && entry.origin != Origin::kPlain;
   });
   const bool has_loss = std::any_of(entries_.begin(), entries_.end(), [](const Entry& entry) {
-    return entry.is_open && entry.is_loss && !entry.is_guess;
+    return entry.is_open && entry.is_loss && !entry.is_weak;
   });
   for (const Entry& entry : entries_) {
     if (!entry.is_open || (placed && entry.origin == Origin::kUnplaced)) continue;
@@ -131,7 +138,7 @@ void SeriesTable::Settle() {
   for (const Entry& entry : entries_) {
     if (!entry.is_open) continue;
     model::Series& series = builder_.series(entry.series);
-    if (entry.is_guess && has_loss) series.signal = series.raw;
+    if (entry.is_loss && entry.is_weak && has_loss) series.signal = series.raw;
     builder_.LeaveOut(entry.series, best[KeyOf(entry.name, entry.rank, Origin::kLine)] != &entry);
   }
 }

@@ -28,10 +28,11 @@ class SeriesTable {
     bool known = false;
     bool is_metric = false;  // known, and says how training goes (not the epoch)
     bool is_loss = false;    // the training loss
-    bool is_guess = false;   // "cost" is the loss where nothing else is
+    bool is_weak = false;    // "cost" is the loss where nothing else is
     bool is_grad_norm = false;
     bool in_seconds = false;
     bool in_gibibytes = false;
+    bool is_share = false;  // of one, unless the value says per cent
     bool is_open = false;
     ingest::PartBuilder::SeriesId series = 0;
     std::int64_t last_step = -1;
@@ -44,10 +45,11 @@ class SeriesTable {
   // what has none is noted.
   std::uint32_t Find(std::string_view name, std::int32_t rank, Origin origin, bool keep_unknown);
   bool empty() const { return entries_.size() == 1; }
+  bool HasOpenLoss() const;
   const Entry& entry(std::uint32_t index) const { return entries_[index]; }
   // Appends a point. A step that comes twice (ranks that print the same line) is kept once, unless steps went back
-  // between.
-  void Add(std::uint32_t index, std::int64_t step, double value, std::uint32_t line, model::Axis axis);
+  // between, or the place says that the later value counts.
+  void Add(std::uint32_t index, double value, const RowPlace& place);
   // A log of hundreds of millions of points is thinned as it is read, evenly, so that memory stays bounded: every
   // stride-th point of a series is kept, and those that leave the level of the one before (spikes, the first of NaN).
   std::uint64_t stride() const { return thinning_.stride(); }
@@ -58,7 +60,7 @@ class SeriesTable {
   void Finish();
 
  private:
-  void FillGap(const Entry& entry, double value, std::uint32_t line);
+  void AddAgain(const Entry& entry, double value, const RowPlace& place);
   void MakeRoom();
   std::uint32_t FindSlowly(std::string_view name, std::int32_t rank, Origin origin, bool keep_unknown);
 

@@ -34,6 +34,14 @@ void StepTracker::Place(const MetricLine& line, RowPlace& place) {
     place.step = line.step;
     return;
   }
+  if (line.step < 0 && (line.epoch_is_part || part_epochs_ > 0)) {
+    // An epoch has many such lines, which are counted; what comes at the same one stands beside it.
+    if (part_epochs_ == 0 || line.epoch != part_epoch_) ++part_epochs_;
+    part_epoch_ = line.epoch;
+    place.step = part_epochs_ - 1;
+    place.axis = model::Axis::kRow;
+    return;
+  }
   if (line.step < 0) {
     place.step = line.epoch < kLargestStep ? static_cast<std::int64_t>(line.epoch) : 0;
     place.axis = model::Axis::kEpoch;

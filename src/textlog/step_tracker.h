@@ -51,7 +51,7 @@ class StepTracker {
   bool has_latest() const { return latest_ >= 0 && latest_ < kUnresolved; }
   // A place at the latest step.
   RowPlace Latest(std::int32_t rank, std::uint32_t line) const {
-    const Origin origin = axis_ == model::Axis::kEpoch ? Origin::kEpochLine : Origin::kLine;
+    const Origin origin = axis_ == model::Axis::kStep ? Origin::kLine : Origin::kEpochLine;
     return {latest_, rank, line, origin, false, axis_};
   }
   // Planned steps, 0 when unknown.
@@ -62,6 +62,8 @@ class StepTracker {
   std::int64_t latest_ = -1;
   model::Axis axis_ = model::Axis::kStep;
   std::int64_t total_ = 0;
+  double part_epoch_ = -1;        // the latest epoch that was written with its fraction
+  std::int64_t part_epochs_ = 0;  // how many of them came
 };
 
 }  // namespace vigil::textlog

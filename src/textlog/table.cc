@@ -13,11 +13,12 @@
 namespace vigil::textlog {
 namespace {
 
-constexpr std::size_t kLongestTableLine = 600;
+constexpr std::size_t kLongestTableLine = 2000;
 constexpr std::size_t kMostCells = 64;
 constexpr std::size_t kLongestName = 40;
 constexpr std::size_t kMostOtherLines = 60;  // lines of other kinds between two rows
 constexpr std::size_t kLongestBox = 128;
+constexpr std::size_t kFarthestCell = 4;                 // from its name: numbers may be longer or shorter than it
 constexpr std::string_view kThinSide = "\xE2\x94\x82";   // U+2502
 constexpr std::string_view kThickSide = "\xE2\x94\x83";  // U+2503
 
@@ -171,15 +172,31 @@ TableReader::Place TableReader::TakeHeader(std::string_view text, TableRow& row)
   return Place::kInside;
 }
 
-// Rows that leave cells empty: each cell stands below the name of its column, or it is no such row.
+// How far a cell is from standing below (or above) a name: 0 where they share a place in the line.
+std::size_t TableReader::DistanceTo(std::size_t column, std::size_t begin, std::size_t end) const {
+  const std::size_t name_begin = offsets_[column];
+  const std::size_t name_end = name_begin + columns_[column].size();
+  if (begin >= name_end) return begin - name_end + 1;
+  return end <= name_begin ? name_begin - end + 1 : 0;
+}
+
+// Rows that leave cells empty: each cell goes to the name that it stands below, whichever way columns are aligned, or
+// the nearest one; names are used in their order, each once.
 bool TableReader::AlignCells(std::string_view text) {
   if (has_sides_ || cells_.size() < 2 || cells_.size() >= columns_.size()) return false;
   std::vector<std::string_view> aligned(columns_.size());
-  for (const std::string_view cell : cells_) {
-    const auto offset = static_cast<std::size_t>(cell.data() - text.data());
-    const auto column = std::find(offsets_.begin(), offsets_.end(), offset);
-    if (column == offsets_.end()) return false;
-    aligned[static_cast<std::size_t>(column - offsets_.begin())] = cell;
+  std::size_t first = 0;
+  for (std::size_t i = 0; i < cells_.size(); ++i) {
+    const auto begin = static_cast<std::size_t>(cells_[i].data() - text.data());
+    const std::size_t last = columns_.size() - (cells_.size() - 1 - i);  // the others need names, too
+    std::size_t best = first;
+    for (std::size_t column = first; column < last; ++column) {
+      if (DistanceTo(column, begin, begin + cells_[i].size()) < DistanceTo(best, begin, begin + cells_[i].size()))
+        best = column;
+    }
+    if (DistanceTo(best, begin, begin + cells_[i].size()) > kFarthestCell) return false;
+    aligned[best] = cells_[i];
+    first = best + 1;
   }
   cells_ = aligned;
   return true;

@@ -36,6 +36,7 @@ class TableReader {
   };
   Place TakeHeader(std::string_view text, TableRow& row);
   bool AlignCells(std::string_view text);
+  std::size_t DistanceTo(std::size_t column, std::size_t begin, std::size_t end) const;
   Place TakeValues(std::string_view text, TableRow& row);
   Place TakeScores(TableRow& row);
   Place TakeBoxLine(TableRow& row);

@@ -19,7 +19,7 @@ class UnrecognisedLine {
  private:
   std::string text_;
   std::uint32_t line_ = 0;
-  std::size_t numbers_ = 0;
+  std::size_t closeness_ = 0;
 };
 
 }  // namespace vigil::textlog

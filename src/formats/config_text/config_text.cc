@@ -26,6 +26,32 @@ void UnwrapWandb(std::vector<hyperparams::Hyperparameter>& hyperparameters) {
   }
 }
 
+// The settings before the damage: of a document that cannot be read as a whole, the longest beginning of whole lines
+// that can. Where one is broken all longer ones are, but for values over several lines, so that halving finds it.
+std::vector<hyperparams::Hyperparameter> ParseToDamage(std::string_view text, Parse parse, model::Statement* damage) {
+  model::Statement problem;
+  std::vector<hyperparams::Hyperparameter> all = parse(text, &problem);
+  if (damage != nullptr) *damage = problem;
+  if (!all.empty() || problem.empty()) return all;
+  std::size_t whole = 0;
+  std::size_t broken = text.size();
+  while (broken - whole > 1) {
+    const std::size_t middle = whole + (broken - whole) / 2;
+    const std::size_t line_end = text.rfind('\n', middle);
+    const std::size_t end = line_end == std::string_view::npos || line_end + 1 <= whole ? middle : line_end + 1;
+    model::Statement here;
+    std::vector<hyperparams::Hyperparameter> settings =
+        end == line_end + 1 ? parse(text.substr(0, end), &here) : std::vector<hyperparams::Hyperparameter>();
+    if (end == line_end + 1 && here.empty()) {
+      all = std::move(settings);
+      whole = end;
+    } else {
+      broken = middle;
+    }
+  }
+  return all;
+}
+
 class ConfigTextReader : public ingest::Reader {
  public:
   ConfigTextReader(ingest::PartBuilder& builder, Parse parse) : builder_(builder), parse_(parse) {}
@@ -36,7 +62,7 @@ class ConfigTextReader : public ingest::Reader {
   std::size_t Consume(std::string_view bytes, bool last) override {
     if (!last) return 0;
     model::Statement damage;
-    std::vector<hyperparams::Hyperparameter> hyperparameters = parse_(bytes, &damage);
+    std::vector<hyperparams::Hyperparameter> hyperparameters = ParseToDamage(bytes, parse_, &damage);
     UnwrapWandb(hyperparameters);
     hyperparams::StateHyperparameters(hyperparameters, builder_);
     if (!damage.empty()) builder_.ReportDamage(damage);
@@ -57,7 +83,7 @@ int Sureness(const ingest::Probe& probe, Parse parse) {
   std::string_view head = probe.head;
   // A line that the end of the head cuts would be no setting.
   if (head.size() < probe.size_bytes) head = head.substr(0, head.rfind('\n') + 1);
-  std::vector<hyperparams::Hyperparameter> hyperparameters = parse(head, nullptr);
+  std::vector<hyperparams::Hyperparameter> hyperparameters = ParseToDamage(head, parse, nullptr);
   UnwrapWandb(hyperparameters);
   return hyperparams::CountKnown(hyperparameters) >= 2 ? 70 : 0;
 }

@@ -1,5 +1,8 @@
 #include <algorithm>
+#include <array>
 #include <cstring>
+#include <map>
+#include <memory>
 #include <unordered_map>
 
 #include "catalogue/says.h"
@@ -29,9 +32,29 @@ struct Trouble {
   }
 };
 
+// The column that says which run a row is of.
+std::size_t FindRunColumn(const Layout& layout) {
+  constexpr std::array<std::string_view, 7> kNames = {"run",           "run_id", "runid",   "run_name",
+                                                      "experiment_id", "exp_id", "exp_name"};
+  for (std::size_t i = 0; i < layout.columns.size(); ++i) {
+    const std::string name = ToLower(layout.columns[i].name);
+    if (std::find(kNames.begin(), kNames.end(), name) != kNames.end()) return i;
+  }
+  return kNoColumn;
+}
+
+// The names of the columns do not fit into what a table is known by.
+bool IsTooWide(std::string_view head) {
+  constexpr std::ptrdiff_t kManyColumns = 1000;
+  head = head.substr(0, csv::kSniffBytes);
+  return head.size() == csv::kSniffBytes && head.find('\n') == std::string_view::npos &&
+         std::count(head.begin(), head.end(), ',') >= kManyColumns;
+}
+
 class CsvReader : public ingest::Reader {
  public:
-  explicit CsvReader(ingest::PartBuilder& builder) : builder_(builder), table_(builder) {}
+  explicit CsvReader(ingest::PartBuilder& builder)
+      : builder_(builder), whole_(std::make_unique<tabular::MetricTable>(builder)), table_(whole_.get()) {}
 
   std::size_t Consume(std::string_view bytes, bool last) override {
     std::size_t done = 0;
@@ -40,7 +63,8 @@ class CsvReader : public ingest::Reader {
       done = Start(bytes, last);
     }
     if (!over_) done += TakeLines(bytes.substr(done), last);
-    table_.Flush();
+    table_->Flush();
+    for (const auto& [id, table] : runs_) table->Flush();
     if (last || over_) Conclude();
     return done;
   }
@@ -53,7 +77,10 @@ class CsvReader : public ingest::Reader {
     started_ = true;
     auto layout = csv::SniffLayout(bytes, last, builder_.part().sources.front().path);
     if (!layout) {
-      builder_.ReportDamage(says::DamageNoTable{});
+      if (IsTooWide(bytes))
+        builder_.ReportDamage(says::DamageWideTable{.limit = csv::kSniffBytes});
+      else
+        builder_.ReportDamage(says::DamageNoTable{});
       over_ = true;
       return 0;
     }
@@ -70,11 +97,36 @@ class CsvReader : public ingest::Reader {
     layout_ = std::move(layout);
     rows_ = csv::RowParser(layout_.delimiter);
     long_columns_.clear();
-    table_.RetireColumns();
+    run_column_ = layout_.is_long() ? kNoColumn : FindRunColumn(layout_);
+    SetUp();
+    for (const auto& [id, table] : runs_) {
+      table_ = table.get();
+      SetUp();
+    }
+  }
+
+  // The columns of the table that rows go to.
+  void SetUp() {
+    table_->RetireColumns();
     for (const csv::Column& column : layout_.columns)
-      table_.AddColumn({column.name, column.use, column.meaning, column.labels});
-    table_.UseAxis(layout_.axis);
-    table_.SetTimeOrigin(layout_.time_origin);
+      table_->AddColumn({column.name, column.use, column.meaning, column.labels});
+    table_->UseAxis(layout_.axis);
+    table_->SetTimeOrigin(layout_.time_origin);
+    table_->MayFillWithNan();
+  }
+
+  // Tables of several runs name the run of each row; their steps begin again with each.
+  void ChooseRun(std::string_view id) {
+    constexpr std::size_t kMostRuns = 1000;
+    const auto at = runs_.find(id);
+    if (at != runs_.end()) {
+      table_ = at->second.get();
+    } else if (runs_.size() < kMostRuns) {
+      auto made = std::make_unique<tabular::MetricTable>(builder_.OpenRun(id, id));
+      table_ = made.get();
+      runs_.emplace(std::string(id), std::move(made));
+      SetUp();
+    }
   }
 
   // ---- lines
@@ -146,20 +198,22 @@ class CsvReader : public ingest::Reader {
   }
 
   void AddRow(std::span<const Cell> cells, bool unterminated) {
+    if (run_column_ < cells.size()) ChooseRun(cells[run_column_].text);
     cells_.clear();
     row_ = {};
     row_.is_long = layout_.is_long();
     for (std::size_t i = 0; i < cells.size(); ++i) {
+      if (i == run_column_) continue;
       if (cells[i].is_number) {
         cells_.push_back({static_cast<tabular::ColumnId>(i), line_, false, cells[i].number});
       } else {
         TakeText(cells[i], i);
       }
     }
-    if (unterminated) DropCutCell(cells.size());
+    if (unterminated) DropCutCell(cells);
     if (row_.is_long && !NameValue(cells)) return;
     row_.cells = cells_;
-    table_.Add(row_);
+    table_->Add(row_);
   }
 
   void TakeText(const Cell& cell, std::size_t column) {
@@ -173,12 +227,14 @@ class CsvReader : public ingest::Reader {
   }
 
   // The last cell of a line that does not end may be the beginning of a longer one.
-  void DropCutCell(std::size_t count) {
-    const bool last_given = !cells_.empty() && cells_.back().column + std::size_t{1} == count;
-    if (last_given && cells_.back().is_null)
+  void DropCutCell(std::span<const Cell> cells) {
+    const bool last_given = !cells_.empty() && cells_.back().column + std::size_t{1} == cells.size();
+    if (last_given && cells_.back().is_null) {
       cells_.pop_back();
-    else
-      row_.last_may_be_cut = last_given && count == layout_.columns.size();
+      return;
+    }
+    row_.last_may_be_cut = last_given && cells.size() == layout_.columns.size();
+    row_.last_text = cells.back().text;
   }
 
   // In the long form the value goes to the column of the metric that the row names. False when it names none.
@@ -201,7 +257,7 @@ class CsvReader : public ingest::Reader {
     }
     const auto role = tabular::UseOfColumn(name).role;
     const bool places_rows = !tabular::BecomesSeries(role);
-    at->second = table_.AddColumn({std::string(name), {places_rows ? tabular::ColumnRole::kMetric : role, 0}});
+    at->second = table_->AddColumn({std::string(name), {places_rows ? tabular::ColumnRole::kMetric : role, 0}});
     return at->second;
   }
 
@@ -224,9 +280,9 @@ class CsvReader : public ingest::Reader {
     }
     if (!any_text) return true;
     if (Trim(line) == layout_.header) {
-      table_.BeginSegment();
+      table_->BeginSegment();
     } else if (auto layout = MaybeHeader(cells)) {
-      table_.BeginSegment();
+      table_->BeginSegment();
       Use(std::move(*layout));
     } else if (rows_.cell_count() != layout_.columns.size() || Trim(line).starts_with('{')) {
       other_lines_.Add(line_);  // JSON has as many commas as it likes
@@ -260,12 +316,16 @@ class CsvReader : public ingest::Reader {
                                             .columns = layout_.columns.size(),
                                             .others = ingest::OthersOf(ragged_.count)});
     }
-    table_.Finish();
+    whole_->Finish();
+    for (const auto& [id, table] : runs_) table->Finish();
     cut_ = too_long_ = other_lines_ = ragged_ = {};
   }
 
   ingest::PartBuilder& builder_;
-  tabular::MetricTable table_;
+  std::unique_ptr<tabular::MetricTable> whole_;                                     // of a table of one run
+  std::map<std::string, std::unique_ptr<tabular::MetricTable>, std::less<>> runs_;  // of one that holds several, by id
+  tabular::MetricTable* table_;                                                     // that rows go to
+  std::size_t run_column_ = kNoColumn;
   Layout layout_;
   csv::RowParser rows_{','};
   std::vector<tabular::Cell> cells_;  // of the row at hand
@@ -286,8 +346,10 @@ class CsvReader : public ingest::Reader {
 }  // namespace
 
 int RecogniseCsv(const ingest::Probe& probe) {
+  constexpr int kTooWide = 10;  // so that the reader says why
   const auto layout = csv::SniffLayout(probe.head, probe.size_bytes <= probe.head.size(), probe.path);
-  return layout ? layout->sureness : 0;
+  if (!layout) return IsTooWide(probe.head) ? kTooWide : 0;
+  return layout->sureness;
 }
 
 std::unique_ptr<ingest::Reader> OpenCsv(ingest::PartBuilder& builder) { return std::make_unique<CsvReader>(builder); }

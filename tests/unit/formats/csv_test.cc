@@ -497,5 +497,54 @@ TEST(RecogniseCsv, LeavesEverythingElseAlone) {
   EXPECT_EQ(Sureness("import torch\n\nloss, step = 1, 2\n"), 0) << "source code";
 }
 
+// ---- cells that read nan
+
+TEST(NonFiniteValuesAreValues, ALossThatNeverWasANumberIsKept) {
+  const auto run = Read("step,loss,acc\n1,nan,0.1\n2,nan,0.1\n3,nan,0.1\n4,nan,0.2\n");
+  EXPECT_THAT(Named(run, "loss").steps, ElementsAre(1, 2, 3, 4));
+}
+
+TEST(NonFiniteValuesAreValues, BlanksThatReadNanAreNone) {
+  const auto run = Read(
+      "step,loss,lr,val_loss\n1,2.5,0.1,nan\n2,2.4,0.1,nan\n2,nan,nan,2.6\n3,2.3,0.1,nan\n4,nan,0.1,nan\n"
+      "4,nan,nan,2.5\n5,nan,0.1,nan\n");
+  EXPECT_THAT(Named(run, "loss").steps, ElementsAre(1, 2, 3, 4, 5));
+  EXPECT_TRUE(std::isnan(Named(run, "loss").values[3])) << "beside a learning rate it is a loss";
+  EXPECT_THAT(Named(run, "val_loss").values, ElementsAre(2.6, 2.5));
+}
+
+TEST(NonFiniteValuesAreValues, RowsOfAnEvaluationHaveNoLoss) {
+  const auto run = Read("step,loss,val_loss\n1,nan,3.5\n2,2.5,nan\n3,nan,3.25\n4,2.25,nan\n5,nan,3\n6,2,nan\n");
+  EXPECT_THAT(Named(run, "loss").values, ElementsAre(2.5, 2.25, 2));
+  EXPECT_THAT(Named(run, "val_loss").values, ElementsAre(3.5, 3.25, 3));
+}
+
+TEST(Csv, RowsOfTwoRunsAreTwoRuns) {
+  const auto runs = ingest::ReadRunsInBytes(
+      "all.csv", "run_id,step,loss\na,1,3.5\na,2,3.25\na,3,3\nb,1,2.5\nb,2,2.25\na,4,2.75\n", kCsv);
+  ASSERT_TRUE(runs);
+  ASSERT_EQ(runs->size(), 2U);
+  EXPECT_THAT((*runs)[0].Find("loss")->steps, ElementsAre(1, 2, 3, 4));
+  EXPECT_THAT((*runs)[1].Find("loss")->values, ElementsAre(2.5, 2.25));
+  EXPECT_EQ((*runs)[0].series.size(), 1U);
+}
+
+TEST(Csv, TheLastNumberIsNotBelievedWhereDigitsMayBeMissing) {
+  const auto cut = Read("step,lr,loss\n1,0.1,2.5123\n2,0.1,2.4871\n3,0.1,2.4");
+  EXPECT_THAT(Named(cut, "loss").steps, ElementsAre(1, 2));
+  EXPECT_THAT(Named(cut, "lr").steps, ElementsAre(1, 2, 3));
+  const auto whole = Read("step,lr,loss\n1,0.1,2.5123\n2,0.1,2.4871\n3,0.1,2.4312");
+  EXPECT_THAT(Named(whole, "loss").steps, ElementsAre(1, 2, 3));
+}
+
+TEST(Csv, NamesTheLimitOfItsColumns) {
+  std::string head = "step,loss";
+  for (int i = 0; i < 20'000; ++i) head += fmt::format(",m{}", i);
+  const auto part = ingest::ReadBytes("wide.csv", head + "\n1,2\n", kCsv);
+  ASSERT_FALSE(part);
+  ASSERT_EQ(part.error().notes.size(), 1U);
+  EXPECT_EQ(part.error().notes[0].id, "damage/wide-table");
+}
+
 }  // namespace
 }  // namespace vigil::formats

@@ -345,6 +345,8 @@ TEST_F(OutOfMemoryTest, IsAFailureAtEveryPointOfEveryReader) {
   std::map<std::string, std::string> fixtures = SmallestFixtures();
   fixtures["keras-history"] = Write("history.json", R"({"loss": [3, 2, 1], "val_loss": [3.5, 2.5, 2.25]})");
   fixtures["metric-json"] = Write("metrics.json", R"({"loss": [3, 2, 1], "val_loss": [3.5]})");
+  fixtures["notebook"] =
+      Write("train.ipynb", R"({"cells": [{"cell_type": "code", "outputs": [{"text": ["step 1 loss 2.5\n"]}]}]})");
   fixtures["config-toml"] = Write("train.toml", "[optimizer]\nlr = 1e-4\n\n[training]\nsteps = 1000\n");
   std::string events;
   for (int step = 1; step <= 3; ++step)

@@ -116,7 +116,7 @@ TEST(LogReader, BoundsTheNumberOfPointsAndKeepsWhatStandsOut) {
   constexpr std::int64_t kPoints = 3 * kMost;
   for (std::int64_t step = 1; step <= kPoints; ++step) {
     const double value = step == 15'555 ? 500.0 : step > kPoints - 500 ? std::nan("") : 2.0;
-    table.Add(loss, step, value, 1, model::Axis::kStep);
+    table.Add(loss, value, {.step = step, .line = 1});
   }
   const model::Run run = builder.Finish();
   const model::Series& series = run.series.at(0);

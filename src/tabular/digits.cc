@@ -1,4 +1,4 @@
-#include "textlog/digits.h"
+#include "tabular/digits.h"
 
 #include <algorithm>
 #include <cmath>
@@ -6,10 +6,11 @@
 #include <vector>
 
 #include "base/base.h"
-#include "textlog/line.h"
 
-namespace vigil::textlog {
+namespace vigil::tabular {
 namespace {
+
+bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
 constexpr std::size_t kRecent = 16;
 constexpr int kMostDecimals = 17;
@@ -59,4 +60,4 @@ bool HasAllDigits(std::string_view text, std::span<const double> before) {
   return CountDigits(text.substr(point)) >= (small ? *middle : std::min(*middle, kEnough));
 }
 
-}  // namespace vigil::textlog
+}  // namespace vigil::tabular

@@ -1,0 +1,114 @@
+#include "identify/naming.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <span>
+#include <string_view>
+
+#include "catalogue/catalogue.h"
+
+namespace vigil::identify {
+namespace {
+
+// Learning rates above it were never seen; "eta 35" is a time to go.
+constexpr double kLargestRate = 10;
+constexpr double kLargestShare = 1.5;
+
+// A million points say no more about a name than some hundred of them.
+constexpr std::size_t kMostLookedAt = 4096;
+
+std::span<const double> Beginning(const model::Series& series) {
+  return {series.values.begin(), std::min(series.size(), kMostLookedAt)};
+}
+
+// The signal that a weak name would mean; empty for every other name.
+std::string_view WeakSignalOf(const model::Series& series) {
+  const auto meaning = catalogue::Interpret(series.raw);
+  return meaning && meaning->weak ? meaning->signal : std::string_view();
+}
+
+bool IsRate(std::span<const double> values) {
+  return std::all_of(values.begin(), values.end(), [](double v) { return !(v < 0) && !(v > kLargestRate); });
+}
+
+// Counts of errors are whole; so are six digits of a large loss.
+bool IsMeasured(std::span<const double> values) {
+  constexpr double kNoCount = 1e5;
+  return std::any_of(values.begin(), values.end(),
+                     [](double v) { return v != std::floor(v) || std::isnan(v) || std::abs(v) >= kNoCount; });
+}
+
+// Time since the start only rises; the time of a step goes up and down.
+bool IsOfSteps(std::span<const double> values) {
+  std::size_t falls = 0;
+  for (std::size_t i = 1; i < values.size(); ++i) falls += values[i] < values[i - 1] ? 1 : 0;
+  return falls * 8 >= values.size();
+}
+
+bool GoesAs(std::string_view signal, std::span<const double> values) {
+  if (signal == "lr") return IsRate(values);
+  if (signal == "step_time_s") return IsOfSteps(values);
+  return signal != "loss" && signal != "eval_loss" ? true : IsMeasured(values);
+}
+
+// Whether another series of the same labels is surer to be that signal, or as sure and longer.
+bool HasBetter(const model::Run& run, const model::Series& weak, std::string_view signal) {
+  return std::any_of(run.series.begin(), run.series.end(), [&](const model::Series& other) {
+    if (&other == &weak || other.labels != weak.labels) return false;
+    const std::string_view of_other = WeakSignalOf(other);
+    if (of_other.empty()) return other.signal == signal;
+    if (of_other != signal) return false;
+    return other.size() > weak.size() || (other.size() == weak.size() && &other < &weak);
+  });
+}
+
+void SettleWeak(const model::Run& run, std::string_view signal, model::Series& series) {
+  const bool holds = !HasBetter(run, series, signal) && GoesAs(signal, Beginning(series));
+  const catalogue::SignalRow* const row = holds ? catalogue::FindSignal(signal) : nullptr;
+  series.signal = row == nullptr ? series.raw : std::string(row->id);
+  series.unit = row == nullptr ? std::string() : std::string(row->unit);
+}
+
+void StatePercent(model::Series& series) {
+  if ((series.signal != "accuracy" && series.signal != "eval_accuracy") || !series.unit.empty()) return;
+  const auto values = Beginning(series);
+  if (std::any_of(values.begin(), values.end(), [](double v) { return v > kLargestShare && std::isfinite(v); }))
+    series.unit = "%";
+}
+
+// Names that mean something else beside another one. ESPnet's iter_time is that of the data loader, and train_time that
+// of the step.
+struct NameBeside {
+  std::string_view raw;
+  std::string_view beside;
+  std::string_view signal;
+};
+constexpr std::array kBeside = {NameBeside{"iter_time", "train_time", "data_time_s"},
+                                NameBeside{"train_time", "iter_time", "step_time_s"}};
+
+bool HasRaw(const model::Run& run, std::string_view raw) {
+  return std::any_of(run.series.begin(), run.series.end(),
+                     [&](const model::Series& series) { return series.raw == raw; });
+}
+
+void SettleBeside(model::Run& run) {
+  for (const NameBeside& name : kBeside) {
+    if (!HasRaw(run, name.raw) || !HasRaw(run, name.beside)) continue;
+    for (model::Series& series : run.series) {
+      if (series.raw == name.raw) series.signal = std::string(name.signal);
+    }
+  }
+}
+
+}  // namespace
+
+void SettleNames(model::Run& run) {
+  SettleBeside(run);
+  for (model::Series& series : run.series) {
+    StatePercent(series);
+    if (const std::string_view signal = WeakSignalOf(series); !signal.empty()) SettleWeak(run, signal, series);
+  }
+}
+
+}  // namespace vigil::identify

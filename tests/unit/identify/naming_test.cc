@@ -1,0 +1,69 @@
+// Names that mean something only beside the other names of their run, and what values say about them.
+#include "identify/naming.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "identify/identify.h"
+#include "ingest/ingest.h"
+
+namespace vigil::identify {
+namespace {
+
+struct Named {
+  std::string_view raw;
+  std::function<double(int)> value;
+};
+
+model::Run RunOf(const std::vector<Named>& all) {
+  ingest::PartBuilder builder("run/file", "jsonl");
+  for (const Named& named : all) {
+    const auto series = builder.OpenSeries(named.raw);
+    for (int i = 0; i < 40; ++i) builder.Add(series, i, named.value(i));
+  }
+  model::Run run = builder.Finish();
+  Classify(run);
+  return run;
+}
+
+double Noisy(int i) { return 2.0 / (1 + i) + (i % 3) * 0.1; }
+
+std::string SignalOf(const model::Run& run, std::string_view raw) {
+  for (const model::Series& series : run.series) {
+    if (series.raw == raw) return series.signal;
+  }
+  return "(absent)";
+}
+
+TEST(NamesByStemNamespaceAndUnit, ACostIsTheLossWhereNothingElseIs) {
+  EXPECT_EQ(SignalOf(RunOf({{"cost", Noisy}}), "cost"), "loss");
+  const model::Run both = RunOf({{"cost", Noisy}, {"train_loss", Noisy}});
+  EXPECT_EQ(SignalOf(both, "cost"), "cost");
+  EXPECT_EQ(SignalOf(both, "train_loss"), "loss");
+}
+
+TEST(NamesByStemNamespaceAndUnit, CountsOfErrorsAreNoLoss) {
+  EXPECT_EQ(SignalOf(RunOf({{"error", [](int i) { return static_cast<double>(i % 4); }}}), "error"), "error");
+}
+
+TEST(NamesByStemNamespaceAndUnit, EtaIsALearningRateOrATimeToGo) {
+  EXPECT_EQ(SignalOf(RunOf({{"eta", [](int i) { return 0.003 / (1 + i); }}}), "eta"), "lr");
+  EXPECT_EQ(SignalOf(RunOf({{"eta", [](int i) { return 400.0 - i; }}}), "eta"), "eta");
+  const model::Run both = RunOf({{"eta", [](int) { return 0.5; }}, {"lr", [](int) { return 0.1; }}});
+  EXPECT_EQ(SignalOf(both, "eta"), "eta");
+}
+
+TEST(NamesByStemNamespaceAndUnit, ATimeThatOnlyRisesIsThatSinceTheStart) {
+  EXPECT_EQ(SignalOf(RunOf({{"time", [](int i) { return 0.3 + (i % 2) * 0.1; }}}), "time"), "step_time_s");
+  EXPECT_EQ(SignalOf(RunOf({{"time", [](int i) { return 0.3 * i; }}}), "time"), "time");
+}
+
+TEST(NamesByStemNamespaceAndUnit, AccuraciesAboveOneAreInPerCent) {
+  const model::Run run = RunOf({{"top1", [](int i) { return 20.0 + i; }}, {"val_acc", [](int) { return 0.5; }}});
+  EXPECT_EQ(run.Find("accuracy")->unit, "%");
+  EXPECT_EQ(run.Find("eval_accuracy")->unit, "");
+}
+
+}  // namespace
+}  // namespace vigil::identify
