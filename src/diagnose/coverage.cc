@@ -48,7 +48,8 @@ bool IsOptional(std::string_view signal, const RunView& run) {
   // One kind of memory is what a run is judged by, and few loaders time themselves.
   if (signal == "host_memory") return Logged(run, "mem_allocated");
   if (signal == "mem_allocated") return Logged(run, "host_memory");
-  return signal == "data_time_s";
+  constexpr std::array<std::string_view, 4> kRare = {"data_time_s", "comm_time_s", "mem_reserved", "mfu"};
+  return std::find(kRare.begin(), kRare.end(), signal) != kRare.end();
 }
 
 // Whether the check of that metric could run: speed is logged in several ways.

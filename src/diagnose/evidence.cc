@@ -9,8 +9,9 @@
 namespace vigil::diagnose {
 namespace {
 
-std::array<std::span<const NamedTest>, 7> Tables() {
-  return {BlowUpTests(), LearningRateTests(), NumericsTests(), LearningTests(), RlTests(), ResumeTests(), CostTests()};
+std::array<std::span<const NamedTest>, 8> Tables() {
+  return {BlowUpTests(), LearningRateTests(), NumericsTests(), LearningTests(),
+          RlTests(),     ResumeTests(),       CostTests(),     CrashTests()};
 }
 
 }  // namespace

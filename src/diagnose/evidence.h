@@ -36,6 +36,7 @@ std::span<const NamedTest> LearningTests();
 std::span<const NamedTest> RlTests();
 std::span<const NamedTest> ResumeTests();
 std::span<const NamedTest> CostTests();
+std::span<const NamedTest> CrashTests();
 
 // The code of a test, null when there is none.
 EvidenceTest FindTest(std::string_view name);

@@ -273,24 +273,33 @@ Answer WeightsOnlyCheckpoints(const RunView& run, const Incident&) {
   return *only ? Yes(says::WeightsOnlyCheckpointsYes{}) : No(says::WeightsOnlyCheckpointsNo{});
 }
 
-Answer FoundInBatches(const RunView& run, const Incident& incident, std::string_view id) {
+// A detector found it: its statement is the evidence.
+Answer FoundAs(const Incident& incident, std::string_view id) {
   const model::Finding* found = incident.Find(id);
-  return found == nullptr || run->batches.steps.empty() ? Unknown() : AsFound(*found);
+  return found == nullptr ? Unknown() : AsFound(*found);
+}
+
+Answer BurstAfterResume(const RunView&, const Incident& incident) {
+  return FoundAs(incident, "resume/optimizer-reset");
+}
+
+Answer ScheduleJumpedAtResume(const RunView&, const Incident& incident) {
+  return FoundAs(incident, "resume/schedule-restart");
 }
 
 Answer DataSeenAgain(const RunView& run, const Incident& incident) {
-  Answer found = FoundInBatches(run, incident, "resume/data-restart");
+  Answer found = FoundAs(incident, "resume/data-restart");
   if (found.verdict != Verdict::kUnknown || run->batches.steps.empty()) return found;
   return No(says::DataSeenAgainNo{});
 }
 
-Answer SameBatchAgain(const RunView& run, const Incident& incident) {
-  return FoundInBatches(run, incident, "data/repeated");
-}
+Answer SameBatchAgain(const RunView&, const Incident& incident) { return FoundAs(incident, "data/repeated"); }
 
 constexpr std::array kTests = {
     NamedTest{"data-seen-again", DataSeenAgain},
     NamedTest{"same-batch-again", SameBatchAgain},
+    NamedTest{"burst-after-resume", BurstAfterResume},
+    NamedTest{"schedule-jumped-at-resume", ScheduleJumpedAtResume},
     NamedTest{"resume-at-onset", ResumeAtOnset},
     NamedTest{"lr-restarted-at-resume", LrRestartedAtResume},
     NamedTest{"loss-jumped-at-resume", LossJumpedAtResume},

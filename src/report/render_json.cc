@@ -111,6 +111,7 @@ void WriteFinding(JsonWriter& json, const model::Finding& finding) {
   WriteText(json, "family", model::Name(finding.family));
   WriteText(json, "severity", model::Name(finding.severity));
   WriteTextOrNull(json, "signal", finding.signal);
+  WriteTextOrNull(json, "signature", finding.signature);
   WriteSteps(json, finding.first, finding.last);
   json.Key("ranks");
   json.OpenList();
@@ -146,6 +147,23 @@ void WriteMissing(JsonWriter& json, const model::Diagnosis& diagnosis) {
   json.CloseList();
 }
 
+void WriteNumberOrNull(JsonWriter& json, std::string_view key, double value) {
+  json.Key(key);
+  model::IsNoValue(value) ? json.Null() : json.Number(value);
+}
+
+// null where nothing of it is known.
+void WriteCost(JsonWriter& json, const model::Cost& cost) {
+  json.Key("cost");
+  if (!cost.known()) return json.Null();
+  json.Open();
+  WriteNumberOrNull(json, "steps", cost.steps);
+  WriteNumberOrNull(json, "hours", cost.hours);
+  WriteNumberOrNull(json, "gpu_hours", cost.gpu_hours);
+  WriteNumberOrNull(json, "money", cost.money);
+  json.Close();
+}
+
 void WriteDiagnosis(JsonWriter& json, const model::Diagnosis& diagnosis, const std::vector<model::Finding>& findings) {
   WriteText(json, "cause", diagnosis.cause);
   WriteText(json, "family", model::Name(diagnosis.family));
@@ -167,6 +185,7 @@ void WriteDiagnosis(JsonWriter& json, const model::Diagnosis& diagnosis, const s
   WriteTextOrNull(json, "restart", RestartText(diagnosis));
   WriteSays(json, "restart_says", diagnosis.restart);
   WriteList(json, "remedies", diagnosis.remedies, WriteRemedy);
+  WriteCost(json, diagnosis.cost);
 }
 
 void WriteCoverage(JsonWriter& json, const model::Coverage& coverage) {
