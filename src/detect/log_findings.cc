@@ -63,13 +63,17 @@ bool IsHarmlessWhenSurvived(const catalogue::SignatureRow& row) {
   return row.id == kFallbackSignature || row.family == model::Family::kSetup;
 }
 
-// Whether the failure may concern what the training leaves behind: its last checkpoint.
-bool ConcernsTheResult(const Trouble& trouble) {
-  constexpr std::array<std::string_view, 7> kOfSaving = {
-      "log/disk-full",          "log/cuda-oom-saving", "log/permission", "log/s3-io",
-      "log/checkpoint-corrupt", "log/shared-tensors",  "log/host-alloc"};
-  if (std::find(kOfSaving.begin(), kOfSaving.end(), trouble.row->id) != kOfSaving.end()) return true;
-  return trouble.event->detail.find("save") != std::string::npos;
+// What only concerns the leaving, or what is sent away: it takes nothing from a training that is complete.
+bool IsOfLeaving(const Trouble& trouble) {
+  constexpr std::array<std::string_view, 10> kRows = {
+      "log/killed-signal", "log/slurm-cancelled", "log/broken-pipe",    "log/store-lost",   "log/hub-gated",
+      "log/abort",         "log/hub-access",      "log/hub-rate-limit", "log/wandb-failed", "log/xet-cas"};
+  if (std::find(kRows.begin(), kRows.end(), trouble.row->id) != kRows.end()) return true;
+  constexpr std::array<std::string_view, 6> kSending = {"upload",       "push_to_hub",    "HTTPError",
+                                                        "Unauthorized", "HfHubHTTPError", "ConnectionError"};
+  return std::any_of(kSending.begin(), kSending.end(), [&](std::string_view word) {
+    return trouble.text.find(word) != std::string::npos || trouble.event->detail.find(word) != std::string::npos;
+  });
 }
 
 Severity SeverityOf(const model::Run& run, const Trouble& primary, const catalogue::Thresholds& thresholds) {
@@ -81,8 +85,8 @@ Severity SeverityOf(const model::Run& run, const Trouble& primary, const catalog
   if (primary.row->id == "log/interrupted") return std::min(base, Severity::kInfo);
   if (IsHangup(primary)) return std::min(base, Severity::kWarning);
   if (!HadFinished(run, *primary.event)) return base;
-  // What comes behind the end takes nothing from the training, unless its result is not saved.
-  return std::min(base, ConcernsTheResult(primary) ? Severity::kError : Severity::kWarning);
+  // Behind the last step the result may still be lost, unless it is only the sending that fails.
+  return std::min(base, IsOfLeaving(primary) ? Severity::kWarning : Severity::kError);
 }
 
 std::vector<std::int32_t> RanksOf(const Incident& incident, const catalogue::SignatureRow& row) {
@@ -261,11 +265,18 @@ Finding FindingOf(const model::Run& run, const Incident& incident, const Trouble
   return finding;
 }
 
+// Whether an index error is about a label and not about a token.
+bool NamesATarget(std::string_view text) {
+  return text.find("Target ") != std::string_view::npos || text.find("n_classes") != std::string_view::npos;
+}
+
 // The finding that a message stands for: "memory/oom" for a log's "CUDA out of memory". Empty where it stands for
 // itself.
 std::string_view StandsFor(const Incident& incident, const Trouble& primary) {
   const bool ended_by_signal = primary.row->id == "log/killed-signal" || primary.row->id == "log/segfault";
   if (ended_by_signal && HasLostPeer(incident)) return "hang/dead-rank";
+  // A class of a classification is no token.
+  if (primary.row->id == "log/index-out-of-range" && NamesATarget(primary.text)) return {};
   return primary.row->finding;
 }
 

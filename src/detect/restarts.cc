@@ -75,14 +75,14 @@ std::optional<model::Finding> FindLostPosition(const model::Run& run, const cata
 
 // ---- checkpoints without all state
 
-bool IsOn(const model::Run& run, std::string_view key) {
-  const model::Fact* fact = run.FindFact(key);
+bool SavesWeightsOnly(const model::Run& run) {
+  const model::Fact* fact = run.FindFact("save_only_model");
   return fact != nullptr && ToLower(fact->value) == "true";
 }
 
 std::optional<model::Finding> FindWeightsOnly(const model::Run& run, const catalogue::Thresholds& thresholds) {
   constexpr std::string_view kId = "resume/incomplete-checkpoint";
-  if (!thresholds.Enabled(kId) || !IsOn(run, "save_only_model")) return std::nullopt;
+  if (!thresholds.Enabled(kId) || !SavesWeightsOnly(run)) return std::nullopt;
   const auto resumed = std::find_if(run.events.begin(), run.events.end(), [](const Event& event) {
     return event.kind == EventKind::kResume && event.name != model::kNewFileEvent;
   });

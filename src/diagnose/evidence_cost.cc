@@ -91,6 +91,7 @@ bool ReportsTheEndOfARank(const model::Event& event) {
 
 // Who waited in vain is ended by the launcher later: what was logged first counts.
 Answer WaitedToTheLimit(const RunView& run, const Incident& incident) {
+  if (incident.Has("hang/collective-mismatch")) return Moot();  // they met, with different data
   const auto first = std::find_if(run->events.begin(), run->events.end(), [](const model::Event& event) {
     return ReportsTheEndOfARank(event) || IsOneOf(event.name, kTimeoutSignatures);
   });
@@ -98,7 +99,8 @@ Answer WaitedToTheLimit(const RunView& run, const Incident& incident) {
   if (ReportsTheEndOfARank(*first))
     return No(says::WaitedToTheLimitNo{.what = model::QuoteOf(*run, *first)}, first->at);
   for (const model::Finding* finding : incident.findings) {
-    if (finding->id == "hang/missing-rank" || IsOneOf(finding->signature, kTimeoutSignatures))
+    if (finding->id == "hang/missing-rank" || IsOneOf(finding->id, kTimeoutSignatures) ||
+        IsOneOf(finding->signature, kTimeoutSignatures))
       return Yes(says::WaitedToTheLimitYes{}, finding->first);
   }
   return Unknown();

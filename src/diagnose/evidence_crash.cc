@@ -36,10 +36,7 @@ std::optional<double> StepsBefore(const RunView& run, const model::Finding& cras
   }
   const model::Position last = LastSeen(run, model::Axis::kStep);
   if (last.known()) return static_cast<double>(last.value());
-  for (const model::Series& series : run->series) {
-    if (!series.empty()) return std::nullopt;  // counted in something that nothing relates to steps
-  }
-  return 0.0;
+  return std::nullopt;
 }
 
 Answer GoodStepsBefore(const RunView& run, const Incident& incident) {
@@ -144,7 +141,8 @@ Answer DeviceMemoryClimbs(const RunView&, const Incident& incident) {
 }
 
 Answer ReservedBeyondAllocated(const RunView&, const Incident& incident) {
-  if (const model::Finding* found = incident.Find("memory/fragmentation"))
+  const model::Finding* found = incident.Find("memory/fragmentation");
+  if (found != nullptr && found->MeasureOr("growth", 0) > 1)
     return Yes(says::ReservedBeyondAllocatedYes{.what = found->says}, found->first);
   for (const model::Finding* finding : incident.findings) {
     if (finding->signature == "log/cuda-oom-fragmented")
@@ -202,7 +200,7 @@ Answer SizesDiffer(const RunView& run, const Incident&) {
 }
 
 Answer PeersLostIt(const RunView& run, const Incident& incident) {
-  if (run->ranks < 2) return No(says::PeersLostItNo{});
+  if (run->ranks < 2) return Moot();
   for (const Event& event : run->events) {
     if (event.kind != EventKind::kSignature) continue;
     const catalogue::SignatureRow* row = catalogue::FindSignature(event.name);
