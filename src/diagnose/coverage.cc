@@ -167,6 +167,15 @@ model::Coverage CoverResume(const RunView& run) {
   return Covered(Family::kResume, CoverageState::kPartly, says::CoverageResumeNone{}, says::EnableResume{});
 }
 
+// Findings that wait for traces, snapshots, probes or code in the process: their rows say what would open them.
+std::vector<std::string> ClosedOf(Family family) {
+  std::vector<std::string> ids;
+  for (const catalogue::FindingRow& row : catalogue::Findings()) {
+    if (row.family == family && !row.needs.empty()) ids.emplace_back(row.id);
+  }
+  return ids;
+}
+
 }  // namespace
 
 std::vector<model::Coverage> Cover(const model::Run& run) {
@@ -185,6 +194,7 @@ std::vector<model::Coverage> Cover(const model::Run& run) {
       coverage.push_back(CoverByMessages(run, family));
     }
   }
+  for (model::Coverage& one : coverage) one.closed = ClosedOf(one.family);
   return coverage;
 }
 

@@ -71,8 +71,8 @@ struct Rival {
   Statement tell_apart = {};
 };
 
-// What an incident cost: what was made since its first bad step, or is lost since the last checkpoint. kNoValue where it
-// is not known.
+// What an incident cost: what was made since its first bad step, or is lost since the last checkpoint. kNoValue where
+// it is not known.
 struct Cost {
   double steps = kNoValue;
   double hours = kNoValue;
@@ -106,7 +106,8 @@ struct Coverage {
   Family family = Family::kLoss;
   CoverageState state = CoverageState::kBlind;
   Statement reason;
-  Statement enable;  // the one setting that would make the check possible
+  Statement enable;                      // the one setting that would make the check possible
+  std::vector<std::string> closed = {};  // ids of findings of the family that neither metrics, logs nor settings show
 };
 
 }  // namespace vigil::model

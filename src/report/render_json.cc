@@ -1,5 +1,6 @@
 #include <cmath>
 
+#include "catalogue/catalogue.h"
 #include "report/json.h"
 #include "report/json_statement.h"
 #include "report/report.h"
@@ -195,6 +196,11 @@ void WriteCoverage(JsonWriter& json, const model::Coverage& coverage) {
   WriteTextOrNull(json, "enable", EnableText(coverage));
   WriteSays(json, "reason_says", coverage.reason);
   WriteSays(json, "enable_says", coverage.enable);
+  WriteList(json, "closed", coverage.closed, [](JsonWriter& out, const std::string& id) {
+    const catalogue::FindingRow* row = catalogue::FindFinding(id);
+    WriteText(out, "id", id);
+    WriteText(out, "needs", row == nullptr ? std::string_view() : row->needs);
+  });
 }
 
 void WriteMethod(JsonWriter& json, const model::TrainingMethod& method) {
