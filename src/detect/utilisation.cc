@@ -79,7 +79,7 @@ class LowMfu : public Cloned<LowMfu> {
     const std::vector<stats::Bucket>& buckets = history_.buckets();
     model::Finding finding =
         MakeFinding(buckets.front().first_step, buckets.back().last_step, says::ThroughputLowMfuLow{.mfu = mfu});
-    // What is logged is a share of what the logger was told the device can do: worth a look, no verdict.
+    // What is logged is a share of what the logger takes for the peak of the device: worth a look, no verdict.
     finding.severity = model::Severity::kInfo;
     AddMeasure(finding, "mfu", mfu);
     out.push_back(std::move(finding));

@@ -79,7 +79,7 @@ std::vector<std::int64_t> SizesBehind(std::string_view text, std::size_t& from) 
 // "size mismatch for lm_head.weight: copying a param with shape torch.Size([128, 64]) from checkpoint, the shape in
 // current model is torch.Size([99, 64])."
 std::optional<Mismatch> ReadMismatch(std::string_view text) {
-  constexpr std::string_view kLead = "size mismatch for ";
+  constexpr std::string_view kLead = "mismatch for ";
   const std::size_t lead = text.find(kLead);
   if (lead == std::string_view::npos) return std::nullopt;
   text.remove_prefix(lead + kLead.size());

@@ -12,7 +12,7 @@ using testing::Describe;
 using testing::Get;
 using testing::RunMaker;
 
-TEST(M16MemoryOverSteps, FlatIsHealthyAndStaircaseSlopeAndFragmentationAreTold) {
+TEST(M16MemoryOverSteps, FlatIsHealthyAndStaircaseAndSlopeAreFound) {
   RunMaker flat;
   flat.Series("mem_allocated", 300, [&](int) { return 78.4 + 0.05 * flat.Gauss(1); });
   EXPECT_EQ(CountAtLeast(flat.Find(), model::Severity::kWarning), 0) << Describe(flat.Find());
