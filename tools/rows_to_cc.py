@@ -142,7 +142,8 @@ def load(rows_dir, table):
     # Rows that no code stands behind are kept beside the others: findings_open.toml, causes_open.toml.
     beside = path.with_name(path.stem + "_open.toml")
     if beside.exists():
-        rows += read(beside, table)
+        decided = {row.get("id") for row in rows}  # one that has its code by now counts
+        rows += [row for row in read(beside, table) if row.get("id") not in decided]
     known = {name for name, _, _ in table.fields} | {"templates"}  # templates_to_cc.py reads those
     seen = set()
     for row in rows:
