@@ -102,7 +102,7 @@ TABLES = [
     Table("findings.toml", "finding", "FindingRow", [
         ("id", "text", REQUIRED), ("title", "text", REQUIRED), ("family", "family", REQUIRED), ("severity", "severity", REQUIRED),
         ("fires_when", "text", REQUIRED), ("why", "text", REQUIRED), ("detector", "text", ""), ("signals", "words", []),
-        ("also", "words", []), ("covered_by", "words", []), ("thresholds", "thresholds", {})]),
+        ("also", "words", []), ("covered_by", "words", []), ("thresholds", "thresholds", {}), ("needs", "text", "")]),
     Table("evidence.toml", "evidence", "EvidenceRow", [
         ("id", "text", REQUIRED), ("test", "text", REQUIRED), ("says", "text", REQUIRED), ("needs", "text", REQUIRED),
         ("from", "words", [])]),
@@ -140,16 +140,26 @@ def pair_id(causes):
     return "+".join(sorted(causes))
 
 
-def load(rows_dir, table):
-    path = rows_dir / table.file
+def read(path, table):
     with open(path, "rb") as handle:
         content = tomllib.load(handle)
     extra = set(content) - {table.key}
     if extra:
         sys.exit(f"{path}: unknown table {sorted(extra)}, expected [[{table.key}]]")
+    return content.get(table.key, [])
+
+
+def load(rows_dir, table):
+    path = rows_dir / table.file
+    rows = read(path, table)
+    # Rows that no code stands behind are kept beside the others: findings_open.toml, causes_open.toml.
+    beside = path.with_name(path.stem + "_open.toml")
+    if beside.exists():
+        decided = {row.get("id") for row in rows}  # one that has its code by now counts
+        rows += [row for row in read(beside, table) if row.get("id") not in decided]
     known = {name for name, _, _ in table.fields} | {"templates"}  # templates_to_cc.py reads those
     seen = set()
-    for row in content.get(table.key, []):
+    for row in rows:
         if "causes" in row:
             row.setdefault("id", pair_id(row["causes"]))
         row_id = row.get("id", "?")
@@ -162,7 +172,7 @@ def load(rows_dir, table):
         for name, _, default in table.fields:
             if default is REQUIRED and name not in row:
                 fail(path, row_id, f"key '{name}' is missing")
-    return content.get(table.key, [])
+    return rows
 
 
 def check_references(rows):

@@ -22,6 +22,7 @@ examples:
   ssh box cat train.log | vigil diagnose -       standard input
   vigil diagnose out/ --what                     what was recognised, and which files were not and why
   vigil diagnose out/my-run --fail-on warning    stricter exit code, for scripts
+  vigil diagnose out/my-run --price 2.10         what the lost GPU-hours cost
 
 exit codes: 0 nothing at or above --fail-on, 1 something is, 2 wrong usage or nothing could be read)";
 
@@ -33,6 +34,7 @@ struct DiagnoseOptions {
   Limits limits;
   bool what = false;
   bool no_drain = false;
+  double price = model::kNoValue;
   Exports exports;
   Layout layout;
 };
@@ -103,6 +105,7 @@ int RunDiagnose(const DiagnoseOptions& options) {
     outcome = pipeline::DiagnosePaths(options.paths, *thresholds,
                                       [&](std::size_t done, std::size_t all) { bar.Show(done, all); });
   }
+  if (!model::IsNoValue(options.price)) model::SetPrice(outcome.report, options.price);
   ComplainOfUnread(outcome.report.unread);
   const bool nothing = outcome.report.runs.empty();
   const int code = nothing ? ComplainOfNothing(outcome, options) : ExitCode(outcome.report, options.limits);
@@ -131,6 +134,9 @@ Command AddDiagnose(CLI::App& program) {
       ->check(WhyNoPath);
   CLI::Option* verbose = command->add_flag("-v,--verbose", options->verbose, "every finding, all evidence, files read");
   command->add_flag("-q,--quiet", options->quiet, "only the verdict of each run")->excludes(verbose);
+  command->add_option("--price", options->price, "what a GPU costs in an hour: what was lost is given in money too")
+      ->type_name("PER_GPU_HOUR")
+      ->check(CLI::NonNegativeNumber);
   AddLimitOptions(*command, options->limits);
   AddDrainOption(*command, options->no_drain);
   AddSecretsOption(*command);

@@ -18,13 +18,37 @@ bool HasNoDistinctiveMetric(const Unit& unit) {
   });
 }
 
+bool IsRun(const Unit& unit) { return unit.has_points && !HasNoDistinctiveMetric(unit); }
+
+bool IsFailure(const model::Event& event) {
+  return event.kind == model::EventKind::kException || event.kind == model::EventKind::kSignature;
+}
+
+// The log of a run that failed before it wrote a number.
+bool IsCrashLog(const Unit& unit) {
+  return !IsRun(unit) && std::any_of(unit.run.events.begin(), unit.run.events.end(), IsFailure);
+}
+
+// The last error of a log, by which it is known again in another one; empty when there is none.
+std::string_view LastErrorOf(const Unit& unit) {
+  const auto& events = unit.run.events;
+  const auto last = std::find_if(events.rbegin(), events.rend(), IsFailure);
+  return last == events.rend() ? std::string_view() : last->text;
+}
+
+// Whether one directory lies in the other.
+bool AreNested(std::string_view a, std::string_view b) {
+  if (a.size() > b.size()) std::swap(a, b);
+  if (!b.starts_with(a)) return false;
+  return a.size() == b.size() || a.empty() || a.ends_with('/') || b[a.size()] == '/';
+}
+
 // Runs by their run_directory, to find the one that a file without numbers (settings, a traceback) can belong to.
 class Owners {
  public:
-  explicit Owners(std::vector<Unit>& units) {
+  Owners(std::vector<Unit>& units, bool (*can_own)(const Unit&)) {
     for (Unit& unit : units) {
-      if (!unit.merged_away && unit.has_points && !HasNoDistinctiveMetric(unit))
-        by_directory_[unit.run_directory].push_back(&unit);
+      if (!unit.merged_away && can_own(unit)) by_directory_[unit.run_directory].push_back(&unit);
     }
   }
 
@@ -73,9 +97,29 @@ class Owners {
 }  // namespace
 
 void AttachRest(std::vector<Unit>& units) {
-  const Owners owners(units);
+  const Owners owners(units, IsRun);
   for (Unit& unit : units) {
     if (unit.merged_away || !HasNoDistinctiveMetric(unit)) continue;
+    if (Unit* const owner = owners.Find(unit.run_directory)) AbsorbByMerging(*owner, unit);
+  }
+}
+
+void JoinCrashes(std::vector<Unit>& units) {
+  constexpr std::size_t kMostCrashes = 256;  // each is compared with each
+  std::vector<Unit*> crashes;
+  for (Unit& unit : units) {
+    if (!unit.merged_away && IsCrashLog(unit) && crashes.size() < kMostCrashes) crashes.push_back(&unit);
+  }
+  for (Unit* const one : crashes) {
+    for (Unit* const other : crashes) {
+      if (one == other || one->merged_away || other->merged_away) continue;
+      const bool same = !LastErrorOf(*one).empty() && LastErrorOf(*one) == LastErrorOf(*other);
+      if (same && AreNested(one->run_directory, other->run_directory)) AbsorbByMerging(*one, *other);
+    }
+  }
+  const Owners owners(units, IsCrashLog);
+  for (Unit& unit : units) {
+    if (unit.merged_away || unit.has_points || IsCrashLog(unit)) continue;
     if (Unit* const owner = owners.Find(unit.run_directory)) AbsorbByMerging(*owner, unit);
   }
 }

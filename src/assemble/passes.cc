@@ -65,6 +65,7 @@ constexpr std::array kPasses = {
     Pass{"across-directories", Say<says::JoinAcrossDirectories>, Say<says::JoinOrderAcrossDirectories>, nullptr,
          nullptr, JoinAcrossDirectories},
     Pass{"attach", Say<says::JoinAttach>, Say<says::JoinOrderAttach>, nullptr, nullptr, AttachRest},
+    Pass{"one-crash", Say<says::JoinOneCrash>, Say<says::JoinOrderOneCrash>, nullptr, nullptr, JoinCrashes},
 };
 
 void JoinGroups(const Pass& pass, std::vector<Unit>& units) {

@@ -45,6 +45,9 @@ const PairRow* FindPair(std::string_view a, std::string_view b) {
 }
 const EvidenceRow* FindEvidence(std::string_view id) { return FindById(EvidenceTests(), id); }
 const SignatureRow* FindSignature(std::string_view id) { return FindById(Signatures(), id); }
+const SignatureRow* SignatureOf(const model::Finding& finding) {
+  return FindSignature(finding.signature.empty() ? finding.id : finding.signature);
+}
 const SignalRow* FindSignal(std::string_view id) { return FindById(Signals(), id); }
 
 std::vector<std::string> AllIds() {

@@ -78,6 +78,7 @@ struct FindingRow {
   Words also;                 // judged in the same way, alone, where the first gives no finding
   Words covered_by;           // findings beside which, where both overlap, this one says nothing new
   std::span<const ThresholdRow> thresholds;
+  std::string_view needs;  // what would open it, where neither metrics, logs nor settings show it; else empty
 };
 
 // In FindingRow::also: every series that is called a loss and that no signal stands for.
@@ -226,6 +227,8 @@ const RemedyRow* FindRemedy(std::string_view id);
 const PairRow* FindPair(std::string_view a, std::string_view b);
 const EvidenceRow* FindEvidence(std::string_view id);
 const SignatureRow* FindSignature(std::string_view id);
+// The known message that a finding was read from; null when it was not.
+const SignatureRow* SignatureOf(const model::Finding& finding);
 const SignalRow* FindSignal(std::string_view id);
 
 // Every id that `vigil explain` knows, in the order of the tables.

@@ -45,6 +45,8 @@ std::unique_ptr<Detector> MakeNoWarmup(const Context& context);
 std::unique_ptr<Detector> MakeScheduleBreak(const Context& context);
 // resume.cc
 std::unique_ptr<Detector> MakeResumeJump(const Context& context);
+std::unique_ptr<Detector> MakeScheduleRestart(const Context& context);
+std::unique_ptr<Detector> MakeOptimizerReset(const Context& context);
 // reward.cc
 std::unique_ptr<Detector> MakeRewardFlat(const Context& context);
 std::unique_ptr<Detector> MakeRewardCollapse(const Context& context);
@@ -58,6 +60,11 @@ std::unique_ptr<Detector> MakeTruncated(const Context& context);
 // throughput.cc
 std::unique_ptr<Detector> MakeThroughputRegression(const Context& context);
 std::unique_ptr<Detector> MakeDataStarved(const Context& context);
+// utilisation.cc
+std::unique_ptr<Detector> MakeCommBound(const Context& context);
+std::unique_ptr<Detector> MakeLowMfu(const Context& context);
+// step_outliers.cc
+std::unique_ptr<Detector> MakeStepOutliers(const Context& context);
 // memory_growth.cc
 std::unique_ptr<Detector> MakeMemoryGrowth(const Context& context);
 

@@ -159,7 +159,9 @@ std::size_t RestartsOf(const model::Run& run) {
 
 std::vector<model::Finding> FindingsOfTheRun(const model::Run& run, const catalogue::Thresholds& thresholds) {
   std::vector<model::Finding> findings = FindingsFromEvents(run, thresholds);
-  for (const auto find : {FindingsAcrossRanks, FindingsOfGuard}) {
+  const std::vector<model::Finding> cadence = FindingsOfCadence(run, findings, thresholds);
+  findings.insert(findings.end(), cadence.begin(), cadence.end());
+  for (const auto find : {FindingsAcrossRanks, FindingsOfGuard, FindingsOfRestarts}) {
     std::vector<model::Finding> more = find(run, thresholds);
     findings.insert(findings.end(), more.begin(), more.end());
   }

@@ -6,6 +6,7 @@
 #include "base/base.h"
 #include "catalogue/says.h"
 #include "detect/detectors.h"
+#include "detect/log_incidents.h"
 #include "detect/log_text.h"
 #include "detect/whole_run.h"
 
@@ -17,187 +18,8 @@ using model::EventKind;
 using model::Finding;
 using model::Severity;
 
-constexpr std::string_view kFallback = "log/uncaught-exception";
-constexpr std::uint32_t kChainLines = 200;  // a chained traceback ends within so many lines of its first exception
 constexpr std::size_t kMostConsequences = 6;
 constexpr std::size_t kMostOfAnId = 8;
-
-enum class Role : std::uint8_t { kRoot, kCascade, kTeardown };
-
-// An event that reports a failure, with the row that explains it.
-struct Trouble {
-  const Event* event = nullptr;
-  const catalogue::SignatureRow* row = nullptr;
-  Role role = Role::kRoot;
-  std::string text;  // what to quote
-};
-
-// Troubles that belong together: one failure and what followed from it.
-struct Incident {
-  std::vector<Trouble> troubles;
-  std::uint32_t source = 0;
-  model::Position at;
-};
-
-Role RoleOf(const catalogue::SignatureRow& row) {
-  if (row.role == "cascade") return Role::kCascade;
-  return row.role == "teardown" ? Role::kTeardown : Role::kRoot;
-}
-
-// ---- events to troubles
-
-// The signal that ended a process, 0 when none did: Python's code -9, a shell's 137.
-std::int64_t SignalOf(std::int64_t code) {
-  constexpr std::int64_t kLast = 64;
-  if (code < 0) return code < -kLast ? 0 : -code;
-  return code > 128 && code <= 128 + kLast ? code - 128 : 0;
-}
-
-// The row of a process's exit code; code 1 and its kin only say that something failed.
-const catalogue::SignatureRow* RowOfExit(std::int64_t code) {
-  struct Signal {
-    std::int64_t number;
-    std::string_view row;
-  };
-  constexpr std::array<Signal, 5> kSignals = {{{4, "log/illegal-instruction"},
-                                               {6, "log/abort"},
-                                               {7, "log/deepspeed-exit-7"},
-                                               {8, "log/floating-point-exception"},
-                                               {11, "log/segfault"}}};
-  const std::int64_t signal = SignalOf(code);
-  for (const Signal& known : kSignals) {
-    if (known.number == signal) return catalogue::FindSignature(known.row);
-  }
-  return catalogue::FindSignature(signal > 0 ? "log/killed-signal" : "log/failed-exit");
-}
-
-// Whether a signature of the same rank, in the exception's own text or in what was raised from it, says more.
-bool IsExplained(const std::vector<Event>& events, std::size_t exception) {
-  const Event& raised = events[exception];
-  for (std::size_t i = exception + 1; i < events.size(); ++i) {
-    const Event& later = events[i];
-    if (later.place.source != raised.place.source || later.place.line > raised.place.line + kChainLines) return false;
-    if (later.rank != raised.rank) continue;
-    if (later.kind == EventKind::kException) return false;
-    if (later.kind != EventKind::kSignature) continue;
-    const catalogue::SignatureRow* row = catalogue::FindSignature(later.name);
-    const bool same_line = later.place.line == raised.place.line;
-    if (row != nullptr && (same_line || RoleOf(*row) != Role::kTeardown)) return true;
-  }
-  return false;
-}
-
-Trouble TroubleOf(const std::vector<Event>& events, std::size_t index) {
-  const Event& event = events[index];
-  Trouble trouble{&event, nullptr, Role::kRoot, event.text};
-  if (event.kind == EventKind::kSignature) {
-    trouble.row = catalogue::FindSignature(event.name);
-    if (trouble.row != nullptr) trouble.role = RoleOf(*trouble.row);
-  } else if (event.kind == EventKind::kException && !IsExplained(events, index)) {
-    trouble.row = catalogue::FindSignature(kFallback);
-  } else if (event.kind == EventKind::kExit) {
-    const auto code = ParseInteger(event.name);
-    if (!code) return trouble;
-    trouble.row = RowOfExit(*code);
-    if (SignalOf(*code) == 0) trouble.role = Role::kTeardown;
-  }
-  return trouble;
-}
-
-// ---- troubles to incidents
-
-// A rank that waited in vain shows that another failed or took another branch: a root only where nothing else is known.
-bool IsWaiting(std::string_view id) {
-  constexpr std::array<std::string_view, 3> kWaiting = {"log/nccl-timeout", "log/collective-timeout",
-                                                        "log/monitored-barrier"};
-  return std::find(kWaiting.begin(), kWaiting.end(), id) != kWaiting.end();
-}
-
-// Whether `later` came behind `earlier`, as far as lines and times show it.
-bool CameBehind(const Event& later, const Event& earlier) {
-  if (later.place.source == earlier.place.source) return later.place.line > earlier.place.line;
-  return later.time > earlier.time;  // false where one is not known
-}
-
-// A root that is not itself what became of the waiting.
-bool IsRealRoot(const Trouble& trouble, const std::vector<Trouble>& all) {
-  if (trouble.role != Role::kRoot || IsWaiting(trouble.row->id)) return false;
-  return std::none_of(all.begin(), all.end(), [&](const Trouble& other) {
-    return IsWaiting(other.row->id) && CameBehind(*trouble.event, *other.event);
-  });
-}
-
-bool HasRoot(const Incident& incident) {
-  return std::any_of(incident.troubles.begin(), incident.troubles.end(),
-                     [&](const Trouble& trouble) { return IsRealRoot(trouble, incident.troubles); });
-}
-
-// Steps were made between two failures of different step; of the same step, the second follows from the first. What the
-// launcher clears up always belongs to the failure before it.
-bool Continues(const Incident& incident, const Trouble& trouble) {
-  if (incident.source != trouble.event->place.source) return false;
-  return trouble.role == Role::kTeardown || model::SamePosition(incident.at, trouble.event->at);
-}
-
-// The guard that stopped a run has said why: how the process left says nothing beside it.
-bool IsLeavingOfGuard(const model::Run& run, const Event& event) {
-  return event.kind == EventKind::kExit && std::any_of(run.events.begin(), run.events.end(), [](const Event& other) {
-           return other.name == model::kGuardStopped;
-         });
-}
-
-std::vector<Incident> GroupBySource(const model::Run& run, const catalogue::Thresholds& thresholds) {
-  std::vector<Incident> incidents;
-  for (std::size_t i = 0; i < run.events.size(); ++i) {
-    const Trouble trouble = TroubleOf(run.events, i);
-    if (trouble.row == nullptr || !thresholds.Enabled(trouble.row->id)) continue;
-    if (IsLeavingOfGuard(run, run.events[i])) continue;
-    if (incidents.empty() || !Continues(incidents.back(), trouble)) {
-      incidents.push_back({{}, trouble.event->place.source, trouble.event->at});
-    }
-    incidents.back().troubles.push_back(trouble);
-  }
-  return incidents;
-}
-
-// Logs of several ranks: what has no root of its own follows from one that has; roots at one step are one failure.
-std::vector<Incident> JoinSources(std::vector<Incident> incidents) {
-  std::vector<Incident> joined;
-  std::stable_partition(incidents.begin(), incidents.end(), HasRoot);
-  for (Incident& incident : incidents) {
-    const auto host = std::find_if(joined.begin(), joined.end(), [&](const Incident& other) {
-      if (other.source == incident.source) return false;
-      return model::SamePosition(other.at, incident.at) || (!HasRoot(incident) && HasRoot(other));
-    });
-    if (host == joined.end()) {
-      joined.push_back(std::move(incident));
-    } else {
-      host->troubles.insert(host->troubles.end(), incident.troubles.begin(), incident.troubles.end());
-    }
-  }
-  return joined;
-}
-
-// The first root, of them one that did not only wait for another, and one that says who sent a SIGKILL; without one the
-// first that follows from something not logged; else what the launcher says.
-const Trouble* PrimaryOf(const Incident& incident) {
-  const auto first = [&](const auto& fits) -> const Trouble* {
-    const auto at = std::find_if(incident.troubles.begin(), incident.troubles.end(), [&](const Trouble& trouble) {
-      return trouble.row->severity != Severity::kInfo && fits(trouble);
-    });
-    return at == incident.troubles.end() ? nullptr : &*at;
-  };
-  const Trouble* root = first([&](const Trouble& trouble) { return IsRealRoot(trouble, incident.troubles); });
-  if (root != nullptr && root->row->id == "log/killed-signal") {
-    const Trouble* sender = first([](const Trouble& trouble) { return trouble.row->id == "log/host-oom-kill"; });
-    if (sender != nullptr) return sender;
-  }
-  if (root != nullptr) return root;
-  for (const Role role : {Role::kRoot, Role::kCascade, Role::kTeardown}) {
-    if (const Trouble* found = first([&](const Trouble& trouble) { return trouble.role == role; })) return found;
-  }
-  return nullptr;
-}
 
 // ---- incidents to findings
 
@@ -236,20 +58,35 @@ bool IsHangup(const Trouble& trouble) {
   return trouble.row->id == "log/killed-signal" && (IsSignal(trouble, kSighup) || IsSignal(trouble, kSigint));
 }
 
+// What takes nothing from a run that went on: an exception that was caught, an optional package that is missing.
+bool IsHarmlessWhenSurvived(const catalogue::SignatureRow& row) {
+  return row.id == kFallbackSignature || row.family == model::Family::kSetup;
+}
+
+// What only concerns the leaving, or what is sent away: it takes nothing from a training that is complete.
+bool IsOfLeaving(const Trouble& trouble) {
+  constexpr std::array<std::string_view, 10> kRows = {
+      "log/killed-signal", "log/slurm-cancelled", "log/broken-pipe",    "log/store-lost",   "log/hub-gated",
+      "log/abort",         "log/hub-access",      "log/hub-rate-limit", "log/wandb-failed", "log/xet-cas"};
+  if (std::find(kRows.begin(), kRows.end(), trouble.row->id) != kRows.end()) return true;
+  constexpr std::array<std::string_view, 6> kSending = {"upload",       "push_to_hub",    "HTTPError",
+                                                        "Unauthorized", "HfHubHTTPError", "ConnectionError"};
+  return std::any_of(kSending.begin(), kSending.end(), [&](std::string_view word) {
+    return trouble.text.find(word) != std::string::npos || trouble.event->detail.find(word) != std::string::npos;
+  });
+}
+
 Severity SeverityOf(const model::Run& run, const Trouble& primary, const catalogue::Thresholds& thresholds) {
   const Severity base = thresholds.SeverityOf(primary.row->id, primary.row->severity);
   if (WasOvercome(run, *primary.event)) return std::min(base, Severity::kInfo);
-  if (primary.event->run_went_on) {
-    const bool is_fallback = primary.row->id == kFallback;
-    return std::min(base, is_fallback ? Severity::kInfo : Severity::kWarning);
-  }
+  if (primary.event->run_went_on)
+    return std::min(base, IsHarmlessWhenSurvived(*primary.row) ? Severity::kInfo : Severity::kWarning);
+  // Who presses Ctrl-C knows it.
+  if (primary.row->id == "log/interrupted") return std::min(base, Severity::kInfo);
   if (IsHangup(primary)) return std::min(base, Severity::kWarning);
   if (!HadFinished(run, *primary.event)) return base;
-  // What only concerns the leaving, or what is sent away, takes nothing from the training; a save that fails does.
-  constexpr std::array<std::string_view, 6> kOfLeaving = {"log/killed-signal", "log/slurm-cancelled", "log/broken-pipe",
-                                                          "log/store-lost",    "log/hub-gated",       "log/abort"};
-  const bool leaving = std::find(kOfLeaving.begin(), kOfLeaving.end(), primary.row->id) != kOfLeaving.end();
-  return std::min(base, leaving ? Severity::kWarning : Severity::kError);
+  // Behind the last step the result may still be lost, unless it is only the sending that fails.
+  return std::min(base, IsOfLeaving(primary) ? Severity::kWarning : Severity::kError);
 }
 
 std::vector<std::int32_t> RanksOf(const Incident& incident, const catalogue::SignatureRow& row) {
@@ -410,6 +247,7 @@ Finding FindingOf(const model::Run& run, const Incident& incident, const Trouble
                   const catalogue::Thresholds& thresholds) {
   Finding finding;
   finding.id = std::string(primary.row->id);
+  finding.signature = finding.id;
   finding.family = primary.row->family;
   finding.severity = SeverityOf(run, primary, thresholds);
   finding.first = primary.event->at;
@@ -427,15 +265,36 @@ Finding FindingOf(const model::Run& run, const Incident& incident, const Trouble
   return finding;
 }
 
-// What the signature stands for beside itself: "memory/oom" for a log's "CUDA out of memory".
-void AddNamedFinding(const Finding& of_log, const catalogue::SignatureRow& row, const catalogue::Thresholds& thresholds,
+// Whether an index error is about a label and not about a token.
+bool NamesATarget(std::string_view text) {
+  return text.find("Target ") != std::string_view::npos || text.find("n_classes") != std::string_view::npos;
+}
+
+// The finding that a message stands for: "memory/oom" for a log's "CUDA out of memory". Empty where it stands for
+// itself.
+std::string_view StandsFor(const Incident& incident, const Trouble& primary) {
+  const bool ended_by_signal = primary.row->id == "log/killed-signal" || primary.row->id == "log/segfault";
+  if (ended_by_signal && HasLostPeer(incident)) return "hang/dead-rank";
+  // A class of a classification is no token.
+  if (primary.row->id == "log/index-out-of-range" && NamesATarget(primary.text)) return {};
+  return primary.row->finding;
+}
+
+// Numbers that went bad are a finding of their own, which the series may show too; all else is one finding under the
+// name that the catalogue has for it.
+void AddUnderItsName(Finding of_log, std::string_view name, const catalogue::Thresholds& thresholds,
                      std::vector<Finding>& findings) {
-  const catalogue::FindingRow* named = row.finding.empty() ? nullptr : catalogue::FindFinding(row.finding);
-  if (named == nullptr || !thresholds.Enabled(named->id)) return;
+  const catalogue::FindingRow* named = name.empty() ? nullptr : catalogue::FindFinding(name);
+  if (named == nullptr || !thresholds.Enabled(named->id)) return findings.push_back(std::move(of_log));
   Finding finding = of_log;
   finding.id = std::string(named->id);
   finding.family = named->family;
   finding.severity = std::min(of_log.severity, thresholds.SeverityOf(named->id, named->severity));
+  const bool of_numbers = name.starts_with("loss/") || name.starts_with("grad/") || name.starts_with("numerics/");
+  if (of_numbers) {
+    finding.signature.clear();
+    findings.push_back(std::move(of_log));
+  }
   findings.push_back(std::move(finding));
 }
 
@@ -443,17 +302,17 @@ void AddNamedFinding(const Finding& of_log, const catalogue::SignatureRow& row, 
 
 std::vector<Finding> FindingsFromEvents(const model::Run& run, const catalogue::Thresholds& thresholds) {
   std::vector<Finding> findings;
-  for (const Incident& incident : JoinSources(GroupBySource(run, thresholds))) {
+  for (const Incident& incident : IncidentsOf(run, thresholds)) {
     const Trouble* primary = PrimaryOf(incident);
     if (primary == nullptr) continue;
     // What was caught again and again does not crowd out the one that ended the run.
     const Severity severity = SeverityOf(run, *primary, thresholds);
     const auto same = std::count_if(findings.begin(), findings.end(), [&](const Finding& finding) {
-      return finding.id == primary->row->id && finding.severity == severity;
+      return finding.signature == primary->row->id && finding.severity == severity;
     });
     if (static_cast<std::size_t>(same) >= kMostOfAnId) continue;
-    findings.push_back(FindingOf(run, incident, *primary, thresholds));
-    AddNamedFinding(Finding(findings.back()), *primary->row, thresholds, findings);
+    AddUnderItsName(FindingOf(run, incident, *primary, thresholds), StandsFor(incident, *primary), thresholds,
+                    findings);
   }
   return findings;
 }

@@ -69,19 +69,32 @@ struct Straggling {
   std::int64_t first_step = 0;
 };
 
+struct StragglerLimits {
+  double ratio = 1;
+  std::size_t min_points = 0;     // of a rank that is slower by the ratio
+  std::size_t fewest_points = 0;  // of a rank that is slower by any amount
+
+  // A rank that is slower by twice as much shows in half the points.
+  std::size_t PointsNeeded(double seen) const {
+    const double needed = static_cast<double>(min_points) * (ratio - 1) / std::max(seen - 1, ratio - 1);
+    return std::max(fewest_points, static_cast<std::size_t>(std::ceil(needed)));
+  }
+};
+
 // Slower at nearly every one of the last steps. Noise that hits one rank for a while does not last.
-std::optional<Straggling> JudgeRank(const std::vector<StepOfRanks>& steps, std::size_t rank, double limit,
-                                    std::size_t min_points) {
+std::optional<Straggling> JudgeRank(const std::vector<StepOfRanks>& steps, std::size_t rank,
+                                    const StragglerLimits& limits) {
   constexpr double kNearlyAll = 0.85;
   const std::vector<double> smooth = stats::SmoothByMedian(RatiosOf(steps, rank), 5);
-  const std::size_t tail = std::max(min_points, smooth.size() / 4);
+  const std::size_t tail = std::max(limits.fewest_points, smooth.size() / 4);
   const std::vector<double> last(smooth.end() - static_cast<std::ptrdiff_t>(tail), smooth.end());
-  const double half_way = 1 + 0.5 * (limit - 1);
+  const double half_way = 1 + 0.5 * (limits.ratio - 1);
   const auto slow = std::count_if(last.begin(), last.end(), [&](double ratio) { return ratio >= half_way; });
   const double ratio = stats::Median(last);
-  if (ratio < limit || static_cast<double>(slow) < kNearlyAll * static_cast<double>(tail)) return std::nullopt;
+  if (ratio < limits.ratio || static_cast<double>(slow) < kNearlyAll * static_cast<double>(tail)) return std::nullopt;
   std::size_t first = smooth.size() - tail;
   while (first > 0 && smooth[first - 1] >= half_way) --first;
+  if (smooth.size() - first < limits.PointsNeeded(ratio)) return std::nullopt;
   return Straggling{ratio, steps[first].step};
 }
 
@@ -94,12 +107,13 @@ void FindStragglers(const model::Run& run, const catalogue::Thresholds& threshol
   const ByRank ranks = SeriesByRank(run, "compute_time_s");
   if (ranks.size() < 2 || ranks.size() > kMostRanks) return;
   const std::vector<StepOfRanks> steps = CommonSteps(ranks, kMostSteps);
-  const auto min_points = Count(thresholds.Threshold(kId, "min_points"));
-  if (steps.size() < 2 * min_points) return;
+  const StragglerLimits limits{thresholds.Threshold(kId, "ratio"), Count(thresholds.Threshold(kId, "min_points")),
+                               Count(thresholds.Threshold(kId, "fewest_points"))};
+  if (steps.size() < 2 * limits.fewest_points) return;
   std::vector<model::Finding> found;
   std::size_t index = 0;
   for (const auto& [rank, series] : ranks) {
-    const auto slow = JudgeRank(steps, index++, thresholds.Threshold(kId, "ratio"), min_points);
+    const auto slow = JudgeRank(steps, index++, limits);
     if (!slow) continue;
     const model::Position first(series->axis, slow->first_step);
     const model::Position last(series->axis, steps.back().step);
@@ -114,6 +128,82 @@ void FindStragglers(const model::Run& run, const catalogue::Thresholds& threshol
   }
   // Where half of the ranks stand out, the others are the exception.
   if (2 * found.size() <= ranks.size()) out.insert(out.end(), found.begin(), found.end());
+}
+
+// ---- one rank that holds more memory than its peers
+
+void FindImbalance(const model::Run& run, const catalogue::Thresholds& thresholds, std::vector<model::Finding>& out) {
+  constexpr std::string_view kId = "memory/imbalance";
+  constexpr std::size_t kLast = 64;
+  const ByRank ranks = SeriesByRank(run, "mem_allocated");
+  if (!thresholds.Enabled(kId) || ranks.size() < 2) return;
+  const std::vector<StepOfRanks> steps = CommonSteps(ranks, kLast);
+  if (steps.size() < Count(thresholds.Threshold(kId, "min_points"))) return;
+  std::size_t index = 0;
+  for (const auto& [rank, series] : ranks) {
+    const double ratio = stats::Median(RatiosOf(steps, index));
+    const double memory = steps.back().values[index++];
+    if (ratio < thresholds.Threshold(kId, "ratio")) continue;
+    const model::Position at(series->axis, steps.front().step);
+    model::Finding finding = FindingOfRow(
+        kId, thresholds, {at, model::Position(series->axis, steps.back().step)},
+        says::MemoryImbalanceFuller{.rank = std::to_string(rank), .memory = memory, .peers = memory / ratio});
+    finding.signal = series->signal;
+    finding.ranks = {rank};
+    AddMeasure(finding, "ratio", ratio);
+    out.push_back(std::move(finding));
+    return;
+  }
+}
+
+// ---- values that must be equal on all ranks
+
+struct Outlier {
+  std::size_t one = 0;  // of the two that differ most
+  std::size_t other = 0;
+};
+
+std::optional<Outlier> DifferAt(const StepOfRanks& at, double tolerance) {
+  const auto [low, high] = std::minmax_element(at.values.begin(), at.values.end());
+  if (*high - *low <= tolerance * *high) return std::nullopt;
+  return Outlier{static_cast<std::size_t>(high - at.values.begin()), static_cast<std::size_t>(low - at.values.begin())};
+}
+
+// After the reduction all ranks have the same gradients: a norm that was equal and no longer is shows ranks that train
+// on their own. Norms that never were equal were taken before the reduction.
+void FindDesync(const model::Run& run, std::string_view signal, const catalogue::Thresholds& thresholds,
+                std::vector<model::Finding>& out) {
+  constexpr std::string_view kId = "numerics/rank-desync";
+  constexpr std::size_t kMostSteps = 4096;
+  const ByRank ranks = SeriesByRank(run, signal);
+  if (!thresholds.Enabled(kId) || ranks.size() < 2) return;
+  const std::vector<StepOfRanks> steps = CommonSteps(ranks, kMostSteps);
+  const auto least = Count(thresholds.Threshold(kId, "min_points"));
+  const double tolerance = thresholds.Threshold(kId, "tolerance");
+  std::size_t first = steps.size();
+  while (first > 0 && DifferAt(steps[first - 1], tolerance)) --first;
+  if (first < least || steps.size() - first < least) return;
+  const auto agree = std::count_if(steps.begin(), steps.begin() + static_cast<std::ptrdiff_t>(first),
+                                   [&](const StepOfRanks& at) { return !DifferAt(at, tolerance); });
+  if (static_cast<std::size_t>(agree) + 1 < first) return;  // they never kept in step
+  const Outlier apart = *DifferAt(steps[first], tolerance);
+  const auto name = [&](std::size_t index) {
+    return std::to_string(std::next(ranks.begin(), static_cast<std::ptrdiff_t>(index))->first);
+  };
+  const model::Axis axis = ranks.begin()->second->axis;
+  const model::Position at(axis, steps[first].step);
+  model::Finding finding =
+      FindingOfRow(kId, thresholds, {at, model::Position(axis, steps.back().step)},
+                   says::NumericsRankDesyncDiffers{.metric = std::string(signal),
+                                                   .at = at,
+                                                   .rank = name(apart.one),
+                                                   .value = steps[first].values[apart.one],
+                                                   .other = name(apart.other),
+                                                   .other_value = steps[first].values[apart.other]});
+  finding.signal = std::string(signal);
+  AddEvidenceAt(finding, says::NumericsRankDesyncAgreed{.at = model::Position(axis, steps[first - 1].step)}, at,
+                model::kNoValue);
+  out.push_back(std::move(finding));
 }
 
 // ---- ranks that never came to an end
@@ -176,6 +266,8 @@ void FindLostRanks(const model::Run& run, const catalogue::Thresholds& threshold
 std::vector<model::Finding> FindingsAcrossRanks(const model::Run& run, const catalogue::Thresholds& thresholds) {
   std::vector<model::Finding> findings;
   FindStragglers(run, thresholds, findings);
+  FindImbalance(run, thresholds, findings);
+  for (const std::string_view signal : {"grad_norm", "loss_scale"}) FindDesync(run, signal, thresholds, findings);
   FindLostRanks(run, thresholds, findings);
   return findings;
 }

@@ -32,6 +32,8 @@ constexpr Entry kDetectors[] = {
     {"NoWarmup", MakeNoWarmup},
     {"ScheduleBreak", MakeScheduleBreak},
     {"ResumeJump", MakeResumeJump},
+    {"ScheduleRestart", MakeScheduleRestart},
+    {"OptimizerReset", MakeOptimizerReset},
     {"RewardFlat", MakeRewardFlat},
     {"RewardCollapse", MakeRewardCollapse},
     {"NoSignal", MakeNoSignal},
@@ -41,6 +43,9 @@ constexpr Entry kDetectors[] = {
     {"Truncated", MakeTruncated},
     {"ThroughputRegression", MakeThroughputRegression},
     {"DataStarved", MakeDataStarved},
+    {"CommBound", MakeCommBound},
+    {"LowMfu", MakeLowMfu},
+    {"StepOutliers", MakeStepOutliers},
     {"MemoryGrowth", MakeMemoryGrowth},
 };
 

@@ -9,8 +9,8 @@ namespace vigil::detect {
 
 // Detectors begin again when one of these becomes known or another; any other setting changes nothing for them. A test
 // compares the list with what the sources ask for.
-inline constexpr std::array<std::string_view, 7> kSettingsOfDetectors = {
-    "fp16", "lr_schedule", "nan_to_num", "precision", "vocab_size", "warmup_ratio", "warmup_steps"};
+inline constexpr std::array<std::string_view, 8> kSettingsOfDetectors = {
+    "fp16", "lr_schedule", "nan_to_num", "precision", "save_only_model", "vocab_size", "warmup_ratio", "warmup_steps"};
 
 inline bool IsReadByDetectors(std::string_view key) {
   return std::find(kSettingsOfDetectors.begin(), kSettingsOfDetectors.end(), key) != kSettingsOfDetectors.end();

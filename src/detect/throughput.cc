@@ -28,6 +28,8 @@ double ShareAbove(std::span<const double> values, double limit) {
   return static_cast<double>(above) / static_cast<double>(values.size());
 }
 
+double Square(double value) { return value * value; }
+
 double Deviations(std::span<const double> values, double around) {
   double sum = 0;
   for (const double value : values) sum += std::abs(value - around);
@@ -51,12 +53,15 @@ class Regression : public Cloned<Regression> {
   explicit Regression(const Context& context)
       : places_(context),
         lead_(LeadOf(context)),
-        // Completions of a policy become longer as it learns, and steps with them.
-        enabled_(lead_ <= kSamplesPerSecond && StandsForTheRun(*context.primary) &&
-                 !IsReinforcementLearning(*context.run)),
-        min_ratio_(context.Threshold("min_ratio")),
+        enabled_(lead_ <= kSamplesPerSecond && StandsForTheRun(*context.primary)),
+        // Completions of a policy become longer as it learns, and steps with them: only what is far beyond counts.
+        min_ratio_(IsReinforcementLearning(*context.run)
+                       ? std::max(context.Threshold("min_ratio"), context.Threshold("error_ratio"))
+                       : context.Threshold("min_ratio")),
         error_ratio_(context.Threshold("error_ratio")),
-        min_points_(Count(context.Threshold("min_points"))) {}
+        min_points_(Count(context.Threshold("min_points"))),
+        fewest_points_(Count(context.Threshold("fewest_points"))),
+        points_by_effect_(context.Threshold("min_points") * Square(std::log(context.Threshold("min_ratio")))) {}
 
   void Observe(const Sample& sample) override {
     if (!enabled_ || !std::isfinite(sample.value) || sample.role >= histories_.size()) return;
@@ -76,21 +81,32 @@ class Regression : public Cloned<Regression> {
     std::vector<double> logs;
     logs.reserve(buckets.size());
     for (const stats::Bucket& bucket : buckets) logs.push_back(std::log(bucket.mean));
-    // The first steps compile, fill caches and grow pools.
-    const std::size_t skip = std::max<std::size_t>(2, logs.size() / 20);
-    if (logs.size() < skip + 2 * min_points_) return;
+    const std::size_t skip = SlowStart(logs);
+    if (logs.size() < skip + 2 * fewest_points_) return;
     const std::size_t at = ChangePoint(logs, skip);
     const std::span<const double> before = std::span(logs).subspan(skip, at - skip);
     const std::span<const double> after = std::span(logs).subspan(at);
     if (!IsLastingAndSharp(before, after)) return;
     const std::int64_t step = buckets[at].first_step;
     if (OtherRateHeld(step)) return;
-    out.push_back(Describe(step, buckets.back().last_step, std::exp(MedianOf(before)), std::exp(MedianOf(after))));
+    model::Finding finding =
+        Describe(step, buckets.back().last_step, std::exp(MedianOf(before)), std::exp(MedianOf(after)));
+    AddMeasure(finding, "spread_before", stats::RobustSigma(before));
+    AddMeasure(finding, "spread_after", stats::RobustSigma(after));
+    out.push_back(std::move(finding));
   }
 
  private:
   // Roles, in the order of the row's signals.
-  enum Role : std::uint32_t { kStepTime, kTokensPerSecond, kSamplesPerSecond, kDataTime, kComputeTime, kRoles };
+  enum Role : std::uint32_t {
+    kStepTime,
+    kTokensPerSecond,
+    kSamplesPerSecond,
+    kDataTime,
+    kComputeTime,
+    kCompletionLength,
+    kRoles
+  };
 
   static std::uint32_t LeadOf(const Context& context) {
     const auto& signals = context.row->signals;
@@ -98,11 +114,23 @@ class Regression : public Cloned<Regression> {
     return static_cast<std::uint32_t>(at - signals.begin());
   }
 
+  // The first points, as long as they are slower than what follows: first steps compile, fill caches and grow pools.
+  static std::size_t SlowStart(const std::vector<double>& logs) {
+    constexpr double kSlower = 0.1;
+    constexpr std::size_t kNext = 5;
+    const std::size_t most = std::max<std::size_t>(2, logs.size() / 20);
+    std::size_t skip = 0;
+    while (skip < most && skip + kNext < logs.size() &&
+           logs[skip] > MedianOf(std::span(logs).subspan(skip + 1, kNext)) + kSlower)
+      ++skip;
+    return skip;
+  }
+
   // Where two levels fit best.
   std::size_t ChangePoint(const std::vector<double>& logs, std::size_t skip) const {
-    std::size_t best = skip + min_points_;
+    std::size_t best = skip + fewest_points_;
     double least = std::numeric_limits<double>::infinity();
-    for (std::size_t at = skip + min_points_; at + min_points_ <= logs.size(); ++at) {
+    for (std::size_t at = skip + fewest_points_; at + fewest_points_ <= logs.size(); ++at) {
       const std::span<const double> before = std::span(logs).subspan(skip, at - skip);
       const std::span<const double> after = std::span(logs).subspan(at);
       const double cost = Deviations(before, MedianOf(before)) + Deviations(after, MedianOf(after));
@@ -118,17 +146,27 @@ class Regression : public Cloned<Regression> {
   bool IsLastingAndSharp(std::span<const double> before, std::span<const double> after) const {
     const double rise = MedianOf(after) - MedianOf(before);
     if (rise < std::log(min_ratio_)) return false;
+    const std::size_t shorter = std::min(before.size(), after.size());
+    const std::size_t needed = PointsNeeded(rise);
+    if (shorter < needed) return false;
     const double usual_most = Quantile({before.begin(), before.end()}, 0.9);
     if (ShareAbove(after, usual_most) < kNearlyAll) return false;
-    const std::size_t near = min_points_ / 2;
+    const std::size_t near = std::clamp<std::size_t>(needed / 2, 2, shorter);
     const double step_up = MedianOf(after.first(near)) - MedianOf(before.last(near));
     const double at_end = MedianOf(after.last(near)) - MedianOf(before);
     return step_up > kMostOfIt * rise && at_end > kMostOfIt * rise;
   }
 
+  // The larger the change, the fewer points show it: the error of a level falls with the square root of their number.
+  std::size_t PointsNeeded(double rise) const {
+    return std::clamp(static_cast<std::size_t>(std::ceil(points_by_effect_ / Square(rise))), fewest_points_,
+                      std::max(min_points_, fewest_points_));
+  }
+
   // A step that takes longer because it does more is no loss: tokens or samples per second show it.
   bool OtherRateHeld(std::int64_t step) const {
     constexpr double kHeld = 1.15;
+    constexpr double kLonger = 1.3;
     constexpr auto kEnd = std::numeric_limits<std::int64_t>::max();
     for (const std::uint32_t role : {kTokensPerSecond, kSamplesPerSecond}) {
       if (role == lead_) continue;
@@ -136,7 +174,10 @@ class Regression : public Cloned<Regression> {
       const auto after = LevelBetween(histories_[role], step, kEnd);
       if (before && after && *after < kHeld * *before) return true;
     }
-    return false;
+    // Longer completions are more work too.
+    const auto before = LevelBetween(histories_[kCompletionLength], 0, step);
+    const auto after = LevelBetween(histories_[kCompletionLength], step, kEnd);
+    return before && after && *after > kLonger * *before;
   }
 
   model::Finding Describe(std::int64_t step, std::int64_t last_step, double before, double after) const {
@@ -176,10 +217,12 @@ class Regression : public Cloned<Regression> {
   bool enabled_;
   double min_ratio_;
   double error_ratio_;
-  std::size_t min_points_;
-  std::array<stats::BucketHistory, kRoles> histories_ = {stats::BucketHistory(kBuckets), stats::BucketHistory(kBuckets),
-                                                         stats::BucketHistory(kBuckets), stats::BucketHistory(kBuckets),
-                                                         stats::BucketHistory(kBuckets)};
+  std::size_t min_points_;     // for a change of the smallest ratio
+  std::size_t fewest_points_;  // for a change of any size
+  double points_by_effect_;
+  std::array<stats::BucketHistory, kRoles> histories_ = {
+      stats::BucketHistory(kBuckets), stats::BucketHistory(kBuckets), stats::BucketHistory(kBuckets),
+      stats::BucketHistory(kBuckets), stats::BucketHistory(kBuckets), stats::BucketHistory(kBuckets)};
 };
 
 // ---- steps that wait for data
@@ -189,9 +232,11 @@ class DataStarved : public Cloned<DataStarved> {
   explicit DataStarved(const Context& context)
       : places_(context),
         enabled_(StandsForTheRun(*context.primary)),
+        reinforcement_(IsReinforcementLearning(*context.run)),
         limit_(context.Threshold("limit")),
         error_limit_(context.Threshold("error_limit")),
-        min_points_(Count(context.Threshold("min_points"))) {}
+        min_points_(Count(context.Threshold("min_points"))),
+        fewest_points_(Count(context.Threshold("fewest_points"))) {}
 
   void Observe(const Sample& sample) override {
     constexpr double kPercent = 0.01;
@@ -208,14 +253,18 @@ class DataStarved : public Cloned<DataStarved> {
 
   void Report(std::vector<model::Finding>& out) const override {
     const std::vector<stats::Bucket>& buckets = shares_.buckets();
-    if (buckets.size() < 2 * min_points_) return;
+    if (buckets.size() < 2 * fewest_points_) return;
     const std::vector<double> smooth = stats::SmoothByMedian(shares_.Means(), 5);
-    const std::size_t tail = std::max(min_points_, smooth.size() / 4);
-    const double share = MedianOf(std::span(smooth).last(tail));
-    if (share < limit_) return;
     std::size_t first = smooth.size();
     while (first > 0 && smooth[first - 1] >= limit_) --first;
-    if (smooth.size() - first < min_points_) return;  // comes and goes
+    // A wait that grows is as large as it has become.
+    const std::size_t lasting = smooth.size() - first;
+    if (lasting < fewest_points_) return;
+    // A policy makes its own data: what it always waits for is the rollout.
+    if (reinforcement_ && first == 0) return;
+    const double share =
+        MedianOf(std::span(smooth).last(std::min(lasting, std::max(fewest_points_, smooth.size() / 4))));
+    if (lasting < PointsNeeded(share)) return;  // comes and goes
     const std::int64_t step = buckets[first].first_step;
     model::Finding finding =
         MakeFinding(step, buckets.back().last_step, says::ThroughputDataStarvedAlways{.share = share});
@@ -232,11 +281,19 @@ class DataStarved : public Cloned<DataStarved> {
 
   void Add(std::int64_t step, double share) { shares_.Add(step, std::min(share, 1.0)); }
 
+  // A wait of twice the limit needs half the points: what is far beyond it is no first batch of an epoch.
+  std::size_t PointsNeeded(double share) const {
+    const double needed = static_cast<double>(min_points_) * limit_ / share;
+    return std::max(fewest_points_, static_cast<std::size_t>(std::ceil(needed)));
+  }
+
   Places places_;
   bool enabled_;
+  bool reinforcement_;
   double limit_;
   double error_limit_;
-  std::size_t min_points_;
+  std::size_t min_points_;     // of a wait at the limit
+  std::size_t fewest_points_;  // of a wait of any size
   Sample step_time_{kStepTime, model::kNoStep, 0, 0};
   stats::BucketHistory shares_{kBuckets};
 };

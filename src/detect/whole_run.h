@@ -19,6 +19,12 @@ std::vector<model::Finding> FindingsOfGuard(const model::Run& run, const catalog
 // Data that were read again: after a restart, at step after step, or by several ranks.
 std::vector<model::Finding> FindingsOfBatches(const model::Run& run, const catalogue::Thresholds& thresholds);
 
+// What restarts lost: the position in the data, state that the checkpoints do not hold.
+std::vector<model::Finding> FindingsOfRestarts(const model::Run& run, const catalogue::Thresholds& thresholds);
+// How much of the run lies between the failure that ended it and its last checkpoint.
+std::vector<model::Finding> FindingsOfCadence(const model::Run& run, const std::vector<model::Finding>& failures,
+                                              const catalogue::Thresholds& thresholds);
+
 // ---- shared by them
 
 // A finding of the row, with its family and with the severity that the thresholds in force give it. An unknown place is

@@ -48,7 +48,8 @@ bool IsOptional(std::string_view signal, const RunView& run) {
   // One kind of memory is what a run is judged by, and few loaders time themselves.
   if (signal == "host_memory") return Logged(run, "mem_allocated");
   if (signal == "mem_allocated") return Logged(run, "host_memory");
-  return signal == "data_time_s";
+  constexpr std::array<std::string_view, 4> kRare = {"data_time_s", "comm_time_s", "mem_reserved", "mfu"};
+  return std::find(kRare.begin(), kRare.end(), signal) != kRare.end();
 }
 
 // Whether the check of that metric could run: speed is logged in several ways.
@@ -166,6 +167,15 @@ model::Coverage CoverResume(const RunView& run) {
   return Covered(Family::kResume, CoverageState::kPartly, says::CoverageResumeNone{}, says::EnableResume{});
 }
 
+// Findings that wait for traces, snapshots, probes or code in the process: their rows say what would open them.
+std::vector<std::string> ClosedOf(Family family) {
+  std::vector<std::string> ids;
+  for (const catalogue::FindingRow& row : catalogue::Findings()) {
+    if (row.family == family && !row.needs.empty()) ids.emplace_back(row.id);
+  }
+  return ids;
+}
+
 }  // namespace
 
 std::vector<model::Coverage> Cover(const model::Run& run) {
@@ -184,6 +194,7 @@ std::vector<model::Coverage> Cover(const model::Run& run) {
       coverage.push_back(CoverByMessages(run, family));
     }
   }
+  for (model::Coverage& one : coverage) one.closed = ClosedOf(one.family);
   return coverage;
 }
 

@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "catalogue/says.h"
+#include "diagnose/cost.h"
 #include "diagnose/incident.h"
 #include "diagnose/places.h"
 #include "diagnose/remedy.h"
@@ -209,7 +210,7 @@ model::Family FamilyOf(const Incident& incident, const std::vector<Candidate>& c
 void AdviseByMessage(model::Diagnosis& diagnosis, const RunView& run, const Incident& incident) {
   if (!diagnosis.remedies.empty()) return;
   for (const model::Finding* finding : incident.findings) {
-    const catalogue::SignatureRow* row = catalogue::FindSignature(finding->id);
+    const catalogue::SignatureRow* row = catalogue::SignatureOf(*finding);
     if (row == nullptr || row->fix.empty()) continue;
     diagnosis.remedies.push_back({std::string(row->id), run->framework, {}, {}, {}, {}});
     return;
@@ -231,8 +232,9 @@ model::Diagnosis DiagnoseIncident(const RunView& run, const FittedModel& model, 
   Place(diagnosis, run, incident);
   diagnosis.findings = incident.indices;
   diagnosis.restart = RestartPoint(run, incident);
+  diagnosis.cost = CostOf(run, incident);
   // A message that is the failure itself knows best what to do about it.
-  if (IsMessage(incident.root()) || catalogue::FindSignature(incident.findings.back()->id) != nullptr)
+  if (IsMessage(incident.root()) || catalogue::SignatureOf(*incident.findings.back()) != nullptr)
     diagnosis.remedies = FixesOfMessages(incident);
   if (IsNamed(candidates)) {
     Name(diagnosis, candidates, run, incident);

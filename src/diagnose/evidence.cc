@@ -9,9 +9,10 @@
 namespace vigil::diagnose {
 namespace {
 
-std::array<std::span<const NamedTest>, 8> Tables() {
+std::array<std::span<const NamedTest>, 9> Tables() {
   return {BlowUpTests(), LearningRateTests(), NumericsTests(), LearningTests(),
-          RlTests(),     ResumeTests(),       CostTests(),     SettingTests()};
+          RlTests(),     ResumeTests(),       CostTests(),     SettingTests(),
+          CrashTests()};
 }
 
 }  // namespace

@@ -37,6 +37,7 @@ std::span<const NamedTest> RlTests();
 std::span<const NamedTest> ResumeTests();
 std::span<const NamedTest> CostTests();
 std::span<const NamedTest> SettingTests();
+std::span<const NamedTest> CrashTests();
 
 // The code of a test, null when there is none.
 EvidenceTest FindTest(std::string_view name);

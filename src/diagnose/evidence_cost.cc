@@ -40,6 +40,21 @@ Answer ComputeGrew(const RunView&, const Incident& incident) {
   return Unknown();
 }
 
+// What was switched on takes the same time at every step; a neighbour comes and goes.
+Answer LevelIsSteady(const RunView&, const Incident& incident) {
+  constexpr double kAsEven = 1.8;
+  constexpr double kEven = 0.12;  // of the level: what a quiet machine shows
+  constexpr double kUneven = 0.3;
+  const model::Finding* slower = incident.Find("throughput/regression");
+  if (slower == nullptr) return Unknown();
+  const double before = slower->MeasureOr("spread_before", std::nan(""));
+  const double after = slower->MeasureOr("spread_after", std::nan(""));
+  if (std::isnan(before) || std::isnan(after)) return Unknown();
+  if (after <= kEven || after <= kAsEven * before)
+    return Yes(says::LevelIsSteadyYes{.after = after, .before = before}, slower->first);
+  return after > kUneven ? No(says::LevelIsSteadyNo{.after = after, .before = before}, slower->first) : Unknown();
+}
+
 Answer OneRankSlow(const RunView& run, const Incident& incident) {
   if (run->ranks < 2) return Moot();
   const model::Finding* straggler = incident.Find("throughput/straggler");
@@ -61,8 +76,8 @@ Answer ClimbsWithSteps(const RunView&, const Incident& incident) {
 // Signatures by which readers know a launcher's or a collective library's message that a process ended.
 constexpr std::array<std::string_view, 3> kEndSignatures = {"log/rank-killed", "log/killed-signal",
                                                             "log/collective-given-up"};
-constexpr std::array<std::string_view, 3> kTimeoutSignatures = {"log/collective-timeout", "log/nccl-timeout",
-                                                                "log/monitored-barrier"};
+constexpr std::array<std::string_view, 4> kTimeoutSignatures = {"log/collective-timeout", "log/nccl-timeout",
+                                                                "log/monitored-barrier", "log/gloo-timeout"};
 
 template <std::size_t kCount>
 bool IsOneOf(std::string_view name, const std::array<std::string_view, kCount>& names) {
@@ -76,15 +91,17 @@ bool ReportsTheEndOfARank(const model::Event& event) {
 
 // Who waited in vain is ended by the launcher later: what was logged first counts.
 Answer WaitedToTheLimit(const RunView& run, const Incident& incident) {
+  if (incident.Has("hang/collective-mismatch")) return Moot();  // they met, with different data
   const auto first = std::find_if(run->events.begin(), run->events.end(), [](const model::Event& event) {
     return ReportsTheEndOfARank(event) || IsOneOf(event.name, kTimeoutSignatures);
   });
   if (first == run->events.end()) return Unknown();
   if (ReportsTheEndOfARank(*first))
     return No(says::WaitedToTheLimitNo{.what = model::QuoteOf(*run, *first)}, first->at);
-  for (const std::string_view id : {"log/collective-timeout", "hang/missing-rank"}) {
-    const model::Finding* waited = incident.Find(id);
-    if (waited != nullptr) return Yes(says::WaitedToTheLimitYes{}, waited->first);
+  for (const model::Finding* finding : incident.findings) {
+    if (finding->id == "hang/missing-rank" || IsOneOf(finding->id, kTimeoutSignatures) ||
+        IsOneOf(finding->signature, kTimeoutSignatures))
+      return Yes(says::WaitedToTheLimitYes{}, finding->first);
   }
   return Unknown();
 }
@@ -94,17 +111,15 @@ Answer RankLeftNoEnd(const RunView& run, const Incident& incident) {
   const model::Finding* dead = incident.Find("hang/dead-rank");
   const bool recorded = std::any_of(run->events.begin(), run->events.end(),
                                     [](const model::Event& event) { return event.name == model::kNoEndEvent; });
-  if (dead == nullptr || !recorded) return Unknown();
+  if (dead == nullptr || !recorded || !dead->signature.empty()) return Unknown();
   if (dead->says.empty()) return Yes(says::RankLeftNoEndYes{}, dead->first);
   return Yes(says::RankLeftNoEndYesWhat{.what = dead->says}, dead->first);
 }
 
 constexpr std::array kTests = {
-    NamedTest{"waits-for-data", WaitsForData},
-    NamedTest{"compute-grew", ComputeGrew},
-    NamedTest{"one-rank-slow", OneRankSlow},
-    NamedTest{"climbs-with-steps", ClimbsWithSteps},
-    NamedTest{"waited-to-the-limit", WaitedToTheLimit},
+    NamedTest{"waits-for-data", WaitsForData},       NamedTest{"compute-grew", ComputeGrew},
+    NamedTest{"one-rank-slow", OneRankSlow},         NamedTest{"level-is-steady", LevelIsSteady},
+    NamedTest{"climbs-with-steps", ClimbsWithSteps}, NamedTest{"waited-to-the-limit", WaitedToTheLimit},
     NamedTest{"rank-left-no-end", RankLeftNoEnd},
 };
 

@@ -142,6 +142,8 @@ Sides SidesOf(const RunView& run, const model::Series* series, model::Position a
 Answer LrRestartedAtResume(const RunView& run, const Incident& incident) {
   const model::Position restart = RestartAtOnset(run, incident);
   if (!restart.known()) return Moot();
+  const model::Finding* found = incident.Find("resume/schedule-restart");
+  if (found != nullptr && found->MeasureOr("after", -1) >= 0) return AsFound(*found);
   const Sides lr = SidesOf(run, run.Find("lr"), restart, 3);
   if (lr.before.empty() || lr.after.empty()) return Unknown();
   const double before = lr.before.back();
@@ -273,24 +275,38 @@ Answer WeightsOnlyCheckpoints(const RunView& run, const Incident&) {
   return *only ? Yes(says::WeightsOnlyCheckpointsYes{}) : No(says::WeightsOnlyCheckpointsNo{});
 }
 
-Answer FoundInBatches(const RunView& run, const Incident& incident, std::string_view id) {
+// A detector found it, and measured how much: its statement is the evidence.
+Answer MeasuredAs(const Incident& incident, std::string_view id, std::string_view measure) {
   const model::Finding* found = incident.Find(id);
-  return found == nullptr || run->batches.steps.empty() ? Unknown() : AsFound(*found);
+  return found == nullptr || !(found->MeasureOr(measure, -1) >= 0) ? Unknown() : AsFound(*found);
 }
 
+Answer BurstAfterResume(const RunView&, const Incident& incident) {
+  return MeasuredAs(incident, "resume/optimizer-reset", "ratio");
+}
+
+Answer ScheduleJumpedAtResume(const RunView&, const Incident& incident) {
+  return MeasuredAs(incident, "resume/schedule-restart", "after");
+}
+
+// By the batches themselves, or by the count of data that the run logs.
 Answer DataSeenAgain(const RunView& run, const Incident& incident) {
-  Answer found = FoundInBatches(run, incident, "resume/data-restart");
-  if (found.verdict != Verdict::kUnknown || run->batches.steps.empty()) return found;
-  return No(says::DataSeenAgainNo{});
+  const model::Finding* found = incident.Find("resume/data-restart");
+  const bool by_count = found != nullptr && !found->signal.empty();
+  if (by_count || (found != nullptr && !run->batches.steps.empty())) return AsFound(*found);
+  return run->batches.steps.empty() ? Unknown() : No(says::DataSeenAgainNo{});
 }
 
 Answer SameBatchAgain(const RunView& run, const Incident& incident) {
-  return FoundInBatches(run, incident, "data/repeated");
+  const model::Finding* found = incident.Find("data/repeated");
+  return found == nullptr || run->batches.steps.empty() ? Unknown() : AsFound(*found);
 }
 
 constexpr std::array kTests = {
     NamedTest{"data-seen-again", DataSeenAgain},
     NamedTest{"same-batch-again", SameBatchAgain},
+    NamedTest{"burst-after-resume", BurstAfterResume},
+    NamedTest{"schedule-jumped-at-resume", ScheduleJumpedAtResume},
     NamedTest{"resume-at-onset", ResumeAtOnset},
     NamedTest{"lr-restarted-at-resume", LrRestartedAtResume},
     NamedTest{"loss-jumped-at-resume", LossJumpedAtResume},

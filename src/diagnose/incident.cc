@@ -149,6 +149,17 @@ bool EndsLostRun(const Grouping& grouping, const model::Finding& loss, const mod
          SpeaksOfNonFinite(crash);
 }
 
+bool BothEnd(const model::Finding& a, const model::Finding& b) {
+  return a.severity >= model::Severity::kError && b.severity >= model::Severity::kError;
+}
+
+// Memory that climbed, be it only a warning, and the end of the process for want of it.
+bool LedToTheEnd(const model::Finding& climb, const model::Finding& crash) {
+  return IsAny(climb.id, {"memory/leak", "memory/growth"}) && climb.severity >= model::Severity::kWarning &&
+         crash.severity >= model::Severity::kError &&
+         (crash.id.starts_with("memory/") || IsAny(crash.id, {"log/killed-signal", "hang/dead-rank"}));
+}
+
 bool SameThread(const Grouping& grouping, const model::Finding& a, const model::Finding& b, Thread thread) {
   switch (thread) {
     case Thread::kInstability:
@@ -157,7 +168,7 @@ bool SameThread(const Grouping& grouping, const model::Finding& a, const model::
       if (b.id == "lr/schedule-break") return BeginsWith(grouping, b, a);
       return Touch(grouping, a, b);
     case Thread::kCrash:
-      return a.severity >= model::Severity::kError && b.severity >= model::Severity::kError && Touch(grouping, a, b);
+      return (LedToTheEnd(a, b) || LedToTheEnd(b, a) || BothEnd(a, b)) && Touch(grouping, a, b);
     case Thread::kOther:
       return a.id == b.id;
     default:
@@ -372,8 +383,9 @@ bool IsBlowUp(std::string_view id) {
 
 bool IsCompanion(std::string_view id) { return IsAny(id, {"lr/no-warmup", "lr/out-of-range", "grad/always-clipped"}); }
 
-bool IsAboutLearning(std::string_view id) {
-  const Thread thread = RoleOf(id).thread;
+bool IsAboutLearning(const model::Finding& finding) {
+  if (IsMessage(finding)) return false;
+  const Thread thread = RoleOf(finding.id).thread;
   return thread == Thread::kInstability || thread == Thread::kNoLearning || thread == Thread::kGeneralise ||
          thread == Thread::kRl;
 }
@@ -387,7 +399,7 @@ Incident SuspectedIncident(const model::Finding& suspected) {
   return incident;
 }
 
-bool IsMessage(const model::Finding& finding) { return finding.id.starts_with("log/"); }
+bool IsMessage(const model::Finding& finding) { return !finding.signature.empty() || finding.id.starts_with("log/"); }
 
 std::vector<Incident> GroupIncidents(const RunView& run, const std::vector<model::Finding>& findings) {
   Grouping grouping{run, findings, {}, {}, {}};

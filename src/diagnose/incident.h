@@ -38,7 +38,7 @@ bool IsCompanion(std::string_view id);
 bool IsBlowUp(std::string_view id);
 
 // A finding about learning: how the loss, its gradients, the evaluation or a policy went.
-bool IsAboutLearning(std::string_view id);
+bool IsAboutLearning(const model::Finding& finding);
 
 // An incident that no detector found, only suspected from the whole run: the finding stands for it and must outlive it.
 Incident SuspectedIncident(const model::Finding& suspected);

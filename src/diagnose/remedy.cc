@@ -60,7 +60,7 @@ std::vector<model::Remedy> FixesOfMessages(const Incident& incident) {
   std::vector<model::Remedy> fixes;
   for (const bool roots : {true, false}) {
     for (const model::Finding* finding : incident.findings) {
-      const catalogue::SignatureRow* row = catalogue::FindSignature(finding->id);
+      const catalogue::SignatureRow* row = catalogue::SignatureOf(*finding);
       if (row == nullptr || row->fix.empty() || (row->role == "root") != roots || fixes.size() >= kMostFixes) continue;
       const bool known =
           std::any_of(fixes.begin(), fixes.end(), [&](const model::Remedy& fix) { return fix.id == row->id; });

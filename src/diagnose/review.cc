@@ -43,7 +43,7 @@ bool HasCourse(const RunDigest& digest) {
 // What a bound alone says (a bad start, a result that is too good) leaves open how the run went on.
 bool IsTrouble(const model::Finding& finding) {
   if (finding.id == "loss/bad-start" || finding.id == "loss/too-good") return false;
-  return finding.severity >= model::Severity::kWarning && IsAboutLearning(finding.id) && !IsCompanion(finding.id);
+  return finding.severity >= model::Severity::kWarning && IsAboutLearning(finding) && !IsCompanion(finding.id);
 }
 
 // ---- a symptom for what no detector saw
@@ -144,7 +144,7 @@ double SoundnessOf(const Examined& examined, const Incident& incident) {
 
 void ClearSoundRun(const Examined& examined, std::vector<model::Finding>& findings) {
   for (const Incident& incident : GroupIncidents(examined.run, findings)) {
-    if (incident.worst() == model::Severity::kFatal || !IsAboutLearning(incident.root().id)) continue;
+    if (incident.worst() == model::Severity::kFatal || !IsAboutLearning(incident.root())) continue;
     const bool course = std::all_of(incident.findings.begin(), incident.findings.end(), [](const model::Finding* one) {
       return one->severity < model::Severity::kError || IsCourse(one->id);
     });
@@ -190,7 +190,7 @@ Features FeaturesOf(const model::Run& run, const std::vector<model::Finding>& fi
   const std::vector<Incident> incidents = GroupIncidents(view, findings);
   const Incident* worst = nullptr;
   for (const Incident& incident : incidents) {
-    if (incident.worst() < model::Severity::kWarning || !IsAboutLearning(incident.root().id) ||
+    if (incident.worst() < model::Severity::kWarning || !IsAboutLearning(incident.root()) ||
         IsCompanion(incident.root().id))
       continue;
     if (worst == nullptr || incident.worst() > worst->worst()) worst = &incident;

@@ -38,7 +38,7 @@ double WeightOf(const catalogue::SignatureRow& row) {
 const model::Finding* MessageNaming(const Incident& incident, std::string_view cause, double& weight) {
   const model::Finding* naming = nullptr;
   for (const model::Finding* finding : incident.findings) {
-    const catalogue::SignatureRow* row = catalogue::FindSignature(finding->id);
+    const catalogue::SignatureRow* row = catalogue::SignatureOf(*finding);
     if (row == nullptr || row->cause != cause) continue;
     const double heavier = row->role == "root" ? WeightOf(*row) : kNamedByCascade;
     if (naming != nullptr && heavier <= weight) continue;
@@ -64,7 +64,7 @@ bool CouldExplain(const catalogue::CauseRow& cause, const Incident& incident) {
 // Whether a message that names the cause is the finding, or stands for it.
 bool IsNamedBy(std::string_view cause, std::string_view id, const Incident& incident) {
   return std::any_of(incident.findings.begin(), incident.findings.end(), [&](const model::Finding* finding) {
-    const catalogue::SignatureRow* row = catalogue::FindSignature(finding->id);
+    const catalogue::SignatureRow* row = catalogue::SignatureOf(*finding);
     return row != nullptr && row->cause == cause && (row->id == id || row->finding == id);
   });
 }

@@ -205,7 +205,7 @@ std::vector<double> ScoresOf(const FittedModel& model, const Inquiry& inquiry) {
 
 void ScoreByModel(const Examined& examined, const Incident& incident, std::vector<Candidate>& candidates) {
   const FittedModel& model = examined.model;
-  if (model.empty() || !IsAboutLearning(incident.root().id)) return;
+  if (model.empty() || !IsAboutLearning(incident.root())) return;
   const std::vector<Held> held = HeldBy(examined, incident);
   const std::vector<double> scores = ScoresOf(model, InquiryOf(held, model, incident, candidates));
   const std::vector<double> shares = SharesOf(scores);

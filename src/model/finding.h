@@ -38,6 +38,7 @@ struct Measure {
 
 struct Finding {
   std::string id;
+  std::string signature;  // of the known message that it was read from ("log/cuda-oom"), or empty
   Family family = Family::kLoss;
   Severity severity = Severity::kInfo;
   std::string signal;
@@ -70,6 +71,16 @@ struct Rival {
   Statement tell_apart = {};
 };
 
+// What an incident cost: what was made since its first bad step, or is lost since the last checkpoint. kNoValue where
+// it is not known.
+struct Cost {
+  double steps = kNoValue;
+  double hours = kNoValue;
+  double gpu_hours = kNoValue;  // hours times the processes of the run
+  double money = kNoValue;      // in the currency of the user's price; kNoValue when none was given
+  bool known() const { return !IsNoValue(steps) || !IsNoValue(hours); }
+};
+
 // A cause of one incident. `findings` are indices into RunReport::findings, root first.
 struct Diagnosis {
   std::string cause;  // catalogue id, or "unknown" when the evidence does not decide
@@ -86,6 +97,7 @@ struct Diagnosis {
   Statement next;                  // the one measurement or command to run next
   Statement restart;               // where to restart from, or empty
   std::vector<Remedy> remedies;    // fast to invasive
+  Cost cost;
 };
 
 enum class CoverageState : std::uint8_t { kChecked, kPartly, kBlind };
@@ -94,7 +106,8 @@ struct Coverage {
   Family family = Family::kLoss;
   CoverageState state = CoverageState::kBlind;
   Statement reason;
-  Statement enable;  // the one setting that would make the check possible
+  Statement enable;                      // the one setting that would make the check possible
+  std::vector<std::string> closed = {};  // ids of findings of the family that neither metrics, logs nor settings show
 };
 
 }  // namespace vigil::model

@@ -123,6 +123,15 @@ double Finding::MeasureOr(std::string_view name, double otherwise) const {
   return otherwise;
 }
 
+void SetPrice(Report& report, double per_gpu_hour) {
+  for (RunReport& run : report.runs) {
+    for (Diagnosis& diagnosis : run.diagnoses) {
+      Cost& cost = diagnosis.cost;
+      if (!IsNoValue(cost.gpu_hours)) cost.money = cost.gpu_hours * per_gpu_hour;
+    }
+  }
+}
+
 std::optional<Severity> WorstSeverity(const Report& report) {
   std::optional<Severity> worst;
   for (const RunReport& run : report.runs) {

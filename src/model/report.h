@@ -28,6 +28,8 @@ struct Report {
   std::vector<Unread> unread;
 };
 
+// What each incident cost in money, where its GPU-hours are known.
+void SetPrice(Report& report, double per_gpu_hour);
 // The most severe finding of the report, nullopt when there is none.
 std::optional<Severity> WorstSeverity(const Report& report);
 

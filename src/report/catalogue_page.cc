@@ -87,6 +87,7 @@ CataloguePage PageOf(const catalogue::FindingRow& row) {
   AddText(page, "family", "Family", model::Name(row.family));
   AddText(page, "fires_when", "Fires when", row.fires_when);
   AddText(page, "why", "Why it matters", row.why);
+  AddText(page, "needs", "What would open it", row.needs);
   std::vector<std::vector<Cell>> thresholds;
   for (const catalogue::ThresholdRow& threshold : row.thresholds)
     thresholds.push_back(
@@ -96,7 +97,7 @@ CataloguePage PageOf(const catalogue::FindingRow& row) {
   std::vector<std::string> signals;
   for (const std::string_view signal : row.signals) signals.push_back(HowLogged(signal));
   AddList(page, "signals", "Looks at (the first is judged)", std::move(signals));
-  if (row.detector.empty())
+  if (row.detector.empty() && row.needs.empty())
     AddText(page, "source", "Comes from", "a config rule, a message in a log, or a later stage; not from a series");
   return page;
 }

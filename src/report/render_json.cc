@@ -1,5 +1,6 @@
 #include <cmath>
 
+#include "catalogue/catalogue.h"
 #include "report/json.h"
 #include "report/json_statement.h"
 #include "report/report.h"
@@ -111,6 +112,7 @@ void WriteFinding(JsonWriter& json, const model::Finding& finding) {
   WriteText(json, "family", model::Name(finding.family));
   WriteText(json, "severity", model::Name(finding.severity));
   WriteTextOrNull(json, "signal", finding.signal);
+  WriteTextOrNull(json, "signature", finding.signature);
   WriteSteps(json, finding.first, finding.last);
   json.Key("ranks");
   json.OpenList();
@@ -146,6 +148,23 @@ void WriteMissing(JsonWriter& json, const model::Diagnosis& diagnosis) {
   json.CloseList();
 }
 
+void WriteNumberOrNull(JsonWriter& json, std::string_view key, double value) {
+  json.Key(key);
+  model::IsNoValue(value) ? json.Null() : json.Number(value);
+}
+
+// null where nothing of it is known.
+void WriteCost(JsonWriter& json, const model::Cost& cost) {
+  json.Key("cost");
+  if (!cost.known()) return json.Null();
+  json.Open();
+  WriteNumberOrNull(json, "steps", cost.steps);
+  WriteNumberOrNull(json, "hours", cost.hours);
+  WriteNumberOrNull(json, "gpu_hours", cost.gpu_hours);
+  WriteNumberOrNull(json, "money", cost.money);
+  json.Close();
+}
+
 void WriteDiagnosis(JsonWriter& json, const model::Diagnosis& diagnosis, const std::vector<model::Finding>& findings) {
   WriteText(json, "cause", diagnosis.cause);
   WriteText(json, "family", model::Name(diagnosis.family));
@@ -167,6 +186,7 @@ void WriteDiagnosis(JsonWriter& json, const model::Diagnosis& diagnosis, const s
   WriteTextOrNull(json, "restart", RestartText(diagnosis));
   WriteSays(json, "restart_says", diagnosis.restart);
   WriteList(json, "remedies", diagnosis.remedies, WriteRemedy);
+  WriteCost(json, diagnosis.cost);
 }
 
 void WriteCoverage(JsonWriter& json, const model::Coverage& coverage) {
@@ -176,6 +196,11 @@ void WriteCoverage(JsonWriter& json, const model::Coverage& coverage) {
   WriteTextOrNull(json, "enable", EnableText(coverage));
   WriteSays(json, "reason_says", coverage.reason);
   WriteSays(json, "enable_says", coverage.enable);
+  WriteList(json, "closed", coverage.closed, [](JsonWriter& out, const std::string& id) {
+    const catalogue::FindingRow* row = catalogue::FindFinding(id);
+    WriteText(out, "id", id);
+    WriteText(out, "needs", row == nullptr ? std::string_view() : row->needs);
+  });
 }
 
 void WriteMethod(JsonWriter& json, const model::TrainingMethod& method) {

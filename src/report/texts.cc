@@ -98,6 +98,16 @@ std::string NextText(const model::Diagnosis& diagnosis) { return Sentence(diagno
 
 std::string RestartText(const model::Diagnosis& diagnosis) { return Sentence(diagnosis.restart); }
 
+std::string CostText(const model::Cost& cost) {
+  std::vector<std::string> parts;
+  if (!model::IsNoValue(cost.steps))
+    parts.push_back(fmt::format("{:.0f} step{}", cost.steps, cost.steps == 1 ? "" : "s"));
+  if (!model::IsNoValue(cost.hours)) parts.push_back(fmt::format("{:.3g} hours", cost.hours));
+  if (!model::IsNoValue(cost.gpu_hours)) parts.push_back(fmt::format("{:.3g} GPU-hours", cost.gpu_hours));
+  const std::string money = model::IsNoValue(cost.money) ? std::string() : fmt::format(" ({:.2f})", cost.money);
+  return Join(parts, ", ") + money;
+}
+
 std::vector<std::string> MissingTexts(const model::Diagnosis& diagnosis) { return Sentences(diagnosis.missing); }
 
 std::string DecideText(const model::Diagnosis& diagnosis) {

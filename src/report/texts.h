@@ -29,6 +29,8 @@ std::string SummaryText(const model::Diagnosis& diagnosis);
 std::string SummaryHeadline(const model::Diagnosis& diagnosis);
 std::string NextText(const model::Diagnosis& diagnosis);
 std::string RestartText(const model::Diagnosis& diagnosis);
+// "1200 steps, 3.2 hours, 25.6 GPU-hours (51.20)"; empty when nothing of it is known.
+std::string CostText(const model::Cost& cost);
 std::vector<std::string> MissingTexts(const model::Diagnosis& diagnosis);
 // What would decide between the cause and its first rival; empty when nothing is known to.
 std::string DecideText(const model::Diagnosis& diagnosis);

@@ -56,7 +56,7 @@ const model::Finding* HeadlineFinding(const model::RunReport& run, const model::
 const catalogue::SignatureRow* MessageOf(const model::RunReport& run, const model::Diagnosis& diagnosis) {
   const auto findings = FindingsOf(run, diagnosis);
   for (const model::Finding* finding : findings) {
-    const catalogue::SignatureRow* row = catalogue::FindSignature(finding->id);
+    const catalogue::SignatureRow* row = catalogue::SignatureOf(*finding);
     if (row != nullptr && (finding == findings.front() || row->finding == findings.front()->id)) return row;
   }
   return nullptr;
@@ -100,7 +100,7 @@ std::string ReasonLine(const model::RunReport& run, const model::Diagnosis& diag
 // What the rows say to do about a known message or a bad setting.
 std::string FixOf(const model::RunReport& run, const model::Diagnosis& diagnosis) {
   for (const model::Finding* finding : FindingsOf(run, diagnosis)) {
-    if (const catalogue::SignatureRow* row = catalogue::FindSignature(finding->id)) return OneLine(row->fix);
+    if (const catalogue::SignatureRow* row = catalogue::SignatureOf(*finding)) return OneLine(row->fix);
     for (const catalogue::ConfigRuleRow& rule : catalogue::ConfigRules()) {
       if (rule.id == finding->id) return OneLine(rule.set);
     }
@@ -229,7 +229,7 @@ std::string_view Name(State state) {
 }
 
 std::string_view Label(LineKind kind) {
-  constexpr std::array<std::string_view, 10> kLabels = {"cause",   "decide", "change", "do",          "restart",
+  constexpr std::array<std::string_view, 11> kLabels = {"cause",   "decide", "change", "do",          "restart", "cost",
                                                         "because", "means",  "ends",   "not checked", "damaged"};
   return kLabels[static_cast<std::size_t>(kind)];
 }
@@ -255,6 +255,7 @@ std::vector<VerdictLine> LinesOf(const model::RunReport& run, const model::Diagn
     AddLine(lines, LineKind::kDo, FixOf(run, diagnosis));
   }
   AddLine(lines, LineKind::kRestart, OneLine(RestartText(diagnosis)));
+  AddLine(lines, LineKind::kCost, CostText(diagnosis.cost));
   AddLine(lines, LineKind::kBecause, ReasonLine(run, diagnosis));
   // Behind the lines to act on: the cause that is named comes first.
   if (!undecided) AddLine(lines, LineKind::kDecide, OneLine(DecideText(diagnosis)));

@@ -21,6 +21,7 @@ enum class LineKind : std::uint8_t {
   kChange,
   kDo,
   kRestart,
+  kCost,
   kBecause,
   kMeans,
   kEnds,
@@ -47,7 +48,7 @@ struct Verdict {
 };
 
 Verdict VerdictOf(const model::RunReport& run);
-// The lines of one diagnosis: cause, change, restart, because, and what would decide.
+// The lines of one diagnosis: cause, change, restart, cost, because, and what would decide.
 std::vector<VerdictLine> LinesOf(const model::RunReport& run, const model::Diagnosis& diagnosis);
 // What the diagnosis is about: what its root finding says. People think of the loss: where it goes bad at the same
 // position as the gradient norm, it is the one named.

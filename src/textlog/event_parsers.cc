@@ -8,6 +8,7 @@
 #include "textlog/failure_table.h"
 #include "textlog/hints.h"
 #include "textlog/make_parsers.h"
+#include "textlog/stated_place.h"
 #include "textlog/traceback.h"
 
 namespace vigil::textlog {
@@ -116,7 +117,7 @@ class NoticeParser final : public LineParser {
     if (LooksLikeSource(line.text)) return Outcome::kNotMine;
     const bool ends = SaysTheEnd(line.text);
     const bool saves = HoldsOneOf(line.text, kSaving);
-    const bool resumes = !saves && HoldsOneOf(line.text, kResuming);
+    const bool resumes = !saves && SaysResume(line.text);
     if (ends) Add(model::EventKind::kExit, "finished", line);
     if (saves) Add(model::EventKind::kCheckpoint, "", line);
     if (resumes) Add(model::EventKind::kResume, "", line);
@@ -126,8 +127,24 @@ class NoticeParser final : public LineParser {
  private:
   static constexpr std::array<std::string_view, 3> kSaving = {"saving model checkpoint", "saving checkpoint",
                                                               "saved checkpoint"};
-  static constexpr std::array<std::string_view, 3> kResuming = {"resuming training from", "continuing training from",
-                                                                "resuming from checkpoint"};
+  static constexpr std::array<std::string_view, 9> kResuming = {"resuming training from",
+                                                                "continuing training from",
+                                                                "resuming from",
+                                                                "resumed from",
+                                                                "resumed training",
+                                                                "resumed at",
+                                                                "resuming at",
+                                                                "resuming training",
+                                                                "training resumed"};
+  // What programs write who only loaded weights, too: a restart where a step or an epoch stands beside it.
+  static constexpr std::array<std::string_view, 3> kLoading = {"loaded checkpoint", "restored checkpoint",
+                                                               "checkpoint loaded"};
+
+  static bool SaysResume(std::string_view text) {
+    if (HoldsOneOf(text, kResuming)) return true;
+    const model::Position at = HoldsOneOf(text, kLoading) ? StatedPlace(text) : model::Position();
+    return at.known() && at.value() > 0;
+  }
 
   template <std::size_t kCount>
   static bool HoldsOneOf(std::string_view text, const std::array<std::string_view, kCount>& words) {
@@ -140,8 +157,15 @@ class NoticeParser final : public LineParser {
     return text.size() <= kLongest && HoldsOneOf(text, kEndWords);
   }
 
+  // Where the log has no steps of its own, the notice may state one: "resuming from step 1500".
   void Add(model::EventKind kind, std::string_view name, const LogLine& line) {
-    state_.events.AddNotice(kind, name, line.text, state_.Here(line, line.rank));
+    EventLog::Place place = state_.Here(line, line.rank);
+    const model::Position stated = place.step == model::kNoStep ? StatedPlace(line.text) : model::Position();
+    if (stated.known()) {
+      place.step = stated.value();
+      place.axis = stated.axis();
+    }
+    state_.events.AddNotice(kind, name, line.text, place);
   }
 
   LogState& state_;

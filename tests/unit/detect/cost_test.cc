@@ -57,8 +57,103 @@ TEST(ThroughputRegression, LeavesAloneWhatIsNoLossOfSpeed) {
   larger.Series("tokens_per_s", 200, [](int) { return 1e5; });
   silent(larger, "steps of twice the batch");
   RunMaker few;
-  few.Series("step_time_s", 20, [](int step) { return step < 10 ? 0.5 : 1.0; });
-  silent(few, "too few points");
+  few.Series("step_time_s", 16, [](int step) { return step < 9 ? 0.5 : 0.8; });
+  silent(few, "too few points for a change of that size");
+  RunMaker interval;
+  interval.Series("step_time_s", 400, [](int step) { return step > 390 ? 5.0 : 0.5; }, 10, 10);
+  silent(interval, "one logging interval");
+}
+
+TEST(APointCountsForItsSteps, AsManyPointsAreNeededAsTheChangeIsSmall) {
+  RunMaker sixty;
+  sixty.Series(
+      "step_time_s", 600, [&](int step) { return (step < 300 ? 0.5 : 1.4) * std::exp(sixty.Gauss(0.08)); }, 10, 10);
+  EXPECT_NE(Get(sixty.Find(), "throughput/regression"), nullptr) << "2.8 times over sixty points";
+  RunMaker twelve;
+  twelve.Series(
+      "step_time_s", 120, [&](int step) { return (step < 60 ? 0.5 : 1.4) * std::exp(twelve.Gauss(0.05)); }, 10, 10);
+  EXPECT_NE(Get(twelve.Find(), "throughput/regression"), nullptr) << "2.8 times over twelve";
+  RunMaker small;
+  small.Series(
+      "step_time_s", 120, [&](int step) { return (step < 60 ? 0.5 : 0.77) * std::exp(small.Gauss(0.05)); }, 10, 10);
+  EXPECT_EQ(Get(small.Find(), "throughput/regression"), nullptr) << "1.5 times over twelve";
+}
+
+TEST(APointCountsForItsSteps, ALongWaitShowsInFewPoints) {
+  RunMaker maker;
+  maker.Series("step_time_s", 120, [](int) { return 0.5; }, 10, 10);
+  maker.Series("data_time_s", 120, [](int step) { return step < 60 ? 0.005 : 0.3; }, 10, 10);
+  ASSERT_NE(Get(maker.Find(), "throughput/data-starved"), nullptr);
+  RunMaker policy;
+  policy.Method("ppo").Series("reward", 200, [](int step) { return step * 0.01; });
+  policy.Series("step_time_s", 200, [](int) { return 0.5; }).Series("data_time_s", 200, [](int) { return 0.4; });
+  EXPECT_EQ(Get(policy.Find(), "throughput/data-starved"), nullptr) << "a policy makes its own data";
+}
+
+TEST(APointCountsForItsSteps, ASteepClimbOfMemoryShowsInFewPoints) {
+  RunMaker eight;
+  eight.Series("host_memory", 40, [](int step) { return 0.7 + 0.024 * step; }, 5, 5);
+  const auto steep = eight.Find();
+  ASSERT_NE(Get(steep, "memory/leak"), nullptr) << Describe(steep);
+  EXPECT_EQ(Get(steep, "memory/leak")->severity, model::Severity::kError);
+  RunMaker middle;
+  middle.Series("host_memory", 700, [](int step) { return step < 250 ? 0.73 : 0.73 + 0.002 * (step - 250); }, 5, 5);
+  ASSERT_NE(Get(middle.Find(), "memory/leak"), nullptr) << "a leak that begins in mid run";
+  RunMaker even;
+  even.Series("host_memory", 400, [](int step) { return 1 + 0.0001 * step; });
+  ASSERT_NE(Get(even.Find(), "memory/leak"), nullptr);
+  EXPECT_EQ(Get(even.Find(), "memory/leak")->severity, model::Severity::kWarning) << "small, and by its evenness alone";
+}
+
+TEST(StepOutliers, AreANoteWithTheirDistance) {
+  RunMaker maker;
+  maker.Series("step_time_s", 400, [&](int step) { return step % 50 == 0 ? 6.0 : 0.5 * std::exp(maker.Gauss(0.05)); });
+  const auto findings = maker.Find();
+  const auto* found = Get(findings, "throughput/step-outliers");
+  ASSERT_NE(found, nullptr) << Describe(findings);
+  EXPECT_EQ(found->severity, model::Severity::kInfo);
+  EXPECT_THAT(Words(*found), HasSubstr("one every 50 steps"));
+  RunMaker noise;
+  noise.Series("step_time_s", 400, [&](int) { return 0.5 * std::exp(noise.Gauss(0.1)); });
+  EXPECT_EQ(Get(noise.Find(), "throughput/step-outliers"), nullptr);
+}
+
+TEST(MemoryFragmentation, IsReservedThatGrowsWhileAllocatedDoesNot) {
+  RunMaker maker;
+  maker.Series("mem_allocated", 300, [](int) { return 20.0; });
+  maker.Series("mem_reserved", 300, [](int step) { return 22 + 0.05 * step; });
+  ASSERT_NE(Get(maker.Find(), "memory/fragmentation"), nullptr) << Describe(maker.Find());
+  RunMaker both;
+  both.Series("mem_allocated", 300, [](int step) { return 20 + 0.05 * step; });
+  both.Series("mem_reserved", 300, [](int step) { return 22 + 0.05 * step; });
+  EXPECT_EQ(Get(both.Find(), "memory/fragmentation"), nullptr) << "a slope of allocated memory is a leak";
+}
+
+model::Run OfTwoRanks(const std::string& signal, const testing::Value& first, const testing::Value& second) {
+  RunMaker maker;
+  maker.Series(signal, 100, first).Series(signal, 100, second);
+  model::Run run = maker.run();
+  run.series[1].labels = {{"rank", "1"}};
+  run.ranks = 2;
+  return run;
+}
+
+TEST(RankDesync, IsANormThatWasEqualAndNoLongerIs) {
+  const auto norm = [](int step) { return 1 + 0.1 * std::sin(step); };
+  const auto apart = [&](int step) { return norm(step) * (step < 60 ? 1 : 1.2); };
+  const auto found = Detect(OfTwoRanks("grad_norm", norm, apart), catalogue::Thresholds());
+  ASSERT_NE(Get(found, "numerics/rank-desync"), nullptr);
+  EXPECT_EQ(Get(found, "numerics/rank-desync")->first.value(), 60);
+  const auto own = [](int step) { return 1 + 0.1 * std::cos(step); };
+  EXPECT_EQ(Get(Detect(OfTwoRanks("grad_norm", norm, own), catalogue::Thresholds()), "numerics/rank-desync"), nullptr)
+      << "norms before the reduction never were equal";
+}
+
+TEST(MemoryImbalance, NamesTheFullestRank) {
+  const auto found =
+      Detect(OfTwoRanks("mem_allocated", [](int) { return 20.0; }, [](int) { return 31.0; }), catalogue::Thresholds());
+  ASSERT_NE(Get(found, "memory/imbalance"), nullptr);
+  EXPECT_THAT(Get(found, "memory/imbalance")->ranks, ElementsAre(1));
 }
 
 TEST(ThroughputRegression, SaysWhichPartOfTheStepGrew) {

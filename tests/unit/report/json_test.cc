@@ -81,21 +81,34 @@ TEST(RenderJson, HasTheKeysOfTheSchemaAndNoOthers) {
   EXPECT_THAT(Keys(json.At("/runs/0/verdict")), ElementsAre("state", "cause", "confidence", "change", "restart"));
   EXPECT_THAT(Keys(json.At("/runs/0/signals/0")), ElementsAre("name", "raw", "unit", "points", "labels", "axis"));
   EXPECT_THAT(Keys(json.At("/runs/0/findings/0")),
-              ElementsAre("id", "family", "severity", "signal", "first_step", "last_step", "axis", "ranks", "message",
-                          "says", "evidence"));
+              ElementsAre("id", "family", "severity", "signal", "signature", "first_step", "last_step", "axis", "ranks",
+                          "message", "says", "evidence"));
   EXPECT_THAT(Keys(json.At("/runs/0/findings/0/evidence/0")),
               ElementsAre("text", "step", "value", "path", "line", "axis", "says"));
   EXPECT_THAT(Keys(json.At("/runs/0/findings/0/says")), ElementsAre("id", "arguments"));
   EXPECT_THAT(Keys(json.At("/runs/0/diagnoses/0")),
               ElementsAre("cause", "family", "confidence", "rivals", "summary", "summary_says", "first_step",
                           "last_step", "axis", "findings", "for", "against", "missing", "missing_says", "next",
-                          "next_says", "restart", "restart_says", "remedies"));
+                          "next_says", "restart", "restart_says", "remedies", "cost"));
   EXPECT_THAT(Keys(json.At("/runs/0/diagnoses/0/rivals/0")),
               ElementsAre("cause", "confidence", "tell_apart", "tell_apart_says"));
   EXPECT_THAT(Keys(json.At("/runs/0/diagnoses/0/remedies/0")),
               ElementsAre("id", "text", "framework", "file", "setting", "current", "proposed"));
   EXPECT_THAT(Keys(json.At("/runs/0/coverage/0")),
-              ElementsAre("family", "state", "reason", "enable", "reason_says", "enable_says"));
+              ElementsAre("family", "state", "reason", "enable", "reason_says", "enable_says", "closed"));
+}
+
+TEST(WhatItCost, StandsInTheJsonAndInTheText) {
+  model::Report report = samples::One(samples::DivergedRun());
+  EXPECT_TRUE(Parsed(Json(report)).IsNull("/runs/0/diagnoses/0/cost"));
+  report.runs[0].diagnoses[0].cost = {600, 0.5, 4, model::kNoValue};
+  model::SetPrice(report, 2.5);
+  const Parsed json(Json(report));
+  EXPECT_EQ(json.Number("/runs/0/diagnoses/0/cost/steps"), 600);
+  EXPECT_EQ(json.Number("/runs/0/diagnoses/0/cost/gpu_hours"), 4);
+  EXPECT_EQ(json.Number("/runs/0/diagnoses/0/cost/money"), 10);
+  const std::string text = RenderText(report, {});
+  EXPECT_NE(text.find("600 steps, 0.5 hours, 4 GPU-hours (10.00)"), std::string::npos) << text;
 }
 
 TEST(RenderJson, WritesEveryTypeOfArgument) {

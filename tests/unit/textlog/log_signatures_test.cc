@@ -396,6 +396,14 @@ const Message kMessages[] = {
     {"log/collective-given-up", "error: all-reduce was given up in step 70: rank 1 did not arrive"},
     {"log/guard", "guard: step 150: the gradient norm is nan; back to step 120"},
     {"log/guard", "guard: step 21: the loss is nan; 10 bad steps in a row; stopped"},
+    {"log/liveness-failed", "NCCL health check failed at step 300, stopping"},
+    {"log/state-missing", "warning: optimizer state was not found in the checkpoint"},
+    {"log/state-missing", "resumed without the optimizer state"},
+    {"log/masked-dropped", "Dropping fully masked examples from train dataset: 100%"},
+    {"log/gloo-peer-closed",
+     "RuntimeError: [gloo/transport/tcp/pair.cc:545] Read error [127.0.0.1]:29602: Connection reset by peer"},
+    {"log/host-oom-kill", "job step: process 17464 ended with exitcode -9 (Killed), memory limit 1600 MB"},
+    {"log/abort", "  what():  something odd"},
     {"log/nan-in-summary", "WARNING:root:NaN or Inf found in input tensor."},
 };
 
