@@ -71,11 +71,19 @@ void TakeNonFinite(Digest& digest, std::span<const double> all) {
   digest.grew_before = last / std::max(std::abs(LevelBefore(before)), kTiny);
 }
 
+bool IsInPercent(const RunView& run, std::string_view signal) {
+  const model::Series* series = run.Find(signal);
+  return series != nullptr && series->unit == "%";
+}
+
 Digest DigestOf(const RunView& run, std::string_view signal) {
   Digest digest;
   const Course course = LastCourse(run, signal);
   digest.points = course.size();
   digest.values = FiniteValues(course.View());
+  if (IsInPercent(run, signal)) {
+    for (double& value : digest.values) value /= 100;
+  }
   TakeNonFinite(digest, course.values);
   if (!digest.empty()) TakeLevels(digest);
   return digest;

@@ -10,9 +10,8 @@ namespace vigil::diagnose {
 namespace {
 
 std::array<std::span<const NamedTest>, 9> Tables() {
-  return {BlowUpTests(), LearningRateTests(), NumericsTests(), LearningTests(),
-          RlTests(),     ResumeTests(),       CostTests(),     SettingTests(),
-          CrashTests()};
+  return {BlowUpTests(), LearningRateTests(), NumericsTests(), LearningTests(), RlTests(),
+          ResumeTests(), CostTests(),         SettingTests(),  CrashTests()};
 }
 
 }  // namespace
