@@ -375,7 +375,7 @@ class NonFiniteGrad : public Cloned<NonFiniteGrad> {
     if (bad_.all() && loss_.Improved()) {
       finding.says = says::GradNonFiniteNotMeasured{};
       finding.severity = model::Severity::kWarning;
-    } else if (recovered || EndsWithAFewSkips()) {
+    } else if (recovered || EndsWithAFewSkips() || AreSkips()) {
       finding.severity = model::Severity::kWarning;
     }
     AddEvidence(finding, WhoWasFirst(first), first.step, first.value, first.line);
@@ -401,6 +401,12 @@ class NonFiniteGrad : public Cloned<NonFiniteGrad> {
            first_bad_loss_ == model::kNoStep && std::isfinite(last_bad_loss_value_) && last_bad_loss_value_ != 0.0;
   }
 
+  // Single bad norms all along a run whose loss never was: somebody leaves those steps out.
+  bool AreSkips() const {
+    return losses_ > 0 && first_bad_loss_ == model::kNoStep && bad_.longest() <= 2 && bad_.streak_at_end() == 0 &&
+           bad_.good() > 10 * bad_.longest() && bad_.share() <= kSkipShare;
+  }
+
   model::Statement WhoWasFirst(const Sample& first) const {
     const model::Position at = places_.At(first.step);
     if (losses_ == 0) return says::GradNonFiniteNoLoss{.at = at};
@@ -410,6 +416,7 @@ class NonFiniteGrad : public Cloned<NonFiniteGrad> {
     return says::GradNonFiniteGradientFirst{.at = places_.At(first_bad_loss_)};
   }
 
+  static constexpr double kSkipShare = 0.2;
   Places places_;
   double recovered_points_;
   double harmless_share_;

@@ -178,6 +178,9 @@ class ScheduleRestart : public Cloned<ScheduleRestart> {
   void Observe(const Sample& sample) override {
     if (sample.role != 0 || !std::isfinite(sample.value) || sample.value < 0) return;
     if (first_rate_ < 0) first_rate_ = sample.value;
+    // A schedule that leaps by itself (cycles, warm restarts) may do so at a restart too.
+    if (!waiting_ && last_rate_ > 0 && !Near(last_rate_, sample.value, factor_)) ++leaps_;
+    last_rate_ = sample.value;
     if (waiting_) Judge(sample);
     waiting_ = false;
     points_.Add(sample);
@@ -190,7 +193,7 @@ class ScheduleRestart : public Cloned<ScheduleRestart> {
   void Resume(std::int64_t step) override { Restart(step); }
 
   void Report(std::vector<model::Finding>& out) const override {
-    if (found_) out.push_back(*found_);
+    if (found_ && leaps_ < kCyclic) out.push_back(*found_);
   }
 
  private:
@@ -225,12 +228,15 @@ class ScheduleRestart : public Cloned<ScheduleRestart> {
   }
 
   static constexpr std::size_t kBefore = 4;
+  static constexpr int kCyclic = 2;
   Places places_;
   double factor_;
   PointsBefore points_;
   std::vector<Sample> before_;
   bool waiting_ = false;
   double first_rate_ = -1;
+  double last_rate_ = -1;
+  int leaps_ = 0;
   std::optional<model::Finding> found_;
 };
 

@@ -52,7 +52,9 @@ void FindBadStart(const RunDigest& digest, const catalogue::Thresholds& threshol
   if (loss == nullptr || !guessing) return;
   // A preference margin has no guess that is worse than another.
   if (Logged(digest.run(), "preference_margin")) return;
-  if (loss->first < thresholds.Threshold("loss/bad-start", "ratio") * *guessing) return;
+  // Above the largest vocabulary in use there is no guess left that could explain it.
+  const double ratio = digest.Choices() ? thresholds.Threshold("loss/bad-start", "ratio") : 1.05;
+  if (loss->first < ratio * *guessing) return;
   model::Finding finding = FindingAt(digest, "loss/bad-start", 0, 0);
   finding.says = says::LossBadStartHigh{.loss = loss->first, .chance = *guessing};
   finding.evidence.push_back({finding.says, finding.first, loss->first, {}, 0});

@@ -102,6 +102,13 @@ Answer WeightsInLowPrecision(const RunView& run, const Incident&) {
                                        : Yes(says::WeightsInLowPrecisionYes{.precision = word});
 }
 
+Answer PairsAreEqual(const RunView& run, const Incident&) {
+  const auto apart = Measured(run, "logps-apart");
+  if (!apart) return Moot();
+  return *apart < 1e-6 ? Yes(says::PairsAreEqualYes{}, {}, *apart)
+                       : No(says::PairsAreEqualNo{.apart = *apart}, {}, *apart);
+}
+
 Answer ResultTooGood(const RunView&, const Incident& incident) {
   return incident.Has("loss/too-good") ? Yes(says::ResultTooGoodYes{}) : Moot();
 }
@@ -114,6 +121,7 @@ constexpr std::array kTests = {
     NamedTest{"batch-is-most-of-the-data", BatchIsMostOfTheData},
     NamedTest{"weights-in-low-precision", WeightsInLowPrecision},
     NamedTest{"result-too-good", ResultTooGood},
+    NamedTest{"pairs-are-equal", PairsAreEqual},
 };
 
 }  // namespace

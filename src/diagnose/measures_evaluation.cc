@@ -28,6 +28,13 @@ std::optional<double> Rise(const RunDigest& run) {
   return (eval->end - eval->best) / std::max(std::abs(eval->best), kTiny);
 }
 
+// What was ever learned of new data. Labels that do not belong to the inputs give nothing from the first evaluation on.
+std::optional<double> Gained(const RunDigest& run) {
+  const Digest* eval = EvalOf(run);
+  if (eval == nullptr || eval->size() < 2) return std::nullopt;
+  return (eval->first - *std::min_element(eval->values.begin(), eval->values.end())) / eval->scale;
+}
+
 std::optional<double> BestAt(const RunDigest& run) {
   const Digest* eval = EvalOf(run);
   return eval == nullptr || eval->size() < 3 ? std::nullopt : std::optional(eval->best_at);
@@ -110,6 +117,7 @@ std::optional<double> AccuracyGap(const RunDigest& run) {
 constexpr std::array kMeasures = {
     NamedMeasure{"eval-fall", Fall},
     NamedMeasure{"eval-rise", Rise},
+    NamedMeasure{"eval-gained", Gained},
     NamedMeasure{"eval-best-at", BestAt},
     NamedMeasure{"eval-over-train", OverTrain},
     NamedMeasure{"eval-over-train-at-first", OverTrainAtFirst},

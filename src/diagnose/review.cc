@@ -17,6 +17,7 @@ namespace {
 // Fitted: some 3% of healthy runs reach the first, 0.5% the second (leave-one-out, doc/accuracy.md).
 constexpr double kSuspect = 0.72;
 constexpr double kSure = 0.93;
+constexpr double kSuspectWithFact = 0.35;
 // A run that is this likely to be sound is not blamed with an error for the course of its loss; from the second on not
 // with a warning either.
 constexpr double kSound = 0.5;
@@ -101,6 +102,19 @@ model::Finding MakeSuspicion(const RunView& run, double trouble) {
   return finding;
 }
 
+// A setting that nobody uses: with it less of the curve has to speak.
+bool IsSettledBySettings(const Examined& examined) {
+  constexpr std::array<std::string_view, 5> kTests = {"optimizer-setting-odd", "objective-setting-odd",
+                                                      "decay-outweighs-learning", "clip-limit-low",
+                                                      "lr-beyond-all-use"};
+  const model::Finding none = MakeSuspicion(examined.run, 0);
+  const Incident incident = SuspectedIncident(none);
+  return std::any_of(kTests.begin(), kTests.end(), [&](std::string_view name) {
+    const EvidenceTest test = FindTest(name);
+    return test != nullptr && test(examined.run, incident).verdict == Verdict::kYes;
+  });
+}
+
 // Returns how likely it is that something is wrong.
 double Suspect(const Examined& examined, std::vector<model::Finding>& findings,
                const catalogue::Thresholds& thresholds) {
@@ -108,7 +122,7 @@ double Suspect(const Examined& examined, std::vector<model::Finding>& findings,
   finding.id = "loss/plateau";
   const Incident incident = SuspectedIncident(finding);
   const double trouble = examined.model.Trouble(InquiryOf(examined, incident, {}).columns);
-  if (trouble < kSuspect) return trouble;
+  if (trouble < (IsSettledBySettings(examined) ? kSuspectWithFact : kSuspect)) return trouble;
   std::vector<Candidate> candidates;
   ScoreByModel(examined, incident, candidates);
   const auto best = std::max_element(candidates.begin(), candidates.end(),

@@ -78,12 +78,26 @@ class Problem {
     sum.loss += sample.weight * (std::log(static_cast<double>(total)) + highest - target);
     const auto scale = static_cast<float>(sample.weight / total_);
     for (float& score : scores) score *= scale / total;
-    if (sample.target != 0) scores[sample.target - 1] -= scale;
+    if (sample.target != 0) SubtractTarget(sample, scale, scores);
     for (std::size_t k = 0; k < classes_; ++k) sum.priors[k] += scores[k];
     for (const std::uint32_t column : sample.columns) {
       float* row = &sum.weights[column * classes_];
       for (std::size_t k = 0; k < classes_; ++k) row[k] += scores[k];
     }
+  }
+
+  // Part of the truth is the target itself, the rest whichever of the accepted classes is likely already.
+  static void SubtractTarget(const Sample& sample, float scale, std::vector<float>& scores) {
+    constexpr float kTargetItself = 0.3F;
+    float total = scores[sample.target - 1];
+    for (const std::uint32_t other : sample.accepted) total += scores[other - 1];
+    if (sample.accepted.empty() || total <= 0) {
+      scores[sample.target - 1] -= scale;
+      return;
+    }
+    const float shared = (1 - kTargetItself) * scale / total;
+    scores[sample.target - 1] -= kTargetItself * scale + shared * scores[sample.target - 1];
+    for (const std::uint32_t other : sample.accepted) scores[other - 1] -= shared * scores[other - 1];
   }
 
   const std::vector<Sample>& samples_;

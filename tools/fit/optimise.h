@@ -14,6 +14,7 @@ struct Sample {
   std::vector<std::uint32_t> columns;
   std::vector<float> offsets;  // what is added to the score of each class before any weight; empty for nothing
   std::uint32_t target = 0;
+  std::vector<std::uint32_t> accepted;  // other classes that the data cannot distinguish from it
   double weight = 1;
 };
 

@@ -180,7 +180,9 @@ std::vector<Sample> SamplesOf(const std::vector<Example>& examples, const std::v
   for (const Example& example : examples) {
     if (!take[example.run]) continue;
     if (example.causes.empty()) continue;
-    Sample sample{example.columns, {}, 0, example.weight};
+    Sample sample;
+    sample.columns = example.columns;
+    sample.weight = example.weight;
     for (const std::size_t place : places) sample.offsets.push_back(example.offsets[place]);
     const auto known = [&](const std::string& cause) {
       return std::find(classes.begin(), classes.end(), cause) != classes.end();
@@ -189,6 +191,11 @@ std::vector<Sample> SamplesOf(const std::vector<Example>& examples, const std::v
     if (cause == example.causes.end()) continue;
     const auto at = std::find(classes.begin(), classes.end(), *cause);
     sample.target = static_cast<std::uint32_t>(at - classes.begin()) + 1;
+    for (const std::string& other : example.causes) {
+      const auto place = std::find(classes.begin(), classes.end(), other);
+      if (place != classes.end() && place != at)
+        sample.accepted.push_back(static_cast<std::uint32_t>(place - classes.begin()) + 1);
+    }
     samples.push_back(std::move(sample));
   }
   Rebalance(samples, classes);
@@ -198,7 +205,11 @@ std::vector<Sample> SamplesOf(const std::vector<Example>& examples, const std::v
 std::vector<Sample> TroubleSamplesOf(const std::vector<Example>& examples, const std::vector<bool>& take) {
   std::vector<Sample> samples;
   for (const Example& example : examples) {
-    if (take[example.run]) samples.push_back({example.columns, {}, example.causes.empty() ? 0U : 1U, example.weight});
+    if (!take[example.run]) continue;
+    Sample& sample = samples.emplace_back();
+    sample.columns = example.columns;
+    sample.target = example.causes.empty() ? 0 : 1;
+    sample.weight = example.weight;
   }
   return samples;
 }
