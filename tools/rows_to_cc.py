@@ -44,6 +44,9 @@ class Writer:
     def number(self, value):
         return repr(float(value))
 
+    def truth(self, value):
+        return "true" if value else "false"
+
     def family(self, value):
         return f"static_cast<model::Family>({FAMILIES.index(value)})"
 
@@ -107,7 +110,7 @@ TABLES = [
         ("id", "text", REQUIRED), ("test", "text", REQUIRED), ("says", "text", REQUIRED), ("needs", "text", REQUIRED),
         ("from", "words", [])]),
     Table("measures.toml", "measure", "MeasureRow", [
-        ("id", "text", REQUIRED), ("levels", "numbers", REQUIRED), ("needs", "text", REQUIRED), ("from", "words", [])]),
+        ("id", "text", REQUIRED), ("levels", "numbers", REQUIRED), ("needs", "text", REQUIRED), ("from", "words", []), ("quiet", "truth", False)]),
     Table("weights.toml", "fitted", "FittedRow", [
         ("id", "text", REQUIRED), ("prior", "number", REQUIRED), ("weights", "level_weights", {})]),
     Table("causes.toml", "cause", "CauseRow", [

@@ -100,6 +100,7 @@ struct MeasureRow {
   std::span<const double> levels;  // rising; a value is in level i when i of them are at or below it
   std::string_view needs;          // what must be logged or known for it
   Words from;                      // the signals and facts that this is
+  bool quiet;                      // moves the odds, and is no reason to give to a reader
 };
 
 // What each level of a measure (or yes and no of an evidence test, or a finding that is there) adds to a cause, in

@@ -14,10 +14,16 @@ namespace {
 struct Held {
   std::size_t column = 0;
   Answer answer;
+  bool is_quiet = false;  // says nothing to a reader
 };
 
 bool IsSuspected(const Incident& incident) {
   return incident.findings.size() == 1 && incident.root().MeasureOr("suspected", 0) > 0;
+}
+
+// What a detector found about a policy has rows that know more than the few tiny policies that the model saw.
+bool IsPolicyMatter(const Incident& incident) {
+  return !IsSuspected(incident) && incident.root().id.starts_with("rl/");
 }
 
 // What the rows say for a cause. One that does not explain this incident has that against it.
@@ -35,8 +41,8 @@ void HoldMeasures(const Examined& examined, std::vector<Held>& held) {
   const std::span<const catalogue::MeasureRow> rows = catalogue::Measures();
   for (const Measured& measured : examined.measures) {
     const auto row = static_cast<std::size_t>(measured.row - rows.data());
-    held.push_back(
-        {FeatureSpace::Get().OfMeasure(row, measured.level), Yes(SaysMeasured(measured), {}, measured.value)});
+    held.push_back({FeatureSpace::Get().OfMeasure(row, measured.level), Yes(SaysMeasured(measured), {}, measured.value),
+                    measured.row->quiet});
   }
 }
 
@@ -142,11 +148,14 @@ void AddAnswered(Candidate& candidate, std::size_t cause, const std::vector<Held
   for (const Held& feature : held) {
     const double weight = SaysFor(model, feature.column, cause, shares);
     candidate.support += std::max(0.0, weight);
-    if (!feature.answer.evidence.says.empty() && !IsSaid(candidate, feature.answer))
+    if (!feature.answer.evidence.says.empty() && !feature.is_quiet && !IsSaid(candidate, feature.answer))
       candidate.answered.push_back({nullptr, feature.answer, weight});
   }
-  std::stable_sort(candidate.answered.begin(), candidate.answered.end(),
-                   [](const Weighed& a, const Weighed& b) { return std::abs(a.weight) > std::abs(b.weight); });
+  std::stable_sort(candidate.answered.begin(), candidate.answered.end(), [](const Weighed& a, const Weighed& b) {
+    // What a row asks for is what a person would look at first.
+    if ((a.row != nullptr) != (b.row != nullptr)) return a.row != nullptr;
+    return std::abs(a.weight) > std::abs(b.weight);
+  });
   // A dozen facts are a reason; all hundred are a table.
   constexpr std::size_t kMostFacts = 12;
   if (candidate.answered.size() > kMostFacts) candidate.answered.resize(kMostFacts);
@@ -205,7 +214,7 @@ std::vector<double> ScoresOf(const FittedModel& model, const Inquiry& inquiry) {
 
 void ScoreByModel(const Examined& examined, const Incident& incident, std::vector<Candidate>& candidates) {
   const FittedModel& model = examined.model;
-  if (model.empty() || !IsAboutLearning(incident.root())) return;
+  if (model.empty() || !IsAboutLearning(incident.root()) || IsPolicyMatter(incident)) return;
   const std::vector<Held> held = HeldBy(examined, incident);
   const std::vector<double> scores = ScoresOf(model, InquiryOf(held, model, incident, candidates));
   const std::vector<double> shares = SharesOf(scores);
