@@ -416,7 +416,7 @@ class NonFiniteGrad : public Cloned<NonFiniteGrad> {
     return says::GradNonFiniteGradientFirst{.at = places_.At(first_bad_loss_)};
   }
 
-  static constexpr double kSkipShare = 0.2;
+  static constexpr double kSkipShare = 0.1;
   Places places_;
   double recovered_points_;
   double harmless_share_;

@@ -19,7 +19,7 @@ namespace {
 constexpr double kNamed = 0.4;
 constexpr double kNamedInPair = 0.3;
 constexpr double kPair = 0.55;
-constexpr double kWorthNaming = 0.2;
+constexpr double kWorthNaming = 0.12;
 // Evidence worth at least one clear hint must speak for a cause before it is named.
 constexpr double kLeastSupport = 1.0;
 // A rival with at least this share of the leader's confidence is not excluded.

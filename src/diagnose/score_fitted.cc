@@ -1,6 +1,7 @@
 #include "diagnose/score_fitted.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "diagnose/curve.h"
@@ -162,7 +163,7 @@ void AddAnswered(Candidate& candidate, std::size_t cause, const std::vector<Held
 }
 
 // Log odds that the cause of what was found is one of those that the model knows.
-constexpr double kAmongThese = 2.2;
+constexpr double kAmongThese = 3.2;
 constexpr double kTiny = 1e-30;
 
 // A cause that is a thousand times less likely than the first needs no reasons.
@@ -212,11 +213,40 @@ std::vector<double> ScoresOf(const FittedModel& model, const Inquiry& inquiry) {
   return scores;
 }
 
+namespace {
+
+// Causes that nothing in the files distinguishes but what the rows ask: what the model says for one holds for the
+// other.
+struct Alike {
+  std::string_view fitted;
+  std::string_view other;
+};
+constexpr std::array kAlike = {Alike{"bad-sample", "layer-numerics"}};
+
+const Candidate* FindCandidate(const std::vector<Candidate>& candidates, std::string_view cause) {
+  const auto at = std::find_if(candidates.begin(), candidates.end(),
+                               [&](const Candidate& candidate) { return candidate.cause->id == cause; });
+  return at == candidates.end() ? nullptr : &*at;
+}
+
+void ScoreAlike(const std::vector<Candidate>& by_rows, std::vector<Candidate>& candidates) {
+  for (const Alike& alike : kAlike) {
+    const Candidate* before = FindCandidate(by_rows, alike.fitted);
+    const Candidate* after = FindCandidate(candidates, alike.fitted);
+    const Candidate* other = FindCandidate(by_rows, alike.other);
+    if (before == nullptr || after == nullptr || other == nullptr) continue;
+    CandidateOf(candidates, other->cause).score = after->score + kTrustInRows * (other->score - before->score);
+  }
+}
+
+}  // namespace
+
 void ScoreByModel(const Examined& examined, const Incident& incident, std::vector<Candidate>& candidates) {
   const FittedModel& model = examined.model;
   if (model.empty() || !IsAboutLearning(incident.root()) || IsPolicyMatter(incident)) return;
+  const std::vector<Candidate> by_rows = candidates;
   const std::vector<Held> held = HeldBy(examined, incident);
-  const std::vector<double> scores = ScoresOf(model, InquiryOf(held, model, incident, candidates));
+  const std::vector<double> scores = ScoresOf(model, InquiryOf(held, model, incident, by_rows));
   const std::vector<double> shares = SharesOf(scores);
   for (std::size_t i = 0; i < scores.size(); ++i) {
     const catalogue::CauseRow* cause = catalogue::FindCause(model.causes[i]);
@@ -227,6 +257,7 @@ void ScoreByModel(const Examined& examined, const Incident& incident, std::vecto
     AddAnswered(candidate, i, held, shares, model);
     AddOpen(candidate, i, examined);
   }
+  ScoreAlike(by_rows, candidates);
 }
 
 }  // namespace vigil::diagnose
