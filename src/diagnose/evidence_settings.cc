@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "catalogue/says.h"
+#include "diagnose/curve.h"
 #include "diagnose/evidence.h"
 #include "diagnose/facts.h"
 #include "diagnose/measures.h"
@@ -109,6 +110,22 @@ Answer PairsAreEqual(const RunView& run, const Incident&) {
                        : No(says::PairsAreEqualNo{.apart = *apart}, {}, *apart);
 }
 
+// A NaN from the first step on is a matter of masked labels only where labels are tokens.
+Answer LabelsOfTokens(const RunView& run, const Incident&) {
+  const bool language = run->profile.trains_on_tokens || IsLanguageModel(run);
+  return language ? Yes(says::LabelsOfTokensYes{}) : No(says::LabelsOfTokensNo{});
+}
+
+Answer HalfPrecisionShown(const RunView& run, const Incident&) {
+  const bool shown = PrecisionOf(run) == Precision::kFp16 || Logged(run, "loss_scale");
+  return shown ? Yes(says::HalfPrecisionShownYes{}) : No(says::HalfPrecisionShownNo{});
+}
+
+Answer RateIsKnown(const RunView& run, const Incident&) {
+  const double peak = PeakLr(run);
+  return std::isnan(peak) ? No(says::RateIsKnownNo{}) : Yes(says::RateIsKnownYes{.rate = peak}, {}, peak);
+}
+
 Answer ResultTooGood(const RunView&, const Incident& incident) {
   return incident.Has("loss/too-good") ? Yes(says::ResultTooGoodYes{}) : Moot();
 }
@@ -122,6 +139,9 @@ constexpr std::array kTests = {
     NamedTest{"weights-in-low-precision", WeightsInLowPrecision},
     NamedTest{"result-too-good", ResultTooGood},
     NamedTest{"pairs-are-equal", PairsAreEqual},
+    NamedTest{"labels-of-tokens", LabelsOfTokens},
+    NamedTest{"half-precision-shown", HalfPrecisionShown},
+    NamedTest{"rate-is-known", RateIsKnown},
 };
 
 }  // namespace

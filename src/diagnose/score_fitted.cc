@@ -54,11 +54,17 @@ void HoldFindings(const Incident& incident, std::vector<Held>& held) {
   }
 }
 
+// A setting that settles a question keeps the weight that its row gives it: no fit may take it back.
+bool Settles(std::string_view test) {
+  const std::span<const NamedTest> settling = SettingTests();
+  return std::any_of(settling.begin(), settling.end(), [&](const NamedTest& named) { return named.name == test; });
+}
+
 void HoldAnswers(const Examined& examined, const Incident& incident, std::vector<Held>& held) {
   const std::span<const catalogue::EvidenceRow> rows = catalogue::EvidenceTests();
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const EvidenceTest test = FindTest(rows[i].test);
-    if (test == nullptr) continue;
+    if (test == nullptr || Settles(rows[i].test)) continue;
     Answer answer = test(examined.run, incident);
     if (answer.verdict != Verdict::kYes && answer.verdict != Verdict::kNo) continue;
     held.push_back({FeatureSpace::Get().OfEvidence(i, answer.verdict == Verdict::kYes), std::move(answer)});

@@ -74,7 +74,7 @@ std::optional<Options> ParseOptions(int count, char** arguments) {
 }
 
 // A run that was given by hand is worth several of a gym: there are few, and they are what users have.
-constexpr double kWeightOfARun = 6;
+constexpr double kWeightOfARun = 3;
 
 using KnownCauses = std::function<Truth(const std::vector<model::Finding>& findings)>;
 
