@@ -1,0 +1,75 @@
+#include "tabular/part_names.h"
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "catalogue/catalogue.h"
+
+namespace vigil::tabular {
+namespace {
+
+bool IsDoubtful(const model::Series& series) {
+  const auto meaning = catalogue::Interpret(series.raw);
+  return meaning && meaning->weak;
+}
+
+void YieldDoubtful(model::Run& part, std::string_view signal) {
+  const model::Series* best = nullptr;
+  for (const model::Series& series : part.series) {
+    if (series.signal != signal || series.empty()) continue;
+    if (best == nullptr || (IsDoubtful(*best) && !IsDoubtful(series))) best = &series;
+  }
+  if (best == nullptr) return;
+  const std::string kept = best->raw;
+  for (model::Series& series : part.series) {
+    if (series.signal == signal && series.raw != kept && IsDoubtful(series)) series.signal = series.raw;
+  }
+}
+
+// The only series of the signal, by its place in the part.
+std::optional<std::size_t> OnlyOne(const model::Run& part, std::string_view signal) {
+  std::optional<std::size_t> found;
+  for (std::size_t i = 0; i < part.series.size(); ++i) {
+    if (part.series[i].signal != signal || part.series[i].empty()) continue;
+    if (found) return std::nullopt;
+    found = i;
+  }
+  return found;
+}
+
+bool AreAtSamePlaces(const model::Series& a, const model::Series& b) {
+  if (a.axis != b.axis || a.size() != b.size()) return false;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    if (a.steps[i] != b.steps[i]) return false;
+  }
+  return true;
+}
+
+// "loss 0.5 acc 0.8 val_loss 0.6": between the two losses it stands with the training's, unless that one is named by
+// its data and the accuracy is not, as in "train/loss, metrics/accuracy, val/loss".
+bool MayBeTrainings(const model::Run& part, std::size_t accuracy, std::size_t loss, std::size_t eval_loss) {
+  if (catalogue::TakeApart(part.series[accuracy].raw).is_train) return true;
+  if (accuracy < loss || accuracy > eval_loss) return false;
+  return !catalogue::TakeApart(part.series[loss].raw).is_train;
+}
+
+void NameEvaluationAccuracy(model::Run& part) {
+  const auto accuracy = OnlyOne(part, "accuracy");
+  const auto eval_loss = OnlyOne(part, "eval_loss");
+  const auto loss = OnlyOne(part, "loss");
+  if (!accuracy || !eval_loss || !loss || part.Find("eval_accuracy") != nullptr) return;
+  if (!AreAtSamePlaces(part.series[*accuracy], part.series[*eval_loss])) return;
+  if (!MayBeTrainings(part, *accuracy, *loss, *eval_loss)) part.series[*accuracy].signal = "eval_accuracy";
+}
+
+}  // namespace
+
+void SettleNames(model::Run& part) {
+  YieldDoubtful(part, "loss");
+  YieldDoubtful(part, "eval_loss");
+  NameEvaluationAccuracy(part);
+}
+
+}  // namespace vigil::tabular
