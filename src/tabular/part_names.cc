@@ -1,5 +1,6 @@
 #include "tabular/part_names.h"
 
+#include <cmath>
 #include <cstddef>
 #include <optional>
 #include <string>
@@ -64,9 +65,30 @@ void NameEvaluationAccuracy(model::Run& part) {
   if (!MayBeTrainings(part, *accuracy, *loss, *eval_loss)) part.series[*accuracy].signal = "eval_accuracy";
 }
 
+// "time/batch" of a clock that counts batches: whole numbers that rise with the steps are no times of a step.
+bool CountsSteps(const model::Series& series) {
+  constexpr std::size_t kFewest = 3;
+  if (series.axis != model::Axis::kStep || series.size() < kFewest) return false;
+  for (std::size_t i = 0; i < series.size(); ++i) {
+    const double value = series.values[i];
+    if (value != std::floor(value) || (i > 0 && value < series.values[i - 1])) return false;
+  }
+  const auto steps = static_cast<double>(series.steps.back() - series.steps.front());
+  return series.values.back() - series.values.front() >= steps / 2;
+}
+
+void UnnameCounts(model::Run& part) {
+  for (model::Series& series : part.series) {
+    if (series.signal != "step_time_s" || !CountsSteps(series)) continue;
+    series.signal = series.raw;
+    series.unit.clear();
+  }
+}
+
 }  // namespace
 
 void SettleNames(model::Run& part) {
+  UnnameCounts(part);
   YieldDoubtful(part, "loss");
   YieldDoubtful(part, "eval_loss");
   NameEvaluationAccuracy(part);

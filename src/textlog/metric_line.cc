@@ -198,7 +198,8 @@ bool EndsInExponent(std::string_view text) {
   return rest == "e" || rest == "E" || rest == "e-" || rest == "E-" || rest == "e+" || rest == "E+";
 }
 
-// "learn: 1.98  test: 1.99": names of nothing but the data are those of the objective, where both data are named.
+// "12:  learn: 1.98  test: 1.99": in a line that a count opens, names of nothing but the data are those of the
+// objective, where both data are named. Without the count they are as often accuracies at the end.
 void NameObjectives(NamedNumbers& numbers) {
   NamedNumber* training = nullptr;
   NamedNumber* evaluation = nullptr;
@@ -405,7 +406,7 @@ bool LineParser::Parse(bool cut) {
     }
     Take(field);
   }
-  NameObjectives(line_.numbers);
+  if (line_.lead >= 0 && line_.lead_at <= 1) NameObjectives(line_.numbers);
   if (line_.step < 0 && line_.epoch < 0 && SpeaksOfLoss(text_)) TakePlaceInLetters(text_, line_);
   if (abbreviated_ && !ContainsIgnoringCase(text_, " up. ")) return false;
   if ((line_.step < 0 && line_.epoch < 0) || (!sure_ && !SpeaksOfLoss(text_) && !NamesLoss(line_.numbers)))

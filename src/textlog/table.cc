@@ -71,7 +71,7 @@ std::string_view WithoutBar(std::string_view text, bool& done) {
   return text;
 }
 
-// "Epoch 1/8 : |###---| 2.70% [1/37 00:00<00:03]": drawn anew for every batch between two rows, as often as the machine
+// "Epoch 1/8 : |###---| 2.70% [1/37 00:00<00:03]": drawn again for every batch between two rows, as often as the machine
 // is slow. Lines of a table hold no such counts.
 bool IsBarOfCounts(std::string_view text) {
   if (FindBar(text) != std::string_view::npos) return true;

@@ -32,6 +32,11 @@ TEST(BoosterLogs, SizesOfTheDataAreNoObjective) {
   EXPECT_EQ(StepsOf(run, "loss").size(), 2U);
 }
 
+TEST(BoosterLogs, ScoresAtTheEndOfATrainingAreNoObjective) {
+  const model::Run run = ReadLog("step 1 loss: 2.5\nstep 2 loss: 2.4\nstep 3 loss: 2.2\nTrain: 0.970, Test: 0.790\n");
+  EXPECT_EQ(run.Find("eval_loss"), nullptr);
+}
+
 TEST(LoopLogs, ABatchIdCountsWithinItsEpochAndTheScoresShareAName) {
   const model::Run run = ReadLog(
       "epoch: 0, batch_id: 0, loss is: [2.41]\n"
