@@ -48,6 +48,17 @@ bool AreAtSamePlaces(const model::Series& a, const model::Series& b) {
   return true;
 }
 
+// The series of the signal that was logged with `beside`, or else the first one.
+std::optional<std::size_t> FindBeside(const model::Run& part, std::string_view signal, const model::Series& beside) {
+  std::optional<std::size_t> first;
+  for (std::size_t i = 0; i < part.series.size(); ++i) {
+    if (part.series[i].signal != signal || part.series[i].empty()) continue;
+    if (AreAtSamePlaces(part.series[i], beside)) return i;
+    if (!first) first = i;
+  }
+  return first;
+}
+
 // "loss 0.5 acc 0.8 val_loss 0.6": between the two losses it stands with the training's, unless that one is named by
 // its data and the accuracy is not, as in "train/loss, metrics/accuracy, val/loss".
 bool MayBeTrainings(const model::Run& part, std::size_t accuracy, std::size_t loss, std::size_t eval_loss) {
@@ -58,9 +69,10 @@ bool MayBeTrainings(const model::Run& part, std::size_t accuracy, std::size_t lo
 
 void NameEvaluationAccuracy(model::Run& part) {
   const auto accuracy = OnlyOne(part, "accuracy");
-  const auto eval_loss = OnlyOne(part, "eval_loss");
-  const auto loss = OnlyOne(part, "loss");
-  if (!accuracy || !eval_loss || !loss || part.Find("eval_accuracy") != nullptr) return;
+  if (!accuracy || part.Find("eval_accuracy") != nullptr) return;
+  const auto eval_loss = FindBeside(part, "eval_loss", part.series[*accuracy]);
+  const auto loss = FindBeside(part, "loss", part.series[*accuracy]);
+  if (!eval_loss || !loss) return;
   if (!AreAtSamePlaces(part.series[*accuracy], part.series[*eval_loss])) return;
   if (!MayBeTrainings(part, *accuracy, *loss, *eval_loss)) part.series[*accuracy].signal = "eval_accuracy";
 }

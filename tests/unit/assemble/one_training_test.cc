@@ -54,6 +54,16 @@ TEST(PartNames, TheOnlyAccuracyBesideBothLossesIsOfTheEvaluation) {
   EXPECT_EQ(runs[0].Find("accuracy"), nullptr);
 }
 
+TEST(PartNames, TheLossOfEachStepDoesNotKeepTheAccuracyOfTheEpochsFromTheEvaluation) {
+  const auto runs = Joined(Part("r/train.log", "log-text")
+                               .Loss(0, 500)
+                               .Points("accuracy", 0, 50, 3)
+                               .Points("eval_loss", 0, 50, 2)
+                               .Points("train_loss", 0, 50));
+  ASSERT_THAT(runs, SizeIs(1));
+  EXPECT_NE(runs[0].Find("eval_accuracy"), nullptr);
+}
+
 TEST(PartNames, AnAccuracyThatStandsWithTheTrainingsLossStaysItsOwn) {
   const auto runs =
       Joined(Part("r/history.csv", "csv").Loss(0, 50).Points("acc", 0, 50, 3).Points("val_loss", 0, 50, 2));
