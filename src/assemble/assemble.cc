@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include "assemble/echoes.h"
 #include "assemble/passes.h"
 #include "assemble/place.h"
 #include "assemble/splits.h"
@@ -57,6 +58,7 @@ std::vector<model::Run> Finish(Units& units) {
   std::vector<model::Run> runs;
   for (std::size_t i = 0; i < units.size(); ++i) {
     units[i].run.name = names[i];
+    DropCurvesOfEpochs(units[i].run);
     tabular::SumLossParts(units[i].run);
     runs.push_back(std::move(units[i].run));
   }

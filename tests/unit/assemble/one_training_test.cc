@@ -44,6 +44,18 @@ TEST(JoinLog, TimesThatEachTakesInItsOwnWayAreNoContradiction) {
   EXPECT_THAT(runs, SizeIs(1));
 }
 
+TEST(JoinLogAndTable, KeepsACurveOfEpochsAndStepsOnceOnTheStepsWithTheBetterDigits) {
+  ingest::PartBuilder table("r/out/summary.csv", "csv");
+  const auto epochs = table.OpenSeries("eval_loss");
+  table.series(epochs).axis = model::Axis::kEpoch;
+  for (int epoch = 0; epoch <= 5; ++epoch) table.Add(epochs, epoch, LossAt(epoch * 10));
+  const auto runs = Joined(Part("r/train.log", "log-text").Points("eval_loss", 0, 50, 1, true), table.Finish());
+  ASSERT_THAT(runs, SizeIs(1));
+  ASSERT_THAT(runs[0].series, SizeIs(1));
+  EXPECT_EQ(runs[0].series[0].steps[5], 50);
+  EXPECT_EQ(runs[0].series[0].values[5], LossAt(50));
+}
+
 TEST(PartNames, TheOnlyAccuracyBesideBothLossesIsOfTheEvaluation) {
   const auto runs = Joined(Part("r/history.csv", "csv")
                                .Points("train_loss", 0, 50)
