@@ -5,12 +5,14 @@
 #include <set>
 #include <utility>
 
+#include "assemble/echoes.h"
 #include "assemble/passes.h"
 #include "assemble/place.h"
 #include "assemble/splits.h"
 #include "assemble/unit.h"
 #include "assemble/writers.h"
 #include "tabular/loss_parts.h"
+#include "tabular/part_names.h"
 
 namespace vigil::assemble {
 namespace {
@@ -56,6 +58,7 @@ std::vector<model::Run> Finish(Units& units) {
   std::vector<model::Run> runs;
   for (std::size_t i = 0; i < units.size(); ++i) {
     units[i].run.name = names[i];
+    DropCurvesOfEpochs(units[i].run);
     tabular::SumLossParts(units[i].run);
     runs.push_back(std::move(units[i].run));
   }
@@ -68,7 +71,9 @@ std::vector<model::Run> JoinParts(std::vector<model::Run> parts, ingest::FormatT
   Units units;
   units.reserve(parts.size());
   std::erase_if(parts, [](const model::Run& part) { return part.sources.empty(); });
-  const std::vector<std::string> writer_folders = WriterFolders(parts, formats);
+  for (model::Run& part : parts) tabular::SettleNames(part);
+  std::vector<std::string> writer_folders = WriterFolders(parts, formats);
+  JoinSplitFolders(parts, formats, writer_folders);
   NameSplits(parts);
   for (std::size_t i = 0; i < parts.size(); ++i)
     units.push_back(MakeUnit(std::move(parts[i]), writer_folders[i], i, formats));

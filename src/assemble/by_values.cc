@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 #include <span>
 #include <string_view>
@@ -284,6 +285,19 @@ class Alike {
   std::vector<CandidateIndex::Id> rows_;
 };
 
+// A run that took in other files has metrics now that it could not be compared by before.
+void JoinGrown(std::vector<Unit*>& runs) {
+  for (std::size_t i = 1; i < runs.size();) {
+    const auto end = runs.begin() + static_cast<std::ptrdiff_t>(i);
+    const bool joined = std::any_of(runs.begin(), end, [&](Unit* run) { return JoinByValues(*run, *runs[i]); });
+    if (joined) {
+      runs.erase(end);
+    } else {
+      ++i;
+    }
+  }
+}
+
 }  // namespace
 
 // Files of one run_directory, the most precise first. What numbers do not decide the folder does: files that have
@@ -303,6 +317,7 @@ void JoinRunDirectory(std::vector<Unit*>& members) {
     runs.push_back(unit);
     alike.Add(*unit);
   }
+  if (runs.size() < members.size() && runs.size() <= kFewRuns) JoinGrown(runs);
   if (!AllMayComplete(runs)) return;
   if (!runs.empty()) AbsorbAll(*runs.front(), std::span(runs).subspan(1));
 }
@@ -363,6 +378,69 @@ void JoinAcrossDirectories(std::vector<Unit>& units) {
       break;
     }
     if (!unit->merged_away) alike.Add(*unit);
+  }
+}
+
+namespace {
+
+// Curves of one name on two axes that have as many points must be one curve: evaluations of each epoch, which the log
+// counts in steps and the table in epochs.
+bool ContradictInOrder(const Curve& a, const Curve& b) {
+  if (a.key != b.key || a.axis == b.axis || a.values.size() != b.values.size()) return false;
+  for (std::size_t i = 0; i < a.values.size(); ++i) {
+    if (!SameButForRounding(a.values[i], b.values[i], a.rounding, b.rounding)) return true;
+  }
+  return false;
+}
+
+bool Contradict(const Unit& a, const Unit& b) {
+  const Likeness likeness = Compare(a.Curves(), b.Curves()).likeness;
+  if (likeness == Likeness::kDifferent || likeness == Likeness::kForked) return true;
+  if (RangeOf(a.Curves()) && RangeOf(b.Curves()) && !EndTogether(a, b)) return true;
+  return std::any_of(a.Curves().begin(), a.Curves().end(), [&](const Curve& mine) {
+    return std::any_of(b.Curves().begin(), b.Curves().end(),
+                       [&](const Curve& theirs) { return ContradictInOrder(mine, theirs); });
+  });
+}
+
+bool HasMessages(const Unit& unit) {
+  return std::any_of(unit.run.sources.begin(), unit.run.sources.end(),
+                     [](const model::Source& source) { return source.has_messages; });
+}
+
+// Runs by their directory and a slash, by which those in and below one directory stand together.
+using ByDirectory = std::multimap<std::string, Unit*>;
+
+// The only run in or below the directory beside `log`; null where there are none or several.
+Unit* OnlyOtherBelow(const Unit& log, const ByDirectory& runs) {
+  const std::string prefix = log.run_directory + '/';
+  Unit* found = nullptr;
+  for (auto at = runs.lower_bound(prefix); at != runs.end() && at->first.starts_with(prefix); ++at) {
+    if (at->second == &log || at->second->merged_away) continue;
+    if (found != nullptr) return nullptr;
+    found = at->second;
+  }
+  return found;
+}
+
+}  // namespace
+
+void JoinLogAndTable(std::vector<Unit>& units) {
+  ByDirectory all;
+  for (Unit& unit : units) {
+    if (!unit.merged_away && unit.has_points) all.emplace(unit.run_directory + '/', &unit);
+  }
+  for (const auto& [directory, log] : all) {
+    if (log->merged_away || log->traits.names_runs) continue;
+    Unit* const table = OnlyOtherBelow(*log, all);
+    if (table == nullptr || HasMessages(*table) || ShareFormat(*log, *table)) continue;
+    // Scores in a table of their own belong to a training whether or not what it printed was kept.
+    const bool completes = log->run.Find("loss") != nullptr && table->run.Find("loss") == nullptr;
+    if ((!HasMessages(*log) && !completes) || Contradict(*log, *table)) continue;
+    // The numbers of the table have more digits; the directory of the log is what people call the run.
+    table->run_directory = log->run_directory;
+    table->file = log->file;
+    AbsorbByMerging(*table, *log);
   }
 }
 

@@ -15,5 +15,7 @@ void JoinContinuations(std::vector<Unit*>& members);
 void JoinRunDirectory(std::vector<Unit*>& members);
 // A log kept apart from the run's directory.
 void JoinAcrossDirectories(std::vector<Unit>& units);
+// The only log of a directory and the only table anywhere below it, unless something contradicts.
+void JoinLogAndTable(std::vector<Unit>& units);
 
 }  // namespace vigil::assemble

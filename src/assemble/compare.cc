@@ -5,6 +5,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "catalogue/catalogue.h"
+
 namespace vigil::assemble {
 namespace {
 
@@ -42,11 +44,18 @@ constexpr std::array<std::string_view, 18> kShared = {"lr",
                                                       "comm_time_s",
                                                       "host_memory"};
 
+// A time or a memory under any name: one logger takes the mean of a window and the other the latest value, and both
+// are right.
+bool IsOfMachine(std::string_view name) {
+  const std::string quantity = catalogue::TakeApart(name).quantity;
+  return quantity == "time" || quantity == "memory";
+}
+
 int Rank(const model::Series& series) {
   const auto at = std::find(kDistinctive.begin(), kDistinctive.end(), series.signal);
   if (at != kDistinctive.end()) return static_cast<int>(at - kDistinctive.begin());
   const bool shared = std::find(kShared.begin(), kShared.end(), series.signal) != kShared.end();
-  return shared ? -1 : static_cast<int>(kDistinctive.size());
+  return shared || IsOfMachine(series.raw) ? -1 : static_cast<int>(kDistinctive.size());
 }
 
 bool IsWhole(double value) { return std::abs(value - std::round(value)) < 1e-5; }

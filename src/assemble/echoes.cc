@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
+#include <utility>
+#include <vector>
 
 #include "assemble/compare.h"
+#include "catalogue/catalogue.h"
 
 namespace vigil::assemble {
 namespace {
@@ -44,6 +47,42 @@ void DropEchoes(model::Run& part) {
     if (!merged_away[i]) kept.push_back(std::move(part.series[i]));
   }
   part.series = std::move(kept);
+}
+
+namespace {
+
+bool IsSameCurve(const model::Series& epochs, const model::Series& steps) {
+  constexpr std::size_t kFewest = 2;
+  if (epochs.axis != model::Axis::kEpoch || steps.axis != model::Axis::kStep) return false;
+  if (epochs.signal != steps.signal || epochs.labels != steps.labels) return false;
+  if (epochs.size() != steps.size() || epochs.size() < kFewest) return false;
+  const Rounding of_epochs = RoundingOf(epochs.values);
+  const Rounding of_steps = RoundingOf(steps.values);
+  for (std::size_t i = 0; i < epochs.size(); ++i) {
+    if (!SameButForRounding(epochs.values[i], steps.values[i], of_epochs, of_steps)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+void DropCurvesOfEpochs(model::Run& run) {
+  std::vector<bool> dropped(run.series.size(), false);
+  for (std::size_t i = 0; i < run.series.size(); ++i) {
+    model::Series& epochs = run.series[i];
+    const bool is_known = epochs.signal != epochs.raw || catalogue::Interpret(epochs.raw).has_value();
+    if (epochs.axis != model::Axis::kEpoch || !is_known) continue;
+    const auto steps = std::find_if(run.series.begin(), run.series.end(),
+                                    [&](const model::Series& other) { return IsSameCurve(epochs, other); });
+    if (steps == run.series.end()) continue;
+    if (run.sources[epochs.source].digits > run.sources[steps->source].digits) steps->values = epochs.values;
+    dropped[i] = true;
+  }
+  std::vector<model::Series> kept;
+  for (std::size_t i = 0; i < run.series.size(); ++i) {
+    if (!dropped[i]) kept.push_back(std::move(run.series[i]));
+  }
+  run.series = std::move(kept);
 }
 
 }  // namespace vigil::assemble

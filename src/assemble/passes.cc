@@ -64,6 +64,8 @@ constexpr std::array kPasses = {
     Pass{"run-directory", Say<says::JoinRunDirectory>, Say<says::JoinOrderRunDirectory>, ByDirectory, JoinRunDirectory},
     Pass{"across-directories", Say<says::JoinAcrossDirectories>, Say<says::JoinOrderAcrossDirectories>, nullptr,
          nullptr, JoinAcrossDirectories},
+    Pass{"log-and-table", Say<says::JoinLogAndTable>, Say<says::JoinOrderLogAndTable>, nullptr, nullptr,
+         JoinLogAndTable},
     Pass{"attach", Say<says::JoinAttach>, Say<says::JoinOrderAttach>, nullptr, nullptr, AttachRest},
     Pass{"one-crash", Say<says::JoinOneCrash>, Say<says::JoinOrderOneCrash>, nullptr, nullptr, JoinCrashes},
 };

@@ -19,8 +19,8 @@ enum class Split : std::uint8_t { kNone, kTraining, kEvaluation };
 
 // "train", "val_log", "metrics-valid": a word of the name says it.
 Split SplitOf(std::string_view stem) {
-  constexpr std::array<std::string_view, 3> kTraining = {"train", "training", "trn"};
-  constexpr std::array<std::string_view, 5> kEvaluation = {"val", "valid", "validation", "eval", "dev"};
+  constexpr std::array<std::string_view, 4> kTraining = {"train", "training", "trn", "learn"};
+  constexpr std::array<std::string_view, 6> kEvaluation = {"val", "valid", "validation", "eval", "dev", "test"};
   std::string name = ToLower(stem);
   std::replace_if(name.begin(), name.end(), [](char c) { return c == '-' || c == '.'; }, '_');
   Split split = Split::kNone;
@@ -86,6 +86,35 @@ void NameSplits(std::vector<model::Run>& parts) {
       return series.signal == "loss" && signals.contains(series.signal);
     });
     if (alike) MoveToEvaluation(part);
+  }
+}
+
+void JoinSplitFolders(std::vector<model::Run>& parts, ingest::FormatTable formats, std::vector<std::string>& folders) {
+  struct Splits {
+    std::vector<std::size_t> training;
+    std::vector<std::size_t> evaluation;
+  };
+  std::map<std::string_view, Splits> above;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const model::Source& source = parts[i].sources.front();
+    const bool per_start = ingest::TraitsOf(formats, source.format).files == ingest::RunFiles::kOnePerStart;
+    if (!per_start || !folders[i].empty()) continue;
+    const std::string_view folder = ingest::FolderOf(source.path);
+    const Split split = SplitOf(ingest::FileOf(folder));
+    Splits& splits = above[ingest::FolderOf(folder)];
+    if (split == Split::kTraining) splits.training.push_back(i);
+    if (split == Split::kEvaluation) splits.evaluation.push_back(i);
+  }
+  for (const auto& [folder, splits] : above) {
+    // Of several starts it is open which evaluation belongs to which.
+    if (splits.training.size() != 1 || splits.evaluation.size() != 1) continue;
+    const std::size_t evaluation = splits.evaluation.front();
+    const auto signals = SignalsOf(parts[splits.training.front()]);
+    const bool alike = std::any_of(parts[evaluation].series.begin(), parts[evaluation].series.end(),
+                                   [&](const model::Series& series) { return signals.contains(series.signal); });
+    if (!alike) continue;
+    MoveToEvaluation(parts[evaluation]);
+    folders[evaluation] = folders[splits.training.front()] = std::string(folder);
   }
 }
 

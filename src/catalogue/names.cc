@@ -25,11 +25,16 @@ bool BeginsWord(std::string_view text, std::size_t at) {
   return IsUpper(text[at - 1]) && at + 1 < text.size() && IsLower(text[at + 1]);
 }
 
+// "training's l2": the s of a possessive.
+bool IsPossessive(std::string_view text, std::size_t at) {
+  return text[at] == 's' && at > 1 && text[at - 1] == '\'' && (at + 1 == text.size() || !IsOfWord(text[at + 1]));
+}
+
 std::vector<std::string> WordsOf(std::string_view name) {
   std::vector<std::string> words;
   bool inside = false;
   for (std::size_t i = 0; i < name.size(); ++i) {
-    if (!IsOfWord(name[i])) {
+    if (!IsOfWord(name[i]) || IsPossessive(name, i)) {
       inside = false;
       continue;
     }
@@ -70,6 +75,12 @@ void Drop(std::string_view kind, std::vector<std::string>& words) {
   std::erase_if(words, [&](const std::string& word) { return IsKind(word, kind); });
 }
 
+// "valid_1's l2", "validation_0-rmse": which of several data sets it was. A number that is all that is left stays.
+void DropNumberOfSplit(std::size_t at, std::vector<std::string>& words) {
+  if (at + 1 >= words.size() || !std::all_of(words[at].begin(), words[at].end(), IsDigit)) return;
+  words.erase(words.begin() + static_cast<std::ptrdiff_t>(at));
+}
+
 void TakeSplit(std::vector<std::string>& words, SplitName& split) {
   const auto take = [&](const std::string& word) {
     const NamePartRow* const part = FindPart(word);
@@ -77,10 +88,16 @@ void TakeSplit(std::vector<std::string>& words, SplitName& split) {
     (part->id == "eval" ? split.is_eval : split.is_train) = true;
     return true;
   };
-  // At either end: "train/loss", "Loss/val". Behind a place, too: "metrics/val/loss".
-  std::size_t front = 0;
-  while (front < words.size() && IsKind(words[front], "place")) ++front;
-  while (front < words.size() && take(words[front])) words.erase(words.begin() + static_cast<std::ptrdiff_t>(front));
+  // At either end: "train/loss", "Loss/val". Behind a place, too: "metrics/val/loss", "val/metrics/eval/loss".
+  for (std::size_t front = 0; front < words.size();) {
+    if (IsKind(words[front], "place")) {
+      ++front;
+      continue;
+    }
+    if (!take(words[front])) break;
+    words.erase(words.begin() + static_cast<std::ptrdiff_t>(front));
+    DropNumberOfSplit(front, words);
+  }
   // "Loss/val/mean": what was averaged stands behind the split.
   std::size_t back = words.size();
   while (back > 0 && (IsKind(words[back - 1], "average") || IsKind(words[back - 1], "interval"))) --back;

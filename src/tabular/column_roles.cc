@@ -79,7 +79,7 @@ constexpr std::array<std::string_view, 61> kStepNames = {
 };
 constexpr std::size_t kWholeRunNames = 11;  // of kStepNames, from the front
 // Words that count steps in log text only: as the name of a column they mean other things too.
-constexpr std::array<std::string_view, 6> kStepWords = {"batch", "batches", "minibatch", "#", "s", "b"};
+constexpr std::array<std::string_view, 7> kStepWords = {"batch", "batches", "batch_id", "minibatch", "#", "s", "b"};
 
 struct NamedRole {
   std::string_view name;

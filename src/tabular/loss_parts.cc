@@ -28,10 +28,20 @@ PartName Take(std::string_view raw) {
   return {raw.substr(0, slash), raw.substr(slash + 1)};
 }
 
+// "LOSS TAGGER" and "losses/tagger": the component behind the word.
+bool IsOfComponent(std::string_view raw) {
+  constexpr std::string_view kWord = "loss";
+  const PartName part = Take(raw);
+  if (EqualsIgnoringCase(part.group, "losses")) return !part.name.empty();
+  return part.group.empty() && part.name.size() > kWord.size() + 1 && part.name[kWord.size()] == ' ' &&
+         StartsWithIgnoringCase(part.name, kWord);
+}
+
 bool IsPart(const model::Series& series) {
   const PartName part = Take(series.raw);
-  return part.name.size() > kEnding.size() && part.name.ends_with(kEnding) && series.signal == series.raw &&
-         !IsOfAdversary(part.name) && series.labels.empty() && !series.empty();
+  const bool is_named = part.name.size() > kEnding.size() && part.name.ends_with(kEnding);
+  return (is_named || IsOfComponent(series.raw)) && series.signal == series.raw && !IsOfAdversary(part.name) &&
+         series.labels.empty() && !series.empty();
 }
 
 std::vector<const model::Series*> SeriesOf(const model::Run& run, const std::vector<std::size_t>& parts) {
@@ -107,12 +117,18 @@ void SumLossParts(model::Run& run) {
   }
   std::vector<model::Series> sums;
   for (const auto& [group, parts] : groups) {
-    if (parts.size() < 2) continue;
+    // The only component that is trained is the whole.
+    const bool is_whole = parts.size() == 1 && IsOfComponent(run.series[parts.front()].raw);
+    if (parts.size() < 2 && !is_whole) continue;
     // What the vocabulary makes of a loss in that place: "train/loss", "val/loss".
     const auto meaning = catalogue::Interpret(group.empty() ? "loss" : std::string(group) + "/loss");
     if (!meaning || (meaning->signal != "loss" && meaning->signal != "eval_loss")) continue;
     const auto is_there = [&](const model::Series& series) { return series.signal == meaning->signal; };
     if (run.Find(meaning->signal) != nullptr || std::any_of(sums.begin(), sums.end(), is_there)) continue;
+    if (is_whole) {
+      run.series[parts.front()].signal = std::string(meaning->signal);
+      continue;
+    }
     std::optional<model::Series> sum = SumOf(run, parts);
     if (!sum) continue;
     sum->signal = std::string(meaning->signal);

@@ -98,8 +98,13 @@ bool HoldsValue(std::string_view words) {
 // The name within the text between two numbers: without separators, brackets and what belongs to an earlier value.
 std::string_view NameIn(std::string_view text) {
   while (!text.empty() && ClassOf(text.front()) != kLetter) text.remove_prefix(1);
+  const std::string_view with_sign = Trim(text.substr(0, text.find_last_not_of(" \t[(") + 1));
+  const char sign = with_sign.empty() ? ' ' : with_sign.back();
   while (!text.empty() && std::string_view(" \t:=\"'[(~*`>#").find(text.back()) != std::string_view::npos)
     text.remove_suffix(1);
+  // "loss is: 2.3" names its value; "Loss is nan, stopping" is a message.
+  constexpr std::string_view kVerb = " is";
+  if (text.ends_with(kVerb) && (sign == ':' || sign == '=')) text.remove_suffix(kVerb.size());
   if (const std::size_t wide = text.rfind("  "); wide != std::string_view::npos) text = text.substr(wide + 2);
   while (!text.empty() && ClassOf(text.front()) != kLetter) text.remove_prefix(1);
   if (text.find('=') != std::string_view::npos || text.find(": ") != std::string_view::npos) text = LastWord(text);

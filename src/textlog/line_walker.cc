@@ -86,9 +86,10 @@ std::size_t LineWalker::TakeLikeBefore(std::string_view block, std::size_t at) {
 }
 
 std::size_t LineWalker::TakeOneLikeBefore(std::string_view rest) {
-  if (const std::size_t length = state_.shapes.TakeFront(rest, at_.line); length != 0) {
+  const std::size_t row = state_.in_evaluation ? 0 : state_.shapes.TakeFront(rest, at_.line);
+  if (row != 0) {
     state_.events.ObserveStep(state_.steps.latest(), at_.offset);
-    return length;
+    return row;
   }
   ProgressBar bar;
   const std::size_t length = ReadPlainBar(rest, bar);

@@ -42,6 +42,7 @@ struct LogState {
   DictSteps dicts;
   std::int64_t block_step = -1;  // of the block whose lines follow, -1 outside one
   bool block_is_flat = false;    // its lines are not indented
+  bool in_evaluation = false;    // "Eval begin..." came, and no other epoch since
   MetricLine parsed;             // the line at hand, once Parse was called
   bool is_plain = false;         // rows are lines without any word to find them by
 

@@ -16,6 +16,8 @@ namespace {
 constexpr std::array<std::string_view, 10> kEvaluationWords = {
     "val", "valid", "validate", "validation", "validating", "eval", "evaluate", "evaluation", "test", "testing"};
 
+constexpr std::array<std::string_view, 3> kTrainingWords = {"train", "training", "learn"};
+
 template <std::size_t kCount>
 bool IsOneOf(std::string_view word, const std::array<std::string_view, kCount>& words) {
   return std::any_of(words.begin(), words.end(),
@@ -196,6 +198,22 @@ bool EndsInExponent(std::string_view text) {
   return rest == "e" || rest == "E" || rest == "e-" || rest == "E-" || rest == "e+" || rest == "E+";
 }
 
+// "12:  learn: 1.98  test: 1.99": in a line that a count opens, names of nothing but the data are those of the
+// objective, where both data are named. Without the count they are as often accuracies at the end.
+void NameObjectives(NamedNumbers& numbers) {
+  NamedNumber* training = nullptr;
+  NamedNumber* evaluation = nullptr;
+  for (NamedNumber& number : numbers) {
+    if (number.weak || number.is_part) continue;
+    if (training == nullptr && IsOneOf(number.name, kTrainingWords)) training = &number;
+    if (evaluation == nullptr && IsOneOf(number.name, kEvaluationWords)) evaluation = &number;
+  }
+  if (training == nullptr || evaluation == nullptr) return;
+  if (IsCount(training->value) && IsCount(evaluation->value)) return;  // sizes of the data
+  training->name = "train loss";
+  evaluation->name = "val loss";
+}
+
 // Fills a line field by field.
 class LineParser {
  public:
@@ -210,6 +228,7 @@ class LineParser {
   bool TakesPair(const Field& field);
   bool TakesEpoch(const Field& field);
   bool TakesPending(const Field& field);
+  bool TakesSharedName(const Field& field);
   void TakeNumber(const Field& field);
   void MoveStepToEpoch();
 
@@ -312,7 +331,32 @@ bool LineParser::TakesPending(const Field& field) {
   return true;
 }
 
+// "accuracy/loss: 0.67/0.998": as many values as names, in their order.
+bool LineParser::TakesSharedName(const Field& field) {
+  const std::size_t slash = field.name.find('/');
+  if (slash == std::string_view::npos || field.trailing || line_.numbers.size() + 2 > kMostNumbers) return false;
+  const std::string_view first = field.name.substr(0, slash);
+  const std::string_view second = field.name.substr(slash + 1);
+  if (!catalogue::Interpret(first) || !catalogue::Interpret(second)) return false;
+  const std::string_view values = text_.substr(field.at);
+  std::size_t used = 0;
+  std::size_t used_behind = 0;
+  const auto value = ParseNumberPrefix(values, used);
+  if (!value || used >= values.size() || values[used] != '/') return false;
+  const auto behind = ParseNumberPrefix(values.substr(used + 1), used_behind);
+  if (!behind) return false;
+  NamedNumber number = {first, *value};
+  number.at = field.at;
+  line_.numbers.push_back(number);
+  number.name = second;
+  number.value = *behind;
+  line_.numbers.push_back(number);
+  line_.irregular = true;  // what is learned of a line has one value for a name
+  return true;
+}
+
 void LineParser::TakeNumber(const Field& field) {
+  if (TakesSharedName(field)) return;
   if (IsLead(field, fields_.Rest(), line_)) {
     line_.lead = static_cast<std::int64_t>(field.value);
     line_.lead_at = field.at;
@@ -362,6 +406,7 @@ bool LineParser::Parse(bool cut) {
     }
     Take(field);
   }
+  if (line_.lead >= 0 && line_.lead_at <= 1) NameObjectives(line_.numbers);
   if (line_.step < 0 && line_.epoch < 0 && SpeaksOfLoss(text_)) TakePlaceInLetters(text_, line_);
   if (abbreviated_ && !ContainsIgnoringCase(text_, " up. ")) return false;
   if ((line_.step < 0 && line_.epoch < 0) || (!sure_ && !SpeaksOfLoss(text_) && !NamesLoss(line_.numbers)))

@@ -26,7 +26,8 @@ class KnownShapeParser final : public LineParser {
  public:
   explicit KnownShapeParser(LogState& state) : state_(state) {}
   Outcome Parse(LogLine& line) override {
-    return !line.cut && state_.shapes.Take(line, line.number) ? Outcome::kRow : Outcome::kNotMine;
+    return !line.cut && !state_.in_evaluation && state_.shapes.Take(line, line.number) ? Outcome::kRow
+                                                                                       : Outcome::kNotMine;
   }
 
  private:
@@ -41,6 +42,8 @@ class MetricLineParser final : public LineParser {
     if (!state_.Parse(line)) return Outcome::kNotMine;
     MetricLine& parsed = state_.parsed;
     if (parsed.guessed) return Outcome::kNotMine;  // until such lines come again and again
+    if (parsed.epoch >= 0) state_.in_evaluation = false;
+    parsed.evaluation = parsed.evaluation || state_.in_evaluation;
     const Origin by_place = parsed.step < 0 ? Origin::kEpochLine : Origin::kLine;
     const Origin origin = parsed.is_summary ? Origin::kSummary : by_place;
     RowPlace place = {0, line.rank, line.number, origin, parsed.evaluation};
@@ -67,7 +70,8 @@ class MetricLineParser final : public LineParser {
  private:
   // "Test: [ 50/79]  Loss: 0.8 (0.9)": batches of an evaluation, whose last line sums them up.
   bool CountsOfEvaluation(const MetricLine& line) const {
-    return line.evaluation && line.step_is_bare && line.epoch < 0 && state_.steps.has_latest();
+    return line.evaluation && (line.step_is_bare || state_.in_evaluation) && line.epoch < 0 &&
+           state_.steps.has_latest();
   }
 
   // A time in milliseconds is that of one step; one in seconds mostly that since the start.
@@ -80,13 +84,26 @@ class MetricLineParser final : public LineParser {
   LogState& state_;
 };
 
+// "Eval begin...": the lines below count batches of the evaluation.
+bool BeginsEvaluation(std::string_view text) {
+  constexpr std::size_t kLongest = 40;
+  text = Trim(text);
+  if (text.size() > kLongest || text.find_first_of("0123456789") != std::string_view::npos) return false;
+  return StartsWithIgnoringCase(text, "eval begin") || StartsWithIgnoringCase(text, "evaluation begin");
+}
+
 // "Epoch 3/10" alone in a line: the lines below count within it.
 class EpochHeaderParser final : public LineParser {
  public:
   explicit EpochHeaderParser(LogState& state) : state_(state) {}
   Outcome Parse(LogLine& line) override {
+    if (BeginsEvaluation(line.text)) {
+      state_.in_evaluation = true;
+      return Outcome::kTaken;
+    }
     const MetricLine& parsed = state_.parsed;
     if (!state_.Parse(line) || parsed.guessed || parsed.step >= 0 || !parsed.numbers.empty()) return Outcome::kNotMine;
+    state_.in_evaluation = false;
     state_.steps.epochs().ObserveHeader(parsed.epoch);
     return Outcome::kNoted;
   }

@@ -38,12 +38,22 @@ bool IsExponent(std::string_view text, std::size_t at) {
   return IsDigit(next) || ((next == '-' || next == '+') && at + 2 < text.size() && IsDigit(text[at + 2]));
 }
 
-// The words of a line without its numbers.
+// The length of a unit of time at text[at], right behind digits: "979ms" and later "1.01s" are one form.
+std::size_t TimeUnitLength(std::string_view text, std::size_t at) {
+  constexpr std::array<std::string_view, 5> kUnits = {"ms", "us", "s", "m", "h"};
+  std::size_t end = at;
+  while (end < text.size() && IsLetter(text[end])) ++end;
+  const bool known = std::find(kUnits.begin(), kUnits.end(), text.substr(at, end - at)) != kUnits.end();
+  return known && at > 0 && IsDigit(text[at - 1]) ? end - at : 0;
+}
+
+// The words of a line without its numbers and their units of time.
 void ShapeOf(std::string_view text, std::string& key) {
   key.clear();
   for (std::size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
-    const std::size_t word = c == 'n' || c == 'N' || c == 'i' || c == 'I' ? NonFiniteLength(text, i) : 0;
+    std::size_t word = c == 'n' || c == 'N' || c == 'i' || c == 'I' ? NonFiniteLength(text, i) : 0;
+    if (word == 0 && IsLetter(c) && !key.empty() && key.back() == '#') word = TimeUnitLength(text, i);
     const bool number = IsDigit(c) || c == '.' || c == '+' || c == '-' || word != 0 || IsExponent(text, i);
     if (word != 0) i += word - 1;
     if (!number) {

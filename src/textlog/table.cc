@@ -50,9 +50,18 @@ bool IsRule(std::string_view text) {
   return text.size() >= 3 && text.find_first_not_of("-=+ |\t_") == std::string_view::npos;
 }
 
+// Where the per cent of a bar ends: "100%|####|", and "100% " before a bar of box drawing.
+std::size_t FindBar(std::string_view text) {
+  constexpr std::array<std::string_view, 3> kBars = {"%|", "% \xE2\x94", "% \xE2\x95"};
+  for (const std::string_view bar : kBars) {
+    if (const std::size_t at = text.find(bar); at != std::string_view::npos) return at;
+  }
+  return std::string_view::npos;
+}
+
 // The bar behind a row is no cell: " 640: 100%|####| 8/8 [00:03<00:00]". `done`: whether it was full.
 std::string_view WithoutBar(std::string_view text, bool& done) {
-  const std::size_t percent = text.find("%|");
+  const std::size_t percent = FindBar(text);
   if (percent == std::string_view::npos) return text;
   std::size_t begin = percent;
   while (begin > 0 && (IsDigit(text[begin - 1]) || text[begin - 1] == '.')) --begin;
@@ -60,6 +69,14 @@ std::string_view WithoutBar(std::string_view text, bool& done) {
   text = text.substr(0, begin);
   while (!text.empty() && (text.back() == ' ' || text.back() == ':')) text.remove_suffix(1);
   return text;
+}
+
+// "Epoch 1/8 : |###---| 2.70% [1/37 00:00<00:03]": drawn again for every batch between two rows, as often as the machine
+// is slow. Lines of a table hold no such counts.
+bool IsBarOfCounts(std::string_view text) {
+  if (FindBar(text) != std::string_view::npos) return true;
+  const std::size_t open = text.find("% [");
+  return open != std::string_view::npos && open + 3 < text.size() && IsDigit(text[open + 3]);
 }
 
 void AddCell(std::string_view cell, std::vector<std::string_view>& cells) {
@@ -204,7 +221,7 @@ bool TableReader::AlignCells(std::string_view text) {
 
 TableReader::Place TableReader::TakeValues(std::string_view text, TableRow& row) {
   bool done = true;
-  if (text.find("%|") != std::string_view::npos) {
+  if (FindBar(text) != std::string_view::npos) {
     cells_.clear();
     SplitAtGaps(WithoutBar(text, done), cells_);
   }
@@ -311,7 +328,7 @@ TableReader::Place TableReader::Consume(std::string_view text, TableRow& row) {
   if (has_sides_ && (in_box_ || OpensBox())) return TakeBoxLine(row);
   if (IsHeader() || MayBeHeader()) return TakeHeader(text, row);
   if (columns_.empty()) return Place::kOutside;
-  if (++other_lines_ > kMostOtherLines) {
+  if (!IsBarOfCounts(text) && ++other_lines_ > kMostOtherLines) {
     columns_.clear();
     return Place::kOutside;
   }

@@ -36,6 +36,22 @@ constexpr std::array kWritten = {
     Written{"Test set: Average loss", "eval_loss"},
     Written{"ValLoss", "eval_loss"},
     Written{"dev/ppl", "eval_perplexity"},
+    Written{"loss_d", "discriminator_loss"},
+    Written{"Loss_G", "generator_loss"},
+    Written{"train-rmse", "loss"},
+    Written{"validation_0-rmse", "eval_loss"},
+    Written{"training's l2", "loss"},
+    Written{"valid_1's l2", "eval_loss"},
+    Written{"metrics/eval/MulticlassAccuracy", "eval_accuracy"},
+    Written{"val/metrics/eval/MulticlassAccuracy", "eval_accuracy"},
+    Written{"charts/learning_rate", "lr"},
+    Written{"charts/episodic_return", "reward"},
+    Written{"losses/policy_loss", "policy_loss"},
+    Written{"losses/value_loss", "value_loss"},
+    Written{"losses/entropy", "entropy"},
+    Written{"losses/approx_kl", "policy_kl"},
+    Written{"losses/clipfrac", "clip_share"},
+    Written{"losses/explained_variance", "explained_variance"},
     Written{"GradNorm", "grad_norm"},
     Written{"gn", "grad_norm"},
     Written{"optim/grad_norm/avg", "grad_norm"},
@@ -84,10 +100,9 @@ TEST(NamesByStemNamespaceAndUnit, AreKnownAsTrackersAndTrainersWriteThem) {
 }
 
 TEST(NamesByStemNamespaceAndUnit, LeaveAloneWhatOnlyContainsAStem) {
-  for (const char* raw :
-       {"box_loss", "train/cls_loss", "loss_d", "Loss_G", "total_time", "epoch_time", "val_step", "eval/step_time",
-        "train_time", "lr_multiplier", "loss_weight", "memory_bank_size", "time/epoch", "grad_norm/layer3",
-        "a sentence that speaks of the loss of a run and more words"})
+  for (const char* raw : {"box_loss", "train/cls_loss", "total_time", "epoch_time", "val_step", "eval/step_time",
+                          "train_time", "lr_multiplier", "loss_weight", "memory_bank_size", "time/epoch",
+                          "grad_norm/layer3", "a sentence that speaks of the loss of a run and more words"})
     EXPECT_FALSE(Interpret(raw)) << raw << " is " << Interpret(raw)->signal;
 }
 
