@@ -116,7 +116,7 @@ TABLES = [
     Table("causes.toml", "cause", "CauseRow", [
         ("id", "text", REQUIRED), ("title", "text", REQUIRED), ("family", "family", REQUIRED), ("explanation", "text", REQUIRED),
         ("prior", "number", 0.0), ("explains", "words", []), ("evidence", "weights", []), ("next", "text", ""),
-        ("remedies", "words", [])]),
+        ("remedies", "words", []), ("shown_by", "words", [])]),
     Table("remedies.toml", "remedy", "RemedyRow", [
         ("id", "text", REQUIRED), ("title", "text", REQUIRED), ("text", "text", REQUIRED), ("fact", "text", ""),
         ("proposal", "text", ""), ("settings", "settings", [])]),

@@ -137,6 +137,9 @@ struct CauseRow {
   std::span<const EvidenceWeight> evidence;
   std::string_view next;  // what to run or log to be sure
   Words remedies;         // fast to invasive
+  // Evidence of which one must say yes before a curve can speak for the cause. Without it the files show nothing that
+  // the cause could be made of, and other causes explain the same curve.
+  Words shown_by;
 };
 
 // What distinguishes two causes, for a pair that is often mistaken for each other.

@@ -17,7 +17,9 @@ class RewardFlat : public Cloned<RewardFlat> {
   explicit RewardFlat(const Context& context)
       : min_points_(context.Threshold("min_points")),
         trend_points_(context.Threshold("trend_points")),
-        trend_z_(context.Threshold("trend_z")) {}
+        trend_z_(context.Threshold("trend_z")),
+        fewest_points_(context.Threshold("fewest_points")),
+        least_gain_(context.Threshold("least_gain")) {}
 
   void Observe(const Sample& sample) override {
     if (sample.role != 0 || !std::isfinite(sample.value)) return;
@@ -46,12 +48,25 @@ class RewardFlat : public Cloned<RewardFlat> {
       AddMeasure(finding, "constant", 1);
       AddMeasure(finding, "level", smallest_);
       out.push_back(std::move(finding));
-    } else if (static_cast<double>(history_.points()) >= trend_points_) {
+    } else if (static_cast<double>(history_.points()) >= trend_points_ || IsPreciselyFlat()) {
       ReportNoTrend(out);
     }
   }
 
  private:
+  // Points that average many episodes scatter little: then few of them exclude any gain worth the name.
+  bool IsPreciselyFlat() const {
+    const std::vector<double> means = history_.Means();
+    if (static_cast<double>(means.size()) < fewest_points_) return false;
+    const std::size_t third = means.size() / 3;
+    const double start = stats::Mean(std::span(means).first(third));
+    const double end = stats::Mean(std::span(means).last(third));
+    const double best = *std::max_element(means.begin(), means.end());
+    const double error = stats::RobustSigma(means) * std::sqrt(2.0 / static_cast<double>(third));
+    const double level = std::max(std::abs(start), std::abs(end));
+    return end - start + 2 * error < least_gain_ * level && best - start < 2 * least_gain_ * level;
+  }
+
   // The reward varies and the last part is no better than the first. Worth a look, not proof: it can be saturated.
   void ReportNoTrend(std::vector<model::Finding>& out) const {
     const std::vector<double> means = history_.Means();
@@ -83,6 +98,8 @@ class RewardFlat : public Cloned<RewardFlat> {
   double min_points_;
   double trend_points_;
   double trend_z_;
+  double fewest_points_;
+  double least_gain_;
   stats::BucketHistory history_{128};
   double smallest_ = std::numeric_limits<double>::infinity();
   double largest_ = -std::numeric_limits<double>::infinity();

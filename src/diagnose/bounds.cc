@@ -43,7 +43,9 @@ const Digest* LossOf(const RunDigest& digest, std::size_t fewest) {
 std::optional<double> HighestOfGuessing(const RunDigest& digest) {
   if (const auto choices = digest.Choices()) return std::log(*choices);
   const bool language = digest.run()->profile.trains_on_tokens || IsLanguageModel(digest.run());
-  return language ? std::optional(std::log(kLargestVocabulary)) : std::nullopt;
+  // Where an accuracy is counted, something is chosen among classes.
+  const bool classifies = digest.Of("eval_accuracy") != nullptr || digest.Of("accuracy") != nullptr;
+  return language || classifies ? std::optional(std::log(kLargestVocabulary)) : std::nullopt;
 }
 
 void FindBadStart(const RunDigest& digest, const catalogue::Thresholds& thresholds, std::vector<model::Finding>& out) {
@@ -80,8 +82,26 @@ void FindEarlySpike(const RunDigest& digest, const catalogue::Thresholds& thresh
   out.push_back(std::move(finding));
 }
 
+// Not one mistake on held-out data, from the first or second evaluation to the last.
+bool FindPerfect(const RunDigest& digest, const catalogue::Thresholds& thresholds, std::vector<model::Finding>& out) {
+  const Digest* loss = LossOf(digest, 4);
+  const Digest* accuracy = digest.Of("eval_accuracy");
+  if (loss == nullptr || accuracy == nullptr || accuracy->size() < 2) return false;
+  const double perfect = thresholds.Threshold("loss/too-good", "perfect");
+  const std::size_t learning = accuracy->size() < 4 ? 0 : 1;
+  const auto begin = accuracy->values.begin() + static_cast<std::ptrdiff_t>(learning);
+  const bool held = std::all_of(begin, accuracy->values.end(), [&](double value) { return value >= perfect; });
+  if (!held || !(loss->end < 0.1 * loss->first)) return false;
+  model::Finding finding = FindingAt(digest, "loss/too-good", 0, loss->points - 1);
+  finding.says = says::LossTooGoodPerfect{.evaluations = accuracy->size() - learning};
+  finding.evidence.push_back({finding.says, finding.last, accuracy->end, {}, 0});
+  out.push_back(std::move(finding));
+  return true;
+}
+
 // Next to nothing is left of the loss, and the evaluation agrees or is not there to disagree.
 void FindTooGood(const RunDigest& digest, const catalogue::Thresholds& thresholds, std::vector<model::Finding>& out) {
+  if (FindPerfect(digest, thresholds, out)) return;
   const Digest* loss = LossOf(digest, 10);
   if (loss == nullptr || !(loss->first > 0) || loss->ShareAtEnd(0) > 0.2) return;
   const double left = loss->end / loss->first;

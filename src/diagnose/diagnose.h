@@ -25,9 +25,13 @@ std::vector<model::Diagnosis> Diagnose(const model::Run& run, const std::vector<
 
 // What the run as a whole says about its findings. Where no detector found anything about learning and the fitted model
 // is sure that something is wrong, a finding says so, at the severity that its certainty allows; a finding about the
-// course of the loss in a run that the model takes for a sound one is a warning at most.
+// course of the loss in a run that the model takes for a sound one is a warning at most. Of a run that has not `ended`
+// only trouble that is nearly certain is reported, and as a warning.
 void Review(const model::Run& run, std::vector<model::Finding>& findings, const catalogue::Thresholds& thresholds,
-            const FittedModel& model = FittedModel::Shipped());
+            bool ended = true, const FittedModel& model = FittedModel::Shipped());
+
+// The offset of a cause that nothing in the files shows (CauseRow::shown_by): far below the others, not impossible.
+inline constexpr double kNotShown = -8;
 
 // What a fit learns from: of the worst incident about learning, or, where there is none, of the suspicion that there is
 // one, the columns of the model that hold and what the rows say for each of the causes.

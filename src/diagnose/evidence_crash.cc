@@ -210,6 +210,22 @@ Answer PeersLostIt(const RunView& run, const Incident& incident) {
   return Unknown();
 }
 
+// SIGKILL cannot be caught: the kernel sends it when memory is short, others ask with SIGTERM first.
+bool SaysSigkill(std::string_view line) {
+  constexpr std::array<std::string_view, 6> kWords = {"Killed", "SIGKILL", "-9", "137", "signal: 9", "signal 9"};
+  return std::any_of(kWords.begin(), kWords.end(),
+                     [&](std::string_view word) { return line.find(word) != std::string_view::npos; });
+}
+
+Answer KilledOutright(const RunView& run, const Incident& incident) {
+  if (!incident.Has("log/killed-signal")) return Moot();
+  const Event* event = FirstEvent(run, "log/killed-signal");
+  if (event == nullptr) return Unknown();
+  const bool outright = SaysSigkill(event->text);
+  return outright ? Yes(says::KilledOutrightYes{.what = model::QuoteOf(*run, *event)}, event->at)
+                  : No(says::KilledOutrightNo{.what = model::QuoteOf(*run, *event)}, event->at);
+}
+
 // A point may stand for the steps since the one before it, so the end counts as reached within one interval of it.
 Answer AtEndOfData(const RunView& run, const Incident& incident) {
   if (run->ranks < 2) return Moot();
@@ -240,6 +256,7 @@ constexpr std::array kTests = {
     NamedTest{"device-memory-climbs", DeviceMemoryClimbs},
     NamedTest{"reserved-beyond-allocated", ReservedBeyondAllocated},
     NamedTest{"failed-in-evaluation", FailedInEvaluation},
+    NamedTest{"killed-outright", KilledOutright},
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
 
 #include "diagnose/measures.h"
 
@@ -114,7 +115,37 @@ std::optional<double> AccuracyGap(const RunDigest& run) {
   return train && eval ? std::optional(*train - *eval) : std::nullopt;
 }
 
+// The share of the last half of the scores that is one and the same number: a model that answers every input alike
+// scores the share of one class, to the last digit.
+std::optional<double> ScoreSameShare(const RunDigest& run) {
+  constexpr std::size_t kFewestScores = 4;
+  const Digest* score = ScoreOn(run, "eval_accuracy");
+  if (score == nullptr) score = ScoreOn(run, "accuracy");
+  if (score == nullptr || score->size() < kFewestScores) return std::nullopt;
+  const std::size_t begin = score->size() / 2;
+  std::map<double, std::size_t> counts;
+  std::size_t most = 0;
+  for (std::size_t i = begin; i < score->size(); ++i) most = std::max(most, ++counts[score->values[i]]);
+  return static_cast<double>(most) / static_cast<double>(score->size() - begin);
+}
+
+// The loss over that of a model which is right as often and knows how sure it may be. Far above it the loss is not that
+// of the probabilities that the score is made of.
+std::optional<double> LossOverScore(const RunDigest& run) {
+  const Digest* loss = run.IsReinforcement() ? nullptr : run.Of("loss");
+  const auto accuracy = Accuracy(run) ? Accuracy(run) : EvalAccuracy(run);
+  if (loss == nullptr || loss->empty() || !accuracy) return std::nullopt;
+  // Where nothing says how many classes there are, the first loss is about that of guessing.
+  const double choices = run.Choices().value_or(std::exp(std::clamp(loss->first, 0.69, 7.0)));
+  const double right = std::clamp(*accuracy, 0.02, 0.98);
+  const double wrong = 1 - right;
+  const double calibrated = -right * std::log(right) - wrong * std::log(wrong / std::max(1.0, choices - 1));
+  return loss->late / calibrated;
+}
+
 constexpr std::array kMeasures = {
+    NamedMeasure{"score-same-share", ScoreSameShare},
+    NamedMeasure{"loss-over-score", LossOverScore},
     NamedMeasure{"eval-fall", Fall},
     NamedMeasure{"eval-rise", Rise},
     NamedMeasure{"eval-gained", Gained},

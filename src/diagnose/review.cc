@@ -115,14 +115,20 @@ bool IsSettledBySettings(const Examined& examined) {
   });
 }
 
+// How likely trouble must be before it is reported. What a run that goes on has not reached yet is no sign of trouble.
+double BarOf(const Examined& examined, bool ended) {
+  if (!ended) return kSure;
+  return IsSettledBySettings(examined) ? kSuspectWithFact : kSuspect;
+}
+
 // Returns how likely it is that something is wrong.
-double Suspect(const Examined& examined, std::vector<model::Finding>& findings,
-               const catalogue::Thresholds& thresholds) {
+double Suspect(const Examined& examined, std::vector<model::Finding>& findings, const catalogue::Thresholds& thresholds,
+               bool ended) {
   model::Finding finding = MakeSuspicion(examined.run, 0);
   finding.id = "loss/plateau";
   const Incident incident = SuspectedIncident(finding);
   const double trouble = examined.model.Trouble(InquiryOf(examined, incident, {}).columns);
-  if (trouble < (IsSettledBySettings(examined) ? kSuspectWithFact : kSuspect)) return trouble;
+  if (trouble < BarOf(examined, ended)) return trouble;
   std::vector<Candidate> candidates;
   ScoreByModel(examined, incident, candidates);
   const auto best = std::max_element(candidates.begin(), candidates.end(),
@@ -133,7 +139,7 @@ double Suspect(const Examined& examined, std::vector<model::Finding>& findings,
   finding.id = id;
   finding.family = row->family;
   finding.measures.back().value = trouble;
-  if (trouble >= kSure) finding.severity = thresholds.SeverityOf(id, row->severity);
+  if (trouble >= kSure && ended) finding.severity = thresholds.SeverityOf(id, row->severity);
   finding.says = {std::string(id) + ".suspected",
                   {{"why", std::vector<model::Statement>{best->answered.front().answer.evidence.says}}}};
   for (std::size_t i = 0; i < std::min<std::size_t>(3, best->answered.size()); ++i)
@@ -156,13 +162,23 @@ double SoundnessOf(const Examined& examined, const Incident& incident) {
   return 1 - examined.model.Trouble(InquiryOf(examined, incident, {}).columns);
 }
 
+// Held-out data were judged better at the end than ever before, and much better than at first: whatever the training
+// loss is a sum of, the model learned.
+bool EvaluationSaysSound(const RunDigest& digest) {
+  const Digest* accuracy = digest.Of("eval_accuracy");
+  if (accuracy == nullptr || accuracy->size() < kFewestPoints) return false;
+  const double best = *std::max_element(accuracy->values.begin(), accuracy->values.end());
+  return accuracy->end > best - 0.02 && accuracy->end > accuracy->values.front() + 0.1;
+}
+
 void ClearSoundRun(const Examined& examined, std::vector<model::Finding>& findings) {
   for (const Incident& incident : GroupIncidents(examined.run, findings)) {
     if (incident.worst() == model::Severity::kFatal || !IsAboutLearning(incident.root())) continue;
     const bool course = std::all_of(incident.findings.begin(), incident.findings.end(), [](const model::Finding* one) {
       return one->severity < model::Severity::kError || IsCourse(one->id);
     });
-    const double sound = course ? SoundnessOf(examined, incident) : 0;
+    const bool judged_sound = course && EvaluationSaysSound(examined.digest);
+    const double sound = judged_sound ? 1 : course ? SoundnessOf(examined, incident) : 0;
     if (sound < kSound) continue;
     const model::Severity most = sound < kSurelySound ? model::Severity::kWarning : model::Severity::kInfo;
     for (const std::uint32_t index : incident.indices) {
@@ -179,7 +195,7 @@ void SortBySeverity(std::vector<model::Finding>& findings) {
 }  // namespace
 
 void Review(const model::Run& run, std::vector<model::Finding>& findings, const catalogue::Thresholds& thresholds,
-            const FittedModel& model) {
+            bool ended, const FittedModel& model) {
   const RunView view(run);
   const RunDigest digest(view);
   if (model.empty() || !HasCourse(digest)) return;
@@ -189,7 +205,7 @@ void Review(const model::Run& run, std::vector<model::Finding>& findings, const 
   if (std::any_of(findings.begin(), findings.end(), IsTrouble)) {
     ClearSoundRun(examined, findings);
   } else {
-    ClearCircumstances(Suspect(examined, findings, thresholds), findings);
+    ClearCircumstances(Suspect(examined, findings, thresholds, ended), findings);
   }
   SortBySeverity(findings);
 }

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "diagnose/curve.h"
+#include "diagnose/diagnose.h"
 #include "diagnose/evidence.h"
 #include "diagnose/facts.h"
 
@@ -27,11 +28,19 @@ bool IsPolicyMatter(const Incident& incident) {
   return !IsSuspected(incident) && incident.root().id.starts_with("rl/");
 }
 
+// Whether the files show what the cause is made of (fp16, labels that can be masked, a weight decay).
+bool IsShown(const catalogue::CauseRow& cause, const RunView& run, const Incident& incident) {
+  return cause.shown_by.empty() || std::any_of(cause.shown_by.begin(), cause.shown_by.end(), [&](std::string_view id) {
+           const catalogue::EvidenceRow* row = catalogue::FindEvidence(id);
+           const EvidenceTest test = row == nullptr ? nullptr : FindTest(row->test);
+           return test != nullptr && test(run, incident).verdict == Verdict::kYes;
+         });
+}
+
 // What the rows say for a cause. One that does not explain this incident has that against it.
-double OffsetOf(std::string_view cause, const std::vector<Candidate>& by_rows) {
+double OffsetOf(const catalogue::CauseRow* row, const std::vector<Candidate>& by_rows) {
   constexpr double kFarthest = 6;
   constexpr double kNotExplained = -3;
-  const catalogue::CauseRow* row = catalogue::FindCause(cause);
   if (row == nullptr) return 0;
   const auto at =
       std::find_if(by_rows.begin(), by_rows.end(), [&](const Candidate& candidate) { return candidate.cause == row; });
@@ -190,12 +199,16 @@ model::Statement SaysMeasured(const Measured& measured) {
 
 namespace {
 
-Inquiry InquiryOf(const std::vector<Held>& held, const FittedModel& model, const Incident& incident,
+Inquiry InquiryOf(const std::vector<Held>& held, const Examined& examined, const Incident& incident,
                   const std::vector<Candidate>& by_rows) {
   Inquiry inquiry;
   for (const Held& feature : held) inquiry.columns.push_back(feature.column);
-  for (const std::string& cause : model.causes)
-    inquiry.offsets.push_back(IsSuspected(incident) ? 0 : OffsetOf(cause, by_rows));
+  for (const std::string& cause : examined.model.causes) {
+    const catalogue::CauseRow* row = catalogue::FindCause(cause);
+    const bool shown = row == nullptr || IsShown(*row, examined.run, incident);
+    const double by_row = IsSuspected(incident) ? 0 : OffsetOf(row, by_rows);
+    inquiry.offsets.push_back(shown ? by_row : std::min(by_row, kNotShown));
+  }
   return inquiry;
 }
 
@@ -210,7 +223,7 @@ Candidate& CandidateOf(std::vector<Candidate>& candidates, const catalogue::Caus
 }  // namespace
 
 Inquiry InquiryOf(const Examined& examined, const Incident& incident, const std::vector<Candidate>& by_rows) {
-  return InquiryOf(HeldBy(examined, incident), examined.model, incident, by_rows);
+  return InquiryOf(HeldBy(examined, incident), examined, incident, by_rows);
 }
 
 std::vector<double> ScoresOf(const FittedModel& model, const Inquiry& inquiry) {
@@ -252,7 +265,7 @@ void ScoreByModel(const Examined& examined, const Incident& incident, std::vecto
   if (model.empty() || !IsAboutLearning(incident.root()) || IsPolicyMatter(incident)) return;
   const std::vector<Candidate> by_rows = candidates;
   const std::vector<Held> held = HeldBy(examined, incident);
-  const std::vector<double> scores = ScoresOf(model, InquiryOf(held, model, incident, by_rows));
+  const std::vector<double> scores = ScoresOf(model, InquiryOf(held, examined, incident, by_rows));
   const std::vector<double> shares = SharesOf(scores);
   for (std::size_t i = 0; i < scores.size(); ++i) {
     const catalogue::CauseRow* cause = catalogue::FindCause(model.causes[i]);

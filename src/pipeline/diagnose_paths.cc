@@ -22,12 +22,13 @@ void AppendRules(std::vector<model::Finding>& findings, std::vector<model::Findi
                    [](const model::Finding& a, const model::Finding& b) { return a.severity > b.severity; });
 }
 
-model::RunReport DiagnoseRun(model::Run run, const catalogue::Thresholds& thresholds, bool ended) {
+model::RunReport DiagnoseRun(model::Run run, const catalogue::Thresholds& thresholds, bool ended,
+                             const diagnose::FittedModel& model) {
   model::RunReport report;
   report.findings = detect::Detect(run, thresholds, ended);
-  diagnose::Review(run, report.findings, thresholds);
+  diagnose::Review(run, report.findings, thresholds, ended, model);
   AppendRules(report.findings, diagnose::CheckConfig(run, thresholds));
-  report.diagnoses = diagnose::Diagnose(run, report.findings, thresholds);
+  report.diagnoses = diagnose::Diagnose(run, report.findings, thresholds, model);
   report.coverage = diagnose::Cover(run);
   report.run = std::move(run);
   return report;

@@ -11,6 +11,7 @@
 #include "diagnose/diagnose.h"
 #include "formats/formats.h"
 #include "pipeline/join_parts.h"
+#include "pipeline/live_review.h"
 #include "pipeline/live_runs.h"
 #include "pipeline/pipeline.h"
 #include "pipeline/rules.h"
@@ -124,6 +125,7 @@ class Monitor::Runs {
       const Error error{ErrorCode::kInternal, run.sources.empty() ? run.name : run.sources.front().path, std::nullopt,
                         fmt::format("could not be judged: {}", problem.what())};
       report_.unread.push_back({error.path, error.message});
+      reviews_.erase(&run);
       engines_.erase(&run);  // it may be in the middle of a change
     }
   }
@@ -132,6 +134,7 @@ class Monitor::Runs {
     model::RunReport report;
     detect::Engine& engine = engines_.try_emplace(&run, thresholds_).first->second;
     report.findings = engine.Findings(run, false);
+    reviews_[&run].Apply(run, thresholds_, report.findings);
     AppendRules(report.findings, diagnose::CheckConfig(run, thresholds_));
     report.run = Recent(run);
     return report;
@@ -143,6 +146,7 @@ class Monitor::Runs {
       const bool removed = std::none_of(live_.runs().begin(), live_.runs().end(),
                                         [&](const auto& run) { return run.get() == entry.first; });
       if (removed) replays_ += entry.second.replays();
+      if (removed) reviews_.erase(entry.first);
       return removed;
     });
   }
@@ -152,6 +156,7 @@ class Monitor::Runs {
   ingest::Follower files_;
   LiveRuns live_;
   std::map<const model::Run*, detect::Engine> engines_;
+  std::map<const model::Run*, LiveReview> reviews_;
   std::uint64_t replays_ = 0;  // of engines that are no longer there
   bool failed_ = false;        // the last look: the next one joins again, even when nothing came
   model::Report report_;

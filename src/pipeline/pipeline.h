@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "catalogue/catalogue.h"
+#include "diagnose/fitted.h"
 #include "ingest/ingest.h"
 #include "model/report.h"
 #include "model/run.h"
@@ -78,7 +79,8 @@ class Monitor {
 };
 
 // The report of one run. One that has not `ended` is not blamed for what may yet come.
-model::RunReport DiagnoseRun(model::Run run, const catalogue::Thresholds& thresholds, bool ended = true);
+model::RunReport DiagnoseRun(model::Run run, const catalogue::Thresholds& thresholds, bool ended = true,
+                             const diagnose::FittedModel& model = diagnose::FittedModel::Shipped());
 
 // What killed processes of these runs left in shared memory, moved into their journals: the one step that writes.
 struct Drained {

@@ -101,6 +101,7 @@ bool MetricTable::TakeIntoBatch(const Row& row) {
     last_step_ = steps_.TakeNext(stated, epoch);
   else if (!GoBack(stated, epoch))
     return false;
+  if (!std::isnan(epoch)) last_epoch_ = epoch;
   batch_->Close(last_step_, time);
   ++plain_rows_;
   return true;

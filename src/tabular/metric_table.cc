@@ -185,9 +185,30 @@ void MetricTable::PlaceHeldBack() {
 
 // ---- placing
 
+// Some writers count the rows of an evaluation in epochs, under the name of the step (mmengine): rows without the
+// epoch and the learning rate that the others have, whose step is the epoch that has just been trained.
+bool MetricTable::IsEvaluationOfEpoch(std::span<const Cell> cells) const {
+  if (std::isnan(last_epoch_)) return false;
+  const Roles roles = FindRoles(cells);
+  if (!std::isnan(roles.epoch) || roles.step != last_epoch_ || roles.step >= static_cast<double>(last_step_))
+    return false;
+  const auto is_rate = [&](ColumnId id) { return columns_[id].spec.use.role == ColumnRole::kLearningRate; };
+  const bool has_rate = std::any_of(cells.begin(), cells.end(), [&](const Cell& cell) { return is_rate(cell.column); });
+  return !has_rate && std::any_of(columns_.begin(), columns_.end(), [](const Column& column) {
+    return column.spec.use.role == ColumnRole::kLearningRate;
+  });
+}
+
 void MetricTable::Place(Row row) {
+  const bool of_epoch = !row.is_evaluation && !row.is_long && IsEvaluationOfEpoch(row.cells);
+  row.is_evaluation = row.is_evaluation || of_epoch;
   if (row.is_evaluation) row.cells = AsEvaluation(row.cells);
-  const Roles roles = FindRoles(row.cells);
+  Roles roles = FindRoles(row.cells);
+  if (of_epoch) {
+    roles.step = model::kNoValue;  // it stands where the training is
+    roles.step_column = kNoColumn;
+  }
+  if (!std::isnan(roles.epoch)) last_epoch_ = roles.epoch;
   had_loss_ = had_loss_ || roles.has_loss;
   if (IsLaterEvaluation(roles)) return;
   if (roles.IsSummary()) return StateEnd(row.cells, roles);
@@ -254,6 +275,12 @@ std::uint64_t MetricTable::CountNumbers(std::span<const Cell> cells) {
   return oldest;
 }
 
+// An empty cell before one with a number: this writer leaves empty what it has nothing for, so a `nan` of its is one.
+bool MetricTable::LeavesCellsEmpty(std::span<const Cell> cells) {
+  const auto empty = std::find_if(cells.begin(), cells.end(), [](const Cell& cell) { return cell.is_null; });
+  return std::any_of(empty, cells.end(), [](const Cell& cell) { return !cell.is_null && std::isfinite(cell.value); });
+}
+
 // A null stands for a number that the logger could not write (orjson writes NaN so, pandas an empty cell). It does not
 // where columns are often empty, nor in a row of another kind: one that has numbers which the row of this column's
 // latest number did not have, or that lacks the learning rate, which is never NaN.
@@ -265,6 +292,10 @@ void MetricTable::PlaceCells(const Row& row, const Roles& roles, RowStep step) {
   const bool has_gaps = std::any_of(row.cells.begin(), row.cells.end(),
                                     [](const Cell& cell) { return cell.is_null || std::isnan(cell.value); });
   const bool goes_on = row.is_long || (!step.borrowed && step.step > last_step_);
+  if (has_gaps && fills_with_nan_ && LeavesCellsEmpty(row.cells)) {
+    fills_with_nan_ = false;
+    for (Column& column : columns_) PutEarlyNans(column);
+  }
   const Neighbours beside = has_gaps ? NeighboursIn(row.cells) : Neighbours();
   const std::uint64_t oldest = CountNumbers(row.cells);
   for (const Cell& cell : row.cells) {

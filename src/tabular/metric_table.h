@@ -149,6 +149,8 @@ class MetricTable {
   bool HoldsValues(const Cell& cell, const Column& column) const;
   double TimeOf(const Cell& cell) const;  // unix seconds; NaN when it is no time of this century
   void Put(const Cell& cell, const Row& row, const Roles& roles, RowStep step);
+  bool IsEvaluationOfEpoch(std::span<const Cell> cells) const;
+  static bool LeavesCellsEmpty(std::span<const Cell> cells);
   Neighbours NeighboursIn(std::span<const Cell> cells) const;
   static bool IsBlank(const Column& column, const Neighbours& beside);
   bool WaitsForNumber(const Cell& cell, const Row& row, const Roles& roles, RowStep step, const Neighbours& beside);
@@ -178,6 +180,7 @@ class MetricTable {
   std::uint64_t rows_ = 0;
   std::int64_t last_step_ = model::kNoStep;
   bool had_loss_ = false;
+  double last_epoch_ = model::kNoValue;
   double planned_steps_ = model::kNoValue;
   std::uint64_t repeats_ = 0;
   std::uint64_t rows_without_step_ = 0;
@@ -190,7 +193,7 @@ class MetricTable {
   std::uint64_t plans_ = 0;
   bool plan_counts_whole_run_ = false;  // its steps do not begin again with an epoch
   std::uint64_t plain_rows_ = 0;        // since the fills of their columns were counted
-  bool fills_with_nan_ = false;
+  bool fills_with_nan_ = false;  // a cell that reads `nan` may be one that was not measured
   bool fills_are_old_ = false;       // steps went back before those rows: the fills are to begin from nothing
   std::unique_ptr<RowBatch> batch_;  // rows like the one before
 };

@@ -73,8 +73,13 @@ Outcome Judge(const Case& labelled, const model::Report& report) {
   return outcome;
 }
 
-model::Report Examine(const std::string& path) {
-  return pipeline::DiagnosePaths({path}, catalogue::Thresholds()).report;
+model::Report Examine(const std::string& path, const diagnose::FittedModel& model) {
+  pipeline::Imported imported = pipeline::ImportPaths({path});
+  model::Report report;
+  report.unread = std::move(imported.unread);
+  for (model::Run& run : imported.runs)
+    report.runs.push_back(pipeline::DiagnoseRun(std::move(run), catalogue::Thresholds(), true, model));
+  return report;
 }
 
 namespace {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "accuracy/cases.h"
+#include "diagnose/fitted.h"
 #include "model/finding.h"
 #include "model/report.h"
 
@@ -37,7 +38,8 @@ struct Outcome {
 
 Outcome Judge(const Case& labelled, const model::Report& report);
 // Reads the path and says what the program would say.
-model::Report Examine(const std::string& path);
+model::Report Examine(const std::string& path,
+                      const diagnose::FittedModel& model = diagnose::FittedModel::Shipped());
 
 // What a file counts as that could not be read: nothing (a kind without a reader yet), or a run that was missed.
 enum class Unread : std::uint8_t { kApart, kMissed };

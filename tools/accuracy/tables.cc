@@ -158,6 +158,14 @@ std::string FixtureTables(const std::vector<Outcome>& outcomes) {
   return text;
 }
 
+std::string HeldOutFrameworkTables(const std::vector<Outcome>& outcomes) {
+  std::string text = "### Held out: framework, over runs of real trainers\n\n";
+  text += Headline({{"each framework in turn", TallyOf(outcomes, Unread::kMissed)}});
+  text += Breakdown("framework", outcomes, [](const Outcome& outcome) { return outcome.labelled.group; });
+  text += Breakdown("fault", outcomes, [](const Outcome& outcome) { return outcome.labelled.label; });
+  return text;
+}
+
 std::string MadeTables(const std::vector<Outcome>& outcomes) {
   std::string text = Headline({{"learned from", TallyOf(outcomes, Unread::kMissed)}});
   text += "### Runs learned from, by trainer\n\n";

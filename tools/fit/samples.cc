@@ -55,10 +55,52 @@ bool WasSeen(const scale::Label& label, const std::vector<model::Finding>& findi
 
 }  // namespace
 
+namespace {
+
+bool IsKeptByEpoch(std::string_view signal) {
+  return signal == "loss" || signal == "eval_loss" || signal == "accuracy" || signal == "eval_accuracy" ||
+         signal == "reward";
+}
+
+// The means of as many parts of equal length, each at its last step.
+model::Series ByEpoch(const model::Series& series, std::size_t epochs) {
+  if (series.size() <= epochs + epochs / 2) return series;
+  model::Series means;
+  means.TakeHeaderOf(series);
+  for (std::size_t epoch = 0; epoch < epochs; ++epoch) {
+    const std::size_t first = epoch * series.size() / epochs;
+    const std::size_t end = (epoch + 1) * series.size() / epochs;
+    double sum = 0;
+    for (std::size_t i = first; i < end; ++i) sum += series.values[i];
+    means.Append(series.steps[end - 1], sum / static_cast<double>(end - first));
+  }
+  return means;
+}
+
+void ReduceToEpochs(model::Run& run) {
+  constexpr std::size_t kEpochs = 8;
+  std::erase_if(run.series, [](const model::Series& series) { return !IsKeptByEpoch(series.signal); });
+  for (model::Series& series : run.series) series = ByEpoch(series, kEpochs);
+}
+
+void KeepBeginning(model::Run& run) {
+  for (model::Series& series : run.series) series.Truncate((series.size() + 2) / 3);
+}
+
+}  // namespace
+
 model::Run SeenAs(const model::Run& run, View view) {
   model::Run seen = run;
   if (view == View::kAll) return seen;
+  if (view == View::kBeginning) {
+    KeepBeginning(seen);
+    return seen;
+  }
   seen.facts.clear();
+  if (view == View::kEpochs) {
+    ReduceToEpochs(seen);
+    return seen;
+  }
   if (view == View::kNoSettings) return seen;
   std::erase_if(seen.series, [](const model::Series& series) { return !IsKept(series.signal); });
   return seen;
@@ -187,8 +229,11 @@ std::vector<Sample> SamplesOf(const std::vector<Example>& examples, const std::v
     sample.columns = example.columns;
     sample.weight = example.weight;
     for (const std::size_t place : places) sample.offsets.push_back(example.offsets[place]);
+    // What this view does not show cannot be learned from it.
     const auto known = [&](const std::string& cause) {
-      return std::find(classes.begin(), classes.end(), cause) != classes.end();
+      const auto place = std::find(classes.begin(), classes.end(), cause);
+      return place != classes.end() &&
+             sample.offsets[static_cast<std::size_t>(place - classes.begin())] > static_cast<float>(diagnose::kNotShown);
     };
     const auto cause = std::find_if(example.causes.begin(), example.causes.end(), known);
     if (cause == example.causes.end()) continue;
@@ -196,7 +241,7 @@ std::vector<Sample> SamplesOf(const std::vector<Example>& examples, const std::v
     sample.target = static_cast<std::uint32_t>(at - classes.begin()) + 1;
     for (const std::string& other : example.causes) {
       const auto place = std::find(classes.begin(), classes.end(), other);
-      if (place != classes.end() && place != at)
+      if (place != classes.end() && place != at && known(other))
         sample.accepted.push_back(static_cast<std::uint32_t>(place - classes.begin()) + 1);
     }
     samples.push_back(std::move(sample));

@@ -1,6 +1,8 @@
 // Labelled runs as samples of the fit.
 #pragma once
 
+#include <array>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -15,8 +17,11 @@
 
 namespace vigil::fit {
 
-// A run is fitted as it is and with parts of it taken away, since most users log less than a gym does.
-enum class View : std::uint8_t { kAll, kNoSettings, kLossOnly };
+// A run is fitted as it is and with parts of it taken away, since most users log less than a gym does: without its
+// settings, with nothing but the losses and the learning rate, and as a log of a few epochs that names no rate. Its
+// beginning alone is a run that goes on.
+enum class View : std::uint8_t { kAll, kNoSettings, kLossOnly, kEpochs, kBeginning };
+inline constexpr std::array kViews = {View::kAll, View::kNoSettings, View::kLossOnly, View::kEpochs, View::kBeginning};
 model::Run SeenAs(const model::Run& run, View view);
 
 // What is known of a run: the causes that would be right, the true one first; none for a run that learned. nullopt

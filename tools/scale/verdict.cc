@@ -58,10 +58,11 @@ void AddReport(const model::RunReport& report, Verdict& verdict) {
     verdict.steps = std::max(verdict.steps, static_cast<std::int64_t>(series.size()));
 }
 
-Verdict Examine(const Record& record, const catalogue::Thresholds& thresholds) {
+Verdict Examine(const Record& record, const catalogue::Thresholds& thresholds, const diagnose::FittedModel& model) {
   Verdict verdict;
-  AddReport(pipeline::DiagnoseRun(record.run, thresholds), verdict);
-  for (const model::Run& other : record.others) AddReport(pipeline::DiagnoseRun(other, thresholds), verdict);
+  AddReport(pipeline::DiagnoseRun(record.run, thresholds, true, model), verdict);
+  for (const model::Run& other : record.others)
+    AddReport(pipeline::DiagnoseRun(other, thresholds, true, model), verdict);
   std::stable_sort(verdict.findings.begin(), verdict.findings.end(),
                    [](const FoundThing& a, const FoundThing& b) { return a.severity > b.severity; });
   return verdict;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "catalogue/catalogue.h"
+#include "diagnose/fitted.h"
 #include "model/report.h"
 #include "scale/record.h"
 
@@ -31,7 +32,8 @@ struct Verdict {
 // Adds the findings and causes of one run.
 void AddReport(const model::RunReport& report, Verdict& verdict);
 // The same detectors, config rules and diagnosis as the program's, over all runs of the record.
-Verdict Examine(const Record& record, const catalogue::Thresholds& thresholds);
+Verdict Examine(const Record& record, const catalogue::Thresholds& thresholds,
+                const diagnose::FittedModel& model = diagnose::FittedModel::Shipped());
 
 // One line of JSON: id, label and verdict.
 std::string VerdictLine(const Record& record, const Verdict& verdict);
