@@ -254,11 +254,26 @@ std::uint64_t MetricTable::CountNumbers(std::span<const Cell> cells) {
   return oldest;
 }
 
+// A writer that leaves cells empty has no need of `nan` for them: from the second such row on its `nan` are values. One
+// row alone may be cut.
+void MetricTable::LookForEmptyCells(std::span<const Cell> cells) {
+  constexpr std::uint64_t kRowsToBelieve = 2;
+  if (!fills_with_nan_) return;
+  const bool has_empty = std::any_of(cells.begin(), cells.end(), [&](const Cell& cell) {
+    return cell.is_null && BecomesSeries(columns_[cell.column].spec.use.role);
+  });
+  rows_with_empty_cells_ += has_empty ? 1 : 0;
+  if (rows_with_empty_cells_ < kRowsToBelieve) return;
+  fills_with_nan_ = false;
+  for (Column& column : columns_) PutEarlyNans(column);
+}
+
 // A null stands for a number that the logger could not write (orjson writes NaN so, pandas an empty cell). It does not
 // where columns are often empty, nor in a row of another kind: one that has numbers which the row of this column's
 // latest number did not have, or that lacks the learning rate, which is never NaN.
 void MetricTable::PlaceCells(const Row& row, const Roles& roles, RowStep step) {
   const bool restarts = step.step < last_step_ && !row.is_long;
+  LookForEmptyCells(row.cells);
   if (restarts) {
     for (Column& column : columns_) column.fill = {};
   }
