@@ -30,6 +30,7 @@ TYPES = {
     "clause": ("model::Statement", "std::vector<model::Statement>{{{0}.value}}"),
 }
 COUNTED = {"number", "whole", "count"}  # what a plural `s` may depend on
+DIRECTIONS = {"fell", "rose", "above"}  # words that give the sign of a number or share (src/report/sentence.cc)
 PLACE = re.compile(r"\{([^{}]*)\}")
 
 
@@ -41,20 +42,25 @@ def places(where, text):
     """The places of a template in order of first use, as name -> type; checks the text on the way."""
     if "{" in PLACE.sub("", text) or "}" in PLACE.sub("", text):
         stop(where, "a brace without its partner")
-    found, plurals = {}, []
+    found, plurals, directions = {}, [], []
     for place in PLACE.findall(text):
         name, _, kind = place.partition(":")
         if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
             stop(where, f"'{{{place}}}' has no usable name")
         if kind == "s":
             plurals.append(name)
+        elif kind in DIRECTIONS:
+            directions.append(name)
         elif kind not in TYPES:
-            stop(where, f"'{{{place}}}': unknown type; known: {', '.join(TYPES)}, s (a plural)")
+            stop(where, f"'{{{place}}}': unknown type; known: {', '.join([*TYPES, *sorted(DIRECTIONS)])}, s (a plural)")
         elif found.setdefault(name, kind) != kind:
             stop(where, f"'{name}' is used as {found[name]} and as {kind}")
     for name in plurals:
         if found.get(name) not in COUNTED:
             stop(where, f"the plural of '{name}' needs a place {{{name}:count}} beside it")
+    for name in directions:
+        if found.get(name) not in {"number", "percent"}:
+            stop(where, f"the direction of '{name}' needs a place {{{name}:number}} or {{{name}:percent}} beside it")
     return found
 
 

@@ -12,9 +12,10 @@ examples:
   vigil explain loss/spike             when it fires, why it matters, its thresholds and causes
   vigil explain lr-too-high            a cause: evidence for and against, remedies
   vigil explain train/grad_norm        a signal, by any name it is logged under
+  vigil explain loss-fall              a measure: its levels, and the causes that each speaks for
   vigil explain --list                 every id with its title
   vigil explain --markdown findings    a reference page; also causes, evidence, remedies, config-rules,
-                                       signatures, signals)";
+                                       signatures, signals, measures)";
 
 struct ExplainOptions {
   std::string id;
@@ -42,7 +43,7 @@ int RunExplain(const ExplainOptions& options) {
 
 Command AddExplain(CLI::App& program) {
   CLI::App* command =
-      program.add_subcommand("explain", "the page of a finding, cause, remedy, rule, signature or signal");
+      program.add_subcommand("explain", "the page of a finding, cause, remedy, rule, signature, signal or measure");
   auto options = std::make_shared<ExplainOptions>();
   command->add_option("ID", options->id, "what to explain, as it stands in a report");
   command->add_flag("--list", options->list, "every id with its title");

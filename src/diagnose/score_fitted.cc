@@ -76,7 +76,9 @@ void HoldAnswers(const Examined& examined, const Incident& incident, std::vector
     if (test == nullptr || Settles(rows[i].test)) continue;
     Answer answer = test(examined.run, incident);
     if (answer.verdict != Verdict::kYes && answer.verdict != Verdict::kNo) continue;
-    held.push_back({FeatureSpace::Get().OfEvidence(i, answer.verdict == Verdict::kYes), std::move(answer)});
+    // That something is not so is a reason only where a row says so.
+    const bool yes = answer.verdict == Verdict::kYes;
+    held.push_back({FeatureSpace::Get().OfEvidence(i, yes), std::move(answer), !yes});
   }
 }
 

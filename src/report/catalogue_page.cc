@@ -4,37 +4,16 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 
 #include "base/base.h"
 #include "catalogue/catalogue.h"
+#include "report/measure_page.h"
+#include "report/page_parts.h"
 
 namespace vigil::report {
 namespace {
 
 using catalogue::Words;
-
-CataloguePage NewPage(std::string_view kind, std::string_view id, std::string_view title) {
-  return {kind, std::string(id), std::string(title), {}};
-}
-
-void AddText(CataloguePage& page, std::string_view key, std::string_view heading, std::string_view text) {
-  if (!text.empty()) page.sections.push_back({key, heading, std::string(text), {}, {}, {}});
-}
-
-void AddList(CataloguePage& page, std::string_view key, std::string_view heading, std::vector<std::string> items) {
-  if (!items.empty()) page.sections.push_back({key, heading, {}, std::move(items), {}, {}});
-}
-
-void AddTable(CataloguePage& page, std::string_view key, std::string_view heading,
-              std::vector<std::string_view> columns, std::vector<std::vector<Cell>> rows) {
-  if (!rows.empty()) page.sections.push_back({key, heading, {}, {}, std::move(columns), std::move(rows)});
-}
-
-Cell Said(std::string_view text) { return {std::string(text), std::nullopt}; }
-Cell Counted(double value) { return {FormatNumber(value), value}; }
-
-std::vector<std::string> Listed(Words words) { return {words.begin(), words.end()}; }
 
 bool Holds(Words words, std::string_view word) { return std::find(words.begin(), words.end(), word) != words.end(); }
 
@@ -53,30 +32,6 @@ void AddCauses(CataloguePage& page, std::string_view heading, Wanted wanted) {
 void AddExplainingCauses(CataloguePage& page) {
   AddCauses(page, "Causes that explain it",
             [&](const catalogue::CauseRow& cause) { return Holds(cause.explains, page.id); });
-}
-
-// "loss (logged as loss, train/loss, train_loss, ...)": what has to be in the files.
-std::string HowLogged(std::string_view signal) {
-  constexpr std::size_t kExamples = 4;
-  const catalogue::SignalRow* row = catalogue::FindSignal(signal);
-  if (row == nullptr || row->aliases.empty()) return std::string(signal);
-  std::vector<std::string> examples = Listed(row->aliases.first(std::min(kExamples, row->aliases.size())));
-  if (row->aliases.size() > kExamples) examples.emplace_back("...");
-  return fmt::format("{} ({}; also logged as {})", signal, row->title, Join(examples, ", "));
-}
-
-// ---- weights in words
-
-// The steps are those by which the rows were written: 0.5 a hint, 1.5 good, 2.5 strong, 4 decides alone.
-std::string_view Strength(double weight) {
-  const double size = std::abs(weight);
-  return size >= 4 ? "decisive evidence" : size >= 2 ? "strong evidence" : size >= 1 ? "good evidence" : "a hint";
-}
-
-std::string WeightText(double weight) {
-  if (weight == 0) return "says nothing";
-  if (weight <= -3) return weight <= -4 ? "rules it out" : "nearly rules it out";
-  return fmt::format("{} {}", Strength(weight), weight > 0 ? "for" : "against");
 }
 
 // ---- one builder per kind
@@ -200,6 +155,8 @@ CataloguePage PageOf(const catalogue::SignalRow& row) {
   return page;
 }
 
+CataloguePage PageOf(const catalogue::MeasureRow& row) { return PageOfMeasure(row); }
+
 template <class Rows>
 std::vector<CataloguePage> PagesFrom(Rows rows) {
   std::vector<CataloguePage> pages;
@@ -207,7 +164,7 @@ std::vector<CataloguePage> PagesFrom(Rows rows) {
   return pages;
 }
 
-constexpr std::array<PageKind, 7> kKinds = {{
+constexpr std::array<PageKind, 8> kKinds = {{
     {"finding", "findings", "Something observed in a run: a symptom with its steps and values.",
      [] { return PagesFrom(catalogue::Findings()); }},
     {"cause", "causes", "A reason that findings and evidence support or refute.",
@@ -222,6 +179,8 @@ constexpr std::array<PageKind, 7> kKinds = {{
      [] { return PagesFrom(catalogue::Signatures()); }},
     {"signal", "signals", "A number that runs log, and the names that trainers give it.",
      [] { return PagesFrom(catalogue::Signals()); }},
+    {"measure", "measures", "A number that says how a run went, in levels with fitted weights for each cause.",
+     [] { return PagesFrom(catalogue::Measures()); }},
 }};
 
 }  // namespace

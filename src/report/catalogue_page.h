@@ -27,7 +27,7 @@ struct Section {
 };
 
 struct CataloguePage {
-  std::string_view kind;  // finding, cause, evidence, remedy, config rule, signature, signal
+  std::string_view kind;  // finding, cause, evidence, remedy, config rule, signature, signal, measure
   std::string id;
   std::string title;
   std::vector<Section> sections;  // none is empty

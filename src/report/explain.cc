@@ -20,7 +20,7 @@ Result<std::vector<CataloguePage>> Find(std::string_view id) {
   const std::vector<std::string> nearest = NearestNames(id, catalogue::AllIds(), 5);
   const std::string offer = nearest.empty() ? std::string() : fmt::format("; did you mean {}?", Join(nearest, ", "));
   return Fail(ErrorCode::kInvalid,
-              fmt::format("'{}' is no finding, cause, evidence, remedy, config rule, signature or signal{}",
+              fmt::format("'{}' is no finding, cause, evidence, remedy, config rule, signature, signal or measure{}",
                           OneLine(id), offer));
 }
 

@@ -187,7 +187,7 @@ void DrawUnread(Screen& screen, const std::vector<model::Unread>& unread) {
   for (std::size_t i = 0; i < std::min(unread.size(), kMostUnread); ++i)
     screen.Item(0, "", fmt::format("{}: {}", OneLine(unread[i].path), OneLine(WhyUnread(unread[i]))));
   if (unread.size() > kMostUnread)
-    screen.Item(0, "", fmt::format("and {} files more that could not be read", unread.size() - kMostUnread));
+    screen.Item(0, "", fmt::format("and {} more that could not be read", CountOf(unread.size() - kMostUnread, "file")));
 }
 
 }  // namespace
@@ -206,7 +206,7 @@ std::string RenderLive(const model::Report& report, const TextOptions& options, 
   }
   if (order.size() > kMostRuns) {
     screen.Blank();
-    screen.Item(0, "", fmt::format("and {} runs more", order.size() - kMostRuns));
+    screen.Item(0, "", fmt::format("and {} more", CountOf(order.size() - kMostRuns, "run")));
   }
   DrawUnread(screen, report.unread);
   return screen.Take();

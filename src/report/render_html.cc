@@ -208,8 +208,8 @@ void AddOrigins(Page& page, const model::Run& run) {
   page.Add("<h3>What was read</h3>\n<div class=\"card scroll\"><p>{}, training method {} ({})</p>",
            run.framework.empty() ? "framework not recognised" : "framework " + EscapeHtml(run.framework),
            EscapeHtml(run.method.name), Percent(run.method.confidence));
-  page.Add("<details><summary>{} files, {} metrics, {} settings</summary>", run.sources.size(), run.series.size(),
-           run.facts.size());
+  page.Add("<details><summary>{}, {}, {}</summary>", CountOf(run.sources.size(), "file"),
+           CountOf(run.series.size(), "metric"), CountOf(run.facts.size(), "setting"));
   AddSources(page, run);
   AddMetrics(page, run);
   AddFacts(page, run);

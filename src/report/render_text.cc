@@ -227,9 +227,9 @@ std::string MetricText(const model::Series& series) {
   std::string text = OneLine(series.signal);
   if (series.raw != series.signal) text += fmt::format(" (logged as {})", OneLine(series.raw));
   if (const std::string labels = LabelText(series.labels); !labels.empty()) text += " [" + labels + "]";
-  text += fmt::format(", {} points", FormatCount(series.size()));
+  text += ", " + CountOf(series.size(), "point");
   const std::size_t restarts = series.segment_starts.size();
-  return restarts > 1 ? text + fmt::format(", {} restarts", restarts - 1) : text;
+  return restarts > 1 ? text + ", " + CountOf(restarts - 1, "restart") : text;
 }
 
 void DrawRunFacts(Screen& screen, const model::Run& run) {
@@ -275,7 +275,8 @@ void DrawSummary(Screen& screen, const model::Report& report, const std::vector<
   for (std::size_t i = kStateCount; i-- > 0;) {
     if (counts[i] != 0) parts.push_back(fmt::format("{} {}", counts[i], Name(static_cast<State>(i))));
   }
-  screen.Short(0, "", fmt::format("{} runs: {}", report.runs.size(), Join(parts, ", ")), Ink::kPlain, Ink::kBold);
+  screen.Short(0, "", fmt::format("{}: {}", CountOf(report.runs.size(), "run"), Join(parts, ", ")), Ink::kPlain,
+               Ink::kBold);
   const std::size_t columns = std::min(widest, screen.width() / 3);
   for (const std::size_t index : order) {
     const model::RunReport& run = report.runs[index];

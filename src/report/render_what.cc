@@ -37,9 +37,9 @@ std::string SourceLine(const model::Source& source) {
 
 std::string RunLine(const model::Run& run) {
   const Span span = SpanOf(run);
-  std::string line = fmt::format("  {}: {} metrics", OneLine(run.name), run.series.size());
+  std::string line = fmt::format("  {}: {}", OneLine(run.name), CountOf(run.series.size(), "metric"));
   if (!span.empty())
-    line += fmt::format(", {}, {} points in the longest", RangeText(span.Range()), FormatCount(span.logged));
+    line += fmt::format(", {}, {} in the longest", RangeText(span.Range()), CountOf(span.logged, "point"));
   if (!run.framework.empty()) line += fmt::format(", {}", OneLine(run.framework));
   if (run.method.confidence > 0) line += fmt::format(", {} ({})", run.method.name, Percent(run.method.confidence));
   if (run.ranks > 1) line += fmt::format(", {} ranks", run.ranks);

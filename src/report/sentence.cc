@@ -51,14 +51,63 @@ struct ArgumentText {
   }
 };
 
-std::string PlaceText(const model::Statement& statement, std::string_view place) {  // NOLINT(misc-no-recursion)
-  const std::size_t colon = place.find(':');
-  const std::string_view type = colon == std::string_view::npos ? std::string_view() : place.substr(colon + 1);
-  const model::Argument* argument = statement.Find(place.substr(0, colon));
-  if (argument == nullptr) return fmt::format("{{{}}}", place);
-  if (type != "s") return std::visit(ArgumentText{type}, argument->value);
-  const auto* quantity = std::get_if<model::Quantity>(&argument->value);
-  return quantity != nullptr && quantity->value == 1 ? "" : "s";
+// A place of a template, "{name:type}".
+struct Place {
+  explicit Place(std::string_view text) : whole(text), name(text.substr(0, text.find(':'))) {
+    if (name.size() < text.size()) type = text.substr(name.size() + 1);
+  }
+  std::string_view whole;
+  std::string_view name;
+  std::string_view type;
+};
+
+// Calls `text` with what stands between the places of a template, and `place` with each of them, in order.
+template <class OnText, class OnPlace>
+void ForEachPart(std::string_view pattern, OnText text, OnPlace place) {
+  std::size_t copied = 0;
+  for (std::size_t open = pattern.find('{'); open != std::string_view::npos; open = pattern.find('{', copied)) {
+    const std::size_t close = pattern.find('}', open);
+    text(pattern.substr(copied, open - copied));
+    place(Place(pattern.substr(open + 1, close - open - 1)));
+    copied = close + 1;
+  }
+  text(pattern.substr(copied));
+}
+
+// Words that give the sign of a value. The number beside one is written without it: "rose by 3%", never "fell by -3%".
+struct Direction {
+  std::string_view type;
+  std::string_view otherwise;  // of a value below 0; else the type itself is the word
+};
+constexpr std::array kDirections = {Direction{"fell", "rose"}, Direction{"rose", "fell"}, Direction{"above", "below"}};
+
+const Direction* FindDirection(std::string_view type) {
+  const auto* at = std::find_if(kDirections.begin(), kDirections.end(),
+                                [&](const Direction& direction) { return direction.type == type; });
+  return at == kDirections.end() ? nullptr : at;
+}
+
+bool HasDirection(std::string_view pattern, std::string_view name) {
+  return std::any_of(kDirections.begin(), kDirections.end(), [&](const Direction& direction) {
+    return pattern.find(fmt::format("{{{}:{}}}", name, direction.type)) != std::string_view::npos;
+  });
+}
+
+std::string QuantityText(model::Quantity quantity, const Place& place, std::string_view pattern) {
+  if (place.type == "s") return quantity.value == 1 ? "" : "s";
+  if (const Direction* direction = FindDirection(place.type))
+    return std::string(quantity.value < 0 ? direction->otherwise : direction->type);
+  if (HasDirection(pattern, place.name)) quantity.value = std::abs(quantity.value);
+  return NumberText(quantity, place.type);
+}
+
+std::string PlaceText(const model::Statement& statement, const Place& place,  // NOLINT(misc-no-recursion)
+                      std::string_view pattern) {
+  const model::Argument* argument = statement.Find(place.name);
+  if (argument == nullptr) return fmt::format("{{{}}}", place.whole);
+  if (const auto* quantity = std::get_if<model::Quantity>(&argument->value))
+    return QuantityText(*quantity, place, pattern);
+  return place.type == "s" ? "s" : std::visit(ArgumentText{place.type}, argument->value);
 }
 
 struct MentionsPosition {
@@ -164,14 +213,21 @@ std::string Sentence(const model::Statement& statement) {  // NOLINT(misc-no-rec
   const std::string_view text = catalogue::FindTemplate(statement.id);
   if (text.empty()) return statement.id;
   std::string sentence;
-  std::size_t copied = 0;
-  for (std::size_t open = text.find('{'); open != std::string_view::npos; open = text.find('{', copied)) {
-    const std::size_t close = text.find('}', open);
-    sentence += text.substr(copied, open - copied);
-    sentence += PlaceText(statement, text.substr(open + 1, close - open - 1));
-    copied = close + 1;
-  }
-  sentence += text.substr(copied);
+  ForEachPart(
+      text, [&](std::string_view plain) { sentence += plain; },
+      [&](const Place& place) { sentence += PlaceText(statement, place, text); });  // NOLINT(misc-no-recursion)
+  return sentence;
+}
+
+std::string SentencePattern(std::string_view statement_id, std::string_view letter) {
+  std::string sentence;
+  ForEachPart(
+      catalogue::FindTemplate(statement_id), [&](std::string_view plain) { sentence += plain; },
+      [&](const Place& place) {
+        if (place.type == "s" || FindDirection(place.type) != nullptr) return void(sentence += place.type);
+        sentence += letter;
+        if (place.type == "percent") sentence += '%';
+      });
   return sentence;
 }
 

@@ -10,6 +10,8 @@ namespace vigil::report {
 
 // The sentence, empty for an empty statement. A statement whose template does not exist gives its id: nothing is lost.
 std::string Sentence(const model::Statement& statement);
+// The sentence of a template before there are values: each is `letter`, shares are "N%". Empty without the template.
+std::string SentencePattern(std::string_view statement_id, std::string_view letter);
 // What is quoted; where the file has no words for it, the sentence of what it recorded.
 std::string QuoteText(const model::Quote& quote);
 

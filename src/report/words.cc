@@ -33,6 +33,10 @@ std::string Percent(double share) {
   return fmt::format("{:.0f}%", bounded * 100);
 }
 
+std::string CountOf(std::uint64_t count, std::string_view noun) {
+  return fmt::format("{} {}{}", FormatCount(count), noun, count == 1 ? "" : "s");
+}
+
 std::string LabelText(const model::Labels& labels) {
   std::vector<std::string> parts;
   for (const auto& [key, value] : labels) parts.push_back(fmt::format("{}={}", OneLine(key), OneLine(value)));

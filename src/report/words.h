@@ -2,6 +2,7 @@
 // verdict.h.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -19,6 +20,8 @@ std::string OneLine(std::string_view text);
 // "learning rate too high"; "cause unknown" when the evidence does not decide; the id when no row has it.
 std::string CauseTitle(std::string_view cause);
 std::string Percent(double share);
+// "1 file", "12 files": a noun whose plural has an s.
+std::string CountOf(std::uint64_t count, std::string_view noun);
 // "layer=12 rank=0", empty without labels.
 std::string LabelText(const model::Labels& labels);
 

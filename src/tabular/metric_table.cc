@@ -275,10 +275,18 @@ std::uint64_t MetricTable::CountNumbers(std::span<const Cell> cells) {
   return oldest;
 }
 
-// An empty cell before one with a number: this writer leaves empty what it has nothing for, so a `nan` of its is one.
-bool MetricTable::LeavesCellsEmpty(std::span<const Cell> cells) {
-  const auto empty = std::find_if(cells.begin(), cells.end(), [](const Cell& cell) { return cell.is_null; });
-  return std::any_of(empty, cells.end(), [](const Cell& cell) { return !cell.is_null && std::isfinite(cell.value); });
+// A writer that leaves cells empty has no need of `nan` for them: from the second such row on its `nan` are values. One
+// row alone may be cut.
+void MetricTable::LookForEmptyCells(std::span<const Cell> cells) {
+  constexpr std::uint64_t kRowsToBelieve = 2;
+  if (!fills_with_nan_) return;
+  const bool has_empty = std::any_of(cells.begin(), cells.end(), [&](const Cell& cell) {
+    return cell.is_null && BecomesSeries(columns_[cell.column].spec.use.role);
+  });
+  rows_with_empty_cells_ += has_empty ? 1 : 0;
+  if (rows_with_empty_cells_ < kRowsToBelieve) return;
+  fills_with_nan_ = false;
+  for (Column& column : columns_) PutEarlyNans(column);
 }
 
 // A null stands for a number that the logger could not write (orjson writes NaN so, pandas an empty cell). It does not
@@ -286,16 +294,13 @@ bool MetricTable::LeavesCellsEmpty(std::span<const Cell> cells) {
 // latest number did not have, or that lacks the learning rate, which is never NaN.
 void MetricTable::PlaceCells(const Row& row, const Roles& roles, RowStep step) {
   const bool restarts = step.step < last_step_ && !row.is_long;
+  LookForEmptyCells(row.cells);
   if (restarts) {
     for (Column& column : columns_) column.fill = {};
   }
   const bool has_gaps = std::any_of(row.cells.begin(), row.cells.end(),
                                     [](const Cell& cell) { return cell.is_null || std::isnan(cell.value); });
   const bool goes_on = row.is_long || (!step.borrowed && step.step > last_step_);
-  if (has_gaps && fills_with_nan_ && LeavesCellsEmpty(row.cells)) {
-    fills_with_nan_ = false;
-    for (Column& column : columns_) PutEarlyNans(column);
-  }
   const Neighbours beside = has_gaps ? NeighboursIn(row.cells) : Neighbours();
   const std::uint64_t oldest = CountNumbers(row.cells);
   for (const Cell& cell : row.cells) {

@@ -61,7 +61,8 @@ class MetricTable {
   // decide, and wait until they have.
   void UseAxis(const AxisChoice& choice);
   // Cells that read `nan` may be blanks, as some writers of tables fill them: those of columns that are mostly so, and
-  // of rows of another kind, are left out. A training loss that never was a number is one that is not finite.
+  // of rows of another kind, are left out. A training loss that never was a number is one that is not finite. Where
+  // cells are left empty as well, those are the blanks, and every `nan` is a value.
   void MayFillWithNan() { fills_with_nan_ = true; }
   // Times in the rows are relative to it (unix seconds).
   void SetTimeOrigin(double seconds) { time_origin_ = seconds; }
@@ -145,12 +146,12 @@ class MetricTable {
   void PlaceFingerprint(std::uint64_t fingerprint, const Roles& roles);
   bool IsLaterEvaluation(const Roles& roles);
   std::optional<RowStep> StepOf(const Roles& roles);
+  void LookForEmptyCells(std::span<const Cell> cells);
   std::uint64_t CountNumbers(std::span<const Cell> cells);
   bool HoldsValues(const Cell& cell, const Column& column) const;
   double TimeOf(const Cell& cell) const;  // unix seconds; NaN when it is no time of this century
   void Put(const Cell& cell, const Row& row, const Roles& roles, RowStep step);
   bool IsEvaluationOfEpoch(std::span<const Cell> cells) const;
-  static bool LeavesCellsEmpty(std::span<const Cell> cells);
   Neighbours NeighboursIn(std::span<const Cell> cells) const;
   static bool IsBlank(const Column& column, const Neighbours& beside);
   bool WaitsForNumber(const Cell& cell, const Row& row, const Roles& roles, RowStep step, const Neighbours& beside);
@@ -193,7 +194,8 @@ class MetricTable {
   std::uint64_t plans_ = 0;
   bool plan_counts_whole_run_ = false;  // its steps do not begin again with an epoch
   std::uint64_t plain_rows_ = 0;        // since the fills of their columns were counted
-  bool fills_with_nan_ = false;  // a cell that reads `nan` may be one that was not measured
+  bool fills_with_nan_ = false;
+  std::uint64_t rows_with_empty_cells_ = 0;
   bool fills_are_old_ = false;       // steps went back before those rows: the fills are to begin from nothing
   std::unique_ptr<RowBatch> batch_;  // rows like the one before
 };

@@ -20,7 +20,7 @@ import slow_readers  # noqa: E402
 
 NOT_RUN = 77
 # What the vocabulary turns into another unit: shares into percent, milliseconds into seconds, gigabytes into bytes.
-UNITS = (1, 100, 1e-3, 1e9, 2**30, 1e6, 2**20, 1e12, 2**-30, 2**-20, 1e6 / 2**30)
+UNITS = (1, 100, 1e-3, 1e9, 2**30, 1e6, 2**20, 1e12, 2**-30, 2**-20, 1e6 / 2**30, 2**-10)
 # Columns that count, clock or describe the rows and are no series of their own.
 COUNTERS = {
     *slow_readers.STEP_KEYS,
@@ -43,12 +43,17 @@ COUNTERS = {
     "Step",
     "train/step",
     "max_steps",
+    "steps",
     "wall_time",
     "seed",
     "train_steps",
     "timestamp",
 }
 COUNTER_PREFIXES = ("time/", "_wandb")
+# Names whose values vigil stores with the opposite sign: stable-baselines3 logs the negated entropy as a loss.
+NEGATED = {"train/entropy_loss"}
+# What vigil leaves out on purpose, with the reason that is printed.
+NEVER_A_NUMBER = "a column of a table that is nan in every row and is no training loss: taken as not measured"
 
 
 def same(a, b, unit=1.0):
@@ -96,9 +101,19 @@ def difference(expected, found):
     return None
 
 
-def compare(expected, found):
-    """Differences between two readings of one run: [text], and how many values are the same."""
+def negated(points):
+    return [(step, -value) for step, value in points]
+
+
+def is_never_a_number(name, points):
+    return "train" not in name and all(math.isnan(value) for _, value in points)
+
+
+def compare(expected, found, kind, left):
+    """Differences between two readings of one run: [text], and how many values are the same. Counts in `left` what is
+    left out on purpose."""
     problems, values = [], 0
+    expected = {name: negated(points) if name in NEGATED else points for name, points in expected.items()}
     for name, points in found.items():
         if name not in expected and name.startswith("system/"):
             continue  # samples of the machine, which the other reader leaves
@@ -109,8 +124,12 @@ def compare(expected, found):
         problems += [f"{name}: {problem}"] if problem else []
         values += 0 if problem else len(points)
     for name in expected:
-        if name not in found and name not in COUNTERS and not name.startswith(COUNTER_PREFIXES):
-            problems.append(f"{name}: not read")
+        if name in found or name in COUNTERS or name.startswith(COUNTER_PREFIXES):
+            continue
+        if kind == "csv" and is_never_a_number(name, expected[name]):
+            left[NEVER_A_NUMBER] += 1
+            continue
+        problems.append(f"{name}: not read")
     return problems, values
 
 
@@ -130,6 +149,7 @@ def table_problem(row, found):
 class Check:
     def __init__(self, dump):
         self.dump, self.files, self.values, self.left, self.problems = dump, 0, 0, Counter(), []
+        self.left_series = Counter()
 
     def file(self, path, kind, row=None):
         reader = slow_readers.READERS.get(kind)
@@ -151,8 +171,8 @@ class Check:
         missing = {run for run, series in expected.items() if series} - set(found)
         self.problems += [f"{path.name}: run {run} not read" for run in missing]
         for run, series in found.items():
-            problems, values = compare(expected.get(run, {}), series)
-            self.problems += [f"{path.name}: {text}" for text in problems]
+            problems, values = compare(expected.get(run, {}), series, kind, self.left_series)
+            self.problems += [f"{path}: {text}" for text in problems]
             self.values += values
         self.files += 1
 
@@ -181,6 +201,8 @@ def main():
                 check.file(path, kind)
     for reason, count in check.left.items():
         print(f"not run: {count} files: {reason}")
+    for reason, count in check.left_series.items():
+        print(f"not compared: {count} series: {reason}")
     print(f"{check.files} files, {check.values} values: the same, {len(check.problems)} problems")
     if check.problems:
         sys.exit("\n".join(check.problems[:40]))

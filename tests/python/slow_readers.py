@@ -37,6 +37,17 @@ def without_zeros(series):
     return {name: [(None, value) for _, value in points] for name, points in series.items()}
 
 
+def flat(row):
+    """A row without nesting, as spaCy's {"losses": {"textcat": 1.5}}: names are joined by a slash."""
+    out = {}
+    for name, value in row.items():
+        if isinstance(value, dict):
+            out.update({f"{name}/{inner}": inner_value for inner, inner_value in flat(value).items()})
+        else:
+            out[name] = value
+    return out
+
+
 def rows_to_series(rows, step_keys=STEP_KEYS):
     series = {}
     for row in rows:
@@ -55,7 +66,7 @@ def from_state(path):
 
 
 def from_lines(path):
-    rows = [json.loads(line) for line in path.read_text().splitlines() if line.strip()]
+    rows = [flat(json.loads(line)) for line in path.read_text().splitlines() if line.strip()]
     for row in rows:
         if isinstance(row.get("batch"), str):  # a hash of the step's data, which may look like a number
             del row["batch"]
@@ -81,7 +92,7 @@ def from_table(path):
     delimiter = max(",;\t", key=lines[0].count)
     rows = list(csv.reader(lines, delimiter=delimiter))
     head = [cell.strip() for cell in rows[0]]
-    counter = next((head.index(key) for key in ("iter", *STEP_KEYS) if key in head), None)
+    counter = next((head.index(key) for key in ("iter", *STEP_KEYS, "steps") if key in head), None)
     series = {}
     for row in rows[1:]:
         step = None if counter is None or counter >= len(row) else number(row[counter])

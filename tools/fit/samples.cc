@@ -160,38 +160,35 @@ double FrequencyOf(std::string_view cause) {
     double frequency;
   };
   constexpr std::array kUsual = {
-      Usual{"lr-too-high", 20},
-      Usual{"overfitting", 12},
-      Usual{"bad-sample", 10},
-      Usual{"lr-too-low", 8},
+      Usual{"lr-too-high", 14},
+      Usual{"overfitting", 8},
+      Usual{"bad-sample", 8},
+      Usual{"lr-too-low", 7},
       Usual{"wrong-targets", 8},
-      Usual{"frozen-params", 8},
-      Usual{"reward-broken", 8},
-      Usual{"mode-collapse", 6},
+      Usual{"frozen-params", 7},
+      Usual{"reward-broken", 6},
+      Usual{"mode-collapse", 5},
       Usual{"label-masking", 5},
-      Usual{"layer-numerics", 4},
       Usual{"no-clipping", 5},
       Usual{"fp16-overflow", 5},
-      Usual{"bad-schedule", 5},
+      Usual{"bad-schedule", 4},
       Usual{"no-warmup", 4},
       Usual{"weight-decay-too-high", 4},
       Usual{"leakage", 4},
       Usual{"bad-init", 4},
+      Usual{"gradients-not-zeroed", 4},
+      Usual{"objective-mismatch", 4},
+      Usual{"dead-units", 4},
       Usual{"max-length-too-short", 4},
       Usual{"reward-hacking", 4},
+      Usual{"vanishing-through-depth", 3},
       Usual{"lr-zero", 3},
       Usual{"task-too-hard", 3},
-      Usual{"objective-mismatch", 3},
-      Usual{"optimizer-settings", 2},
-      Usual{"data-mix-changed", 2},
-      Usual{"class-collapse", 2},
-      Usual{"wrong-mode", 2},
-      Usual{"gradients-not-zeroed", 2},
-      Usual{"data-not-shuffled", 2},
-      Usual{"unnormalised-inputs", 2},
+      Usual{"data-not-shuffled", 3},
+      Usual{"unnormalised-inputs", 3},
   };
   const auto at = std::find_if(kUsual.begin(), kUsual.end(), [&](const Usual& usual) { return usual.cause == cause; });
-  return at == kUsual.end() ? 1 : at->frequency;
+  return at == kUsual.end() ? 2 : at->frequency;
 }
 
 std::vector<std::string> FittedCauses() {

@@ -519,6 +519,24 @@ TEST(NonFiniteValuesAreValues, RowsOfAnEvaluationHaveNoLoss) {
   EXPECT_THAT(Named(run, "val_loss").values, ElementsAre(3.5, 3.25, 3));
 }
 
+// As Lightning's CSVLogger writes: the learning rate in rows of its own, and cells without a value empty.
+TEST(NonFiniteValuesAreValues, NanIsAValueWhereBlanksAreEmptyCells) {
+  const auto run = Read(
+      "epoch,grad_norm,lr,step,train_loss,val_loss\n,,0.003,9,,\n0,8.5,,9,4.5,\n,,0.003,19,,\n0,nan,,19,nan,\n"
+      ",,0.003,29,,\n0,nan,,29,nan,\n0,,,30,,nan\n");
+  EXPECT_THAT(Named(run, "train_loss").steps, ElementsAre(9, 19, 29));
+  EXPECT_TRUE(std::isnan(Named(run, "train_loss").values[1]));
+  EXPECT_THAT(Named(run, "grad_norm").steps, ElementsAre(9, 19, 29));
+  EXPECT_THAT(Named(run, "val_loss").steps, ElementsAre(30));
+  EXPECT_THAT(Named(run, "lr").steps, ElementsAre(9, 19, 29));
+}
+
+TEST(NonFiniteValuesAreValues, OneRowThatIsCutDoesNotMakeBlanksValues) {
+  const auto run =
+      Read("step,loss,val_loss,acc\n1,nan,3.5,0.1\n2,2.5,nan,nan\n3,nan,3.25,0.2\n4,2.25,nan,nan\n5,nan,3,\n");
+  EXPECT_THAT(Named(run, "loss").values, ElementsAre(2.5, 2.25));
+}
+
 TEST(Csv, RowsOfTwoRunsAreTwoRuns) {
   const auto runs = ingest::ReadRunsInBytes(
       "all.csv", "run_id,step,loss\na,1,3.5\na,2,3.25\na,3,3\nb,1,2.5\nb,2,2.25\na,4,2.75\n", kCsv);

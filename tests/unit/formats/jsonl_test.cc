@@ -111,7 +111,7 @@ TEST(JsonLines, LeaveOutAFirstRowOfMetricsThatHasNoStepTheyCanPlace) {
   const model::Run part = Read("jsonl", "{\"step\": 1e300, \"loss\": 9}\n{\"step\": 1, \"loss\": 2}\n");
   EXPECT_THAT(SeriesOf(part, "loss").values, ElementsAre(2));
   EXPECT_THAT(part.facts, IsEmpty());
-  EXPECT_EQ(report::NoteText(part.sources.front()), "1 rows before the first step are left out");
+  EXPECT_EQ(report::NoteText(part.sources.front()), "1 row before the first step left out");
 }
 
 TEST(JsonLines, PlaceARowWithoutAStepAtTheStepBefore) {
@@ -356,7 +356,7 @@ TEST(JsonLines, KeepTheFirstOfValuesThatRepeatAStep) {
   const model::Run part =
       Read("jsonl", "{\"step\": 1, \"loss\": 2}\n{\"step\": 1, \"loss\": 3}\n{\"step\": 2, \"loss\": 1}\n");
   EXPECT_THAT(SeriesOf(part, "loss").values, ElementsAre(2, 1));
-  EXPECT_THAT(report::NoteText(part.sources.front()), HasSubstr("1 values repeat the step"));
+  EXPECT_THAT(report::NoteText(part.sources.front()), HasSubstr("1 value at a repeated step left out"));
 }
 
 TEST(JsonLines, WithNothingButBrokenLinesAreAnError) {

@@ -331,7 +331,8 @@ TEST(Settings, AreNotSeenInOtherText) {
 TEST(Settings, KnowTheirKeyBelowSectionsOfTheTraining) {
   EXPECT_THAT(hyperparams::KeyOfHyperparameter("optimizer.params.lr"), Eq("lr"));
   EXPECT_THAT(hyperparams::KeyOfHyperparameter("critic.optim.lr"), Eq(""));
-  EXPECT_THAT(hyperparams::KeyOfHyperparameter("model.dropout"), Eq(""));
+  EXPECT_THAT(hyperparams::KeyOfHyperparameter("model.dropout"), Eq("dropout"));
+  EXPECT_THAT(hyperparams::KeyOfHyperparameter("model.hidden_activation"), Eq(""));
 }
 
 class SettingsFiles : public ScratchTest {};

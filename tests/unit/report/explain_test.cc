@@ -63,6 +63,26 @@ TEST(Explain, GivesForACauseItsEvidenceInWordsAndItsRemedies) {
                           HasSubstr("loss/divergence")));
 }
 
+TEST(Explain, GivesForAMeasureItsLevelsAndTheCausesThatTheFittedWeightsName) {
+  const std::string page = Page("loss-fall");
+  EXPECT_THAT(page, AllOf(HasSubstr("the loss fell by N% of its first value"), HasSubstr("unit percent"),
+                          HasSubstr("below -300% - "), HasSubstr("99% or more - "), HasSubstr("fitted to runs"),
+                          HasSubstr("opposite direction"), HasSubstr("Speaks most for"),
+                          HasSubstr("Speaks most against"), HasSubstr("loss (training loss")));
+  const auto json = ExplainJson("loss-fall");
+  ASSERT_TRUE(json);
+  EXPECT_EQ(Parsed(*json).Text("/pages/0/kind"), "measure");
+  EXPECT_EQ(Parsed(*json).Text("/pages/0/levels/0/values"), "below -300%");
+  const std::string cause = Parsed(*json).Text("/pages/0/speaks_for/0/cause");
+  EXPECT_NE(catalogue::FindCause(cause), nullptr) << cause;
+}
+
+TEST(Explain, SaysOfAMeasureThatIsNoReasonThatItIsNotQuoted) {
+  EXPECT_THAT(Page("loss-points"), HasSubstr("alone it means little"));
+  EXPECT_THAT(Page("loss-fall"), Not(HasSubstr("alone it means little")));
+  EXPECT_THAT(Page("is-reinforcement"), AllOf(HasSubstr("unit 0-or-1"), HasSubstr("- 0 - "), HasSubstr("- 1 - ")));
+}
+
 TEST(Explain, NamesTheCausesOfAFinding) { EXPECT_THAT(Page("loss/divergence"), HasSubstr("lr-too-high - ")); }
 
 TEST(Explain, FindsASignalByAnyNameItIsLoggedUnder) {

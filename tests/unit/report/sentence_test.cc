@@ -5,6 +5,7 @@
 
 #include "catalogue/catalogue.h"
 #include "catalogue/says.h"
+#include "report/words.h"
 
 namespace vigil::report {
 namespace {
@@ -23,6 +24,29 @@ TEST(Sentence, FillsTheTemplateWithTypedArguments) {
 
 TEST(Sentence, WritesOneOfSomethingInTheSingular) {
   EXPECT_EQ(Sentence(says::SpikeBack{.points = 1}), "back after 1 point");
+}
+
+TEST(Sentence, GivesTheDirectionAsAWordAndTheNumberWithoutASign) {
+  EXPECT_EQ(Sentence(says::LossFallSeen{.value = 0.25}), "the loss fell by 25% of its first value");
+  EXPECT_EQ(Sentence(says::LossFallSeen{.value = -0.25}), "the loss rose by 25% of its first value");
+  EXPECT_EQ(Sentence(says::RewardGainInNoiseSeen{.value = -3}), "the reward fell by 3x its noise");
+  EXPECT_EQ(Sentence(says::EvalRiseSeen{.value = -0.01}), "the evaluation loss ends 1% below its best value");
+}
+
+TEST(Sentence, KeepsTheSignWhereNoWordGivesIt) {
+  EXPECT_EQ(Sentence(says::MarginLevelSeen{.value = -2}), "the preference margin ends at -2");
+}
+
+TEST(Sentence, OfATemplateHasALetterForEachValue) {
+  EXPECT_EQ(SentencePattern("loss-fall.seen", "N"), "the loss fell by N% of its first value");
+  EXPECT_EQ(SentencePattern("loss-points.seen", "N"), "the loss was logged at N points");
+  EXPECT_EQ(SentencePattern("no/such", "N"), "");
+}
+
+TEST(Words, CountOneThingInTheSingular) {
+  EXPECT_EQ(CountOf(1, "file"), "1 file");
+  EXPECT_EQ(CountOf(0, "file"), "0 files");
+  EXPECT_EQ(CountOf(2, "file"), "2 files");
 }
 
 TEST(Sentence, NamesTheAxisOfAPosition) {
