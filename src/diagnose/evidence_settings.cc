@@ -116,8 +116,20 @@ Answer LabelsOfTokens(const RunView& run, const Incident&) {
   return language ? Yes(says::LabelsOfTokensYes{}) : No(says::LabelsOfTokensNo{});
 }
 
-Answer HalfPrecisionShown(const RunView& run, const Incident&) {
-  const bool shown = PrecisionOf(run) == Precision::kFp16 || Logged(run, "loss_scale");
+// A loss scaler is used with fp16 only: its messages, its scale and the steps that it skips show it.
+bool ScalerIsAtWork(const RunView& run, const Incident& incident) {
+  const EvidenceTest skipped = FindTest("steps-skipped");
+  if (skipped != nullptr && skipped(run, incident).verdict == Verdict::kYes) return true;
+  return incident.Has("numerics/loss-scale-collapse") ||
+         std::any_of(incident.findings.begin(), incident.findings.end(), [](const model::Finding* finding) {
+           const catalogue::SignatureRow* row = catalogue::SignatureOf(*finding);
+           return row != nullptr && row->cause == "fp16-overflow";
+         });
+}
+
+Answer HalfPrecisionShown(const RunView& run, const Incident& incident) {
+  const bool shown =
+      PrecisionOf(run) == Precision::kFp16 || Logged(run, "loss_scale") || ScalerIsAtWork(run, incident);
   return shown ? Yes(says::HalfPrecisionShownYes{}) : No(says::HalfPrecisionShownNo{});
 }
 

@@ -40,7 +40,7 @@ bool IsShown(const catalogue::CauseRow& cause, const RunView& run, const Inciden
 // What the rows say for a cause. One that does not explain this incident has that against it.
 double OffsetOf(const catalogue::CauseRow* row, const std::vector<Candidate>& by_rows) {
   constexpr double kFarthest = 6;
-  constexpr double kNotExplained = -3;
+  constexpr double kNotExplained = -5;
   if (row == nullptr) return 0;
   const auto at =
       std::find_if(by_rows.begin(), by_rows.end(), [&](const Candidate& candidate) { return candidate.cause == row; });
@@ -242,7 +242,41 @@ struct Alike {
   std::string_view fitted;
   std::string_view other;
 };
-constexpr std::array kAlike = {Alike{"bad-sample", "layer-numerics"}};
+constexpr std::array kAlike = {
+    Alike{"bad-sample", "layer-numerics"},       Alike{"lr-too-high", "no-warmup"},
+    Alike{"lr-too-high", "no-clipping"},         Alike{"bad-schedule", "scheduler-not-saved"},
+    Alike{"bad-schedule", "optimizer-not-saved"}};
+
+// A message that names its cause, or one answer that weighs more than any curve can: the rows have decided.
+bool IsSettled(const Incident& incident, const std::vector<Candidate>& by_rows) {
+  constexpr double kSettles = 3;
+  constexpr double kLead = 1;
+  const bool named = std::any_of(incident.findings.begin(), incident.findings.end(), [](const model::Finding* finding) {
+    const catalogue::SignatureRow* row = catalogue::SignatureOf(*finding);
+    return row != nullptr && !row->cause.empty();
+  });
+  if (named) return true;
+  const Candidate* best = nullptr;
+  double second = -1e9;
+  for (const Candidate& candidate : by_rows) {
+    if (best == nullptr || candidate.score > best->score) {
+      second = best == nullptr ? second : best->score;
+      best = &candidate;
+    } else {
+      second = std::max(second, candidate.score);
+    }
+  }
+  if (best == nullptr || best->score - second < kLead) return false;
+  return std::any_of(best->answered.begin(), best->answered.end(), [](const Weighed& weighed) {
+    return weighed.answer.verdict == Verdict::kYes && weighed.weight >= kSettles;
+  });
+}
+
+// Of a run without a course there is nothing that the model has weights for.
+bool HasMeasures(const Examined& examined) {
+  constexpr std::size_t kFewestMeasures = 6;
+  return examined.measures.size() >= kFewestMeasures;
+}
 
 const Candidate* FindCandidate(const std::vector<Candidate>& candidates, std::string_view cause) {
   const auto at = std::find_if(candidates.begin(), candidates.end(),
@@ -265,6 +299,7 @@ void ScoreAlike(const std::vector<Candidate>& by_rows, std::vector<Candidate>& c
 void ScoreByModel(const Examined& examined, const Incident& incident, std::vector<Candidate>& candidates) {
   const FittedModel& model = examined.model;
   if (model.empty() || !IsAboutLearning(incident.root()) || IsPolicyMatter(incident)) return;
+  if (!HasMeasures(examined) || IsSettled(incident, candidates)) return;
   const std::vector<Candidate> by_rows = candidates;
   const std::vector<Held> held = HeldBy(examined, incident);
   const std::vector<double> scores = ScoresOf(model, InquiryOf(held, examined, incident, by_rows));
