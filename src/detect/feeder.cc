@@ -1,6 +1,7 @@
 #include "detect/feeder.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <iterator>
 #include <limits>
@@ -190,48 +191,64 @@ std::int64_t Feeder::SettledStep(const Watched& watched) const {
   return settled;
 }
 
-void Feeder::FeedSegment(Detector& detector, const Watched& watched, std::int64_t settled, std::size_t most_waiting) {
-  std::size_t left = waiting();
-  while (left > 0) {
-    const std::size_t role = NextRole(watched);
-    if (role == watched.size()) return;
-    const std::int64_t step = watched[role]->steps[places_[role].next];
-    if (step > settled) {
-      if (left <= most_waiting) return;
-      took_a_chance_ = true;
-    }
-    FeedOne(detector, watched, role);
-    --left;
+// The points that are left of the open segment, role by role. Backwards: of points at one step the leading series is
+// taken last.
+std::vector<Feeder::Cursor> Feeder::CursorsOf(const Watched& watched) const {
+  std::vector<Cursor> cursors;
+  for (std::size_t role = watched.size(); role-- > 0;) {
+    const Place& place = places_[role];
+    if (place.next >= place.stretch.end) continue;
+    const model::Series& series = *watched[role];
+    cursors.push_back({series.steps.data(), series.values.data(), series.lines.empty() ? nullptr : series.lines.data(),
+                       place.next, place.stretch.end, static_cast<std::uint32_t>(role)});
   }
+  return cursors;
 }
 
-std::size_t Feeder::NextRole(const Watched& watched) const {
-  std::size_t next = watched.size();
+// Points are handed over in batches: a virtual call for each would take longer than most detectors do.
+void Feeder::FeedSegment(Detector& detector, const Watched& watched, std::int64_t settled, std::size_t most_waiting) {
+  std::vector<Cursor> cursors = CursorsOf(watched);
+  std::array<Sample, 256> batch;
+  std::size_t filled = 0;
+  for (std::size_t left = waiting(); left > 0; --left) {
+    Cursor* const next = NextOf(cursors);
+    if (next == nullptr) break;
+    const std::int64_t step = next->steps[next->next];
+    if (step > settled) {
+      if (left <= most_waiting) break;
+      took_a_chance_ = true;
+    }
+    const bool resumed = last_ != model::kNoStep && ResumedBetween(last_, step);
+    if (resumed || filled == batch.size()) detector.ObserveAll({batch.data(), std::exchange(filled, 0)});
+    if (resumed) detector.Resume(step);
+    batch[filled++] = next->Take();
+    last_ = step;
+    last_role_ = next->role;
+    highest_ = std::max(highest_, step);
+  }
+  detector.ObserveAll({batch.data(), filled});
+  for (const Cursor& cursor : cursors) places_[cursor.role].next = cursor.next;
+}
+
+// The one whose point comes next: none when there is none left before the end of all steps.
+Feeder::Cursor* Feeder::NextOf(std::vector<Cursor>& cursors) {
+  Cursor* next = nullptr;
   std::int64_t smallest = kLatest;
-  // Backwards: role 0 only when its step is strictly smallest.
-  for (std::size_t role = watched.size(); role-- > 0;) {
-    if (places_[role].next >= places_[role].stretch.end) continue;
-    const std::int64_t step = watched[role]->steps[places_[role].next];
-    if (step >= smallest) continue;
-    smallest = step;
-    next = role;
+  for (Cursor& cursor : cursors) {
+    if (cursor.next >= cursor.end || cursor.steps[cursor.next] >= smallest) continue;
+    smallest = cursor.steps[cursor.next];
+    next = &cursor;
   }
   return next;
 }
 
-void Feeder::FeedOne(Detector& detector, const Watched& watched, std::size_t role) {
-  const model::Series& series = *watched[role];
-  const std::size_t at = places_[role].next++;
-  const std::int64_t step = series.steps[at];
-  if (last_ != model::kNoStep && ResumedBetween(last_, step)) detector.Resume(step);
-  last_ = step;
-  last_role_ = role;
-  highest_ = std::max(highest_, step);
-  const std::uint32_t line = series.lines.empty() ? 0 : series.lines[at];
-  detector.Observe({static_cast<std::uint32_t>(role), step, series.values[at], line});
+Sample Feeder::Cursor::Take() {
+  const std::size_t at = next++;
+  return {role, steps[at], values[at], lines == nullptr ? 0 : lines[at]};
 }
 
 bool Feeder::ResumedBetween(std::int64_t last, std::int64_t next) const {
+  if (resumes_->empty()) return false;
   const auto at = std::lower_bound(resumes_->begin(), resumes_->end(), last);
   return at != resumes_->end() && *at < next;
 }

@@ -61,6 +61,18 @@ class Feeder {
     double last_value = 0;
   };
 
+  // Where the reading of one series stands while a segment is fed: its columns, without a look at the series each time.
+  struct Cursor {
+    const std::int64_t* steps = nullptr;
+    const double* values = nullptr;
+    const std::uint32_t* lines = nullptr;  // null where no lines are known
+    std::size_t next = 0;
+    std::size_t end = 0;
+    std::uint32_t role = 0;
+
+    Sample Take();
+  };
+
   static Range SegmentRange(const model::Series& series, std::size_t segment);
   static Range Within(const model::Series& series, Range segment, std::int64_t first, std::int64_t last);
   Pairing PairingOf(const Watched& watched, std::size_t role) const;
@@ -76,8 +88,8 @@ class Feeder {
   void StretchOn(const Watched& watched);
   void FeedSegment(Detector& detector, const Watched& watched, std::int64_t settled, std::size_t most_waiting);
   std::int64_t SettledStep(const Watched& watched) const;
-  std::size_t NextRole(const Watched& watched) const;
-  void FeedOne(Detector& detector, const Watched& watched, std::size_t role);
+  std::vector<Cursor> CursorsOf(const Watched& watched) const;
+  static Cursor* NextOf(std::vector<Cursor>& cursors);
   bool ResumedBetween(std::int64_t last, std::int64_t next) const;
   void Remember(const Watched& watched);
 
