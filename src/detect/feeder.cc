@@ -1,7 +1,6 @@
 #include "detect/feeder.h"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <iterator>
 #include <limits>
@@ -205,29 +204,61 @@ std::vector<Feeder::Cursor> Feeder::CursorsOf(const Watched& watched) const {
   return cursors;
 }
 
-// Points are handed over in batches: a virtual call for each would take longer than most detectors do.
 void Feeder::FeedSegment(Detector& detector, const Watched& watched, std::int64_t settled, std::size_t most_waiting) {
   std::vector<Cursor> cursors = CursorsOf(watched);
-  std::array<Sample, 256> batch;
-  std::size_t filled = 0;
-  for (std::size_t left = waiting(); left > 0; --left) {
+  Batch batch(detector);
+  for (std::size_t left = waiting(); left > 0;) {
+    if (const std::size_t taken = TakeTogether(cursors, settled, batch); taken > 0) {
+      left -= taken;
+      continue;
+    }
     Cursor* const next = NextOf(cursors);
     if (next == nullptr) break;
-    const std::int64_t step = next->steps[next->next];
+    const std::int64_t step = next->step();
     if (step > settled) {
       if (left <= most_waiting) break;
       took_a_chance_ = true;
     }
-    const bool resumed = last_ != model::kNoStep && ResumedBetween(last_, step);
-    if (resumed || filled == batch.size()) detector.ObserveAll({batch.data(), std::exchange(filled, 0)});
-    if (resumed) detector.Resume(step);
-    batch[filled++] = next->Take();
-    last_ = step;
-    last_role_ = next->role;
-    highest_ = std::max(highest_, step);
+    if (last_ != model::kNoStep && ResumedBetween(last_, step)) {
+      batch.HandOver();
+      detector.Resume(step);
+    }
+    batch.Add(next->Take());
+    SetLast(step, next->role);
+    --left;
   }
-  detector.ObserveAll({batch.data(), filled});
+  batch.HandOver();
   for (const Cursor& cursor : cursors) places_[cursor.role].next = cursor.next;
+}
+
+// Most logs have all their series at the same steps: those are taken step by step, without a search for the point that
+// comes next. Returns how many points were taken.
+std::size_t Feeder::TakeTogether(std::vector<Cursor>& cursors, std::int64_t settled, Batch& batch) {
+  if (!resumes_->empty()) return 0;
+  std::size_t most = Batch::kMost / cursors.size();
+  for (const Cursor& cursor : cursors) most = std::min(most, cursor.end - cursor.next);
+  const Cursor& first = cursors.front();
+  const auto is_common = [&](std::size_t i) {
+    const std::int64_t step = first.steps[first.next + i];
+    return step <= settled && step < kLatest &&
+           std::all_of(
+               cursors.begin(), cursors.end(),
+               [&](const Cursor& cursor) { return cursor.steps[cursor.next + i] == step; });
+  };
+  std::size_t steps = 0;
+  while (steps < most && is_common(steps)) ++steps;
+  if (steps == 0) return 0;
+  for (std::size_t i = 0; i < steps; ++i) {
+    for (Cursor& cursor : cursors) batch.Add(cursor.Take());
+  }
+  SetLast(first.steps[first.next - 1], cursors.back().role);
+  return steps * cursors.size();
+}
+
+void Feeder::SetLast(std::int64_t step, std::size_t role) {
+  last_ = step;
+  last_role_ = role;
+  highest_ = std::max(highest_, step);
 }
 
 // The one whose point comes next: none when there is none left before the end of all steps.
@@ -235,16 +266,11 @@ Feeder::Cursor* Feeder::NextOf(std::vector<Cursor>& cursors) {
   Cursor* next = nullptr;
   std::int64_t smallest = kLatest;
   for (Cursor& cursor : cursors) {
-    if (cursor.next >= cursor.end || cursor.steps[cursor.next] >= smallest) continue;
-    smallest = cursor.steps[cursor.next];
+    if (cursor.next >= cursor.end || cursor.step() >= smallest) continue;
+    smallest = cursor.step();
     next = &cursor;
   }
   return next;
-}
-
-Sample Feeder::Cursor::Take() {
-  const std::size_t at = next++;
-  return {role, steps[at], values[at], lines == nullptr ? 0 : lines[at]};
 }
 
 bool Feeder::ResumedBetween(std::int64_t last, std::int64_t next) const {

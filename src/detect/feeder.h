@@ -2,6 +2,7 @@
 // detect.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -70,7 +71,31 @@ class Feeder {
     std::size_t end = 0;
     std::uint32_t role = 0;
 
-    Sample Take();
+    std::int64_t step() const { return steps[next]; }
+    Sample Take() {
+      const std::size_t at = next++;
+      return {role, steps[at], values[at], lines == nullptr ? 0 : lines[at]};
+    }
+  };
+  // Samples on their way to a detector: a virtual call for each would take longer than most detectors do.
+  class Batch {
+   public:
+    static constexpr std::size_t kMost = 256;
+
+    explicit Batch(Detector& detector) : detector_(detector) {}
+    void Add(const Sample& sample) {
+      if (filled_ == kMost) HandOver();
+      samples_[filled_++] = sample;
+    }
+    void HandOver() {
+      detector_.ObserveAll({samples_.data(), filled_});
+      filled_ = 0;
+    }
+
+   private:
+    Detector& detector_;
+    std::array<Sample, kMost> samples_;
+    std::size_t filled_ = 0;
   };
 
   static Range SegmentRange(const model::Series& series, std::size_t segment);
@@ -90,6 +115,8 @@ class Feeder {
   std::int64_t SettledStep(const Watched& watched) const;
   std::vector<Cursor> CursorsOf(const Watched& watched) const;
   static Cursor* NextOf(std::vector<Cursor>& cursors);
+  std::size_t TakeTogether(std::vector<Cursor>& cursors, std::int64_t settled, Batch& batch);
+  void SetLast(std::int64_t step, std::size_t role);
   bool ResumedBetween(std::int64_t last, std::int64_t next) const;
   void Remember(const Watched& watched);
 

@@ -205,11 +205,22 @@ bool FollowsNumber(std::string_view text) {
   return last != std::string_view::npos && IsDigit(text[last]);
 }
 
+// Eight characters at a time: every line is asked, and nearly all are.
+bool IsAscii(std::string_view text) {
+  constexpr std::uint64_t kHighBits = 0x8080808080808080U;
+  std::uint64_t seen = 0;
+  for (; text.size() >= sizeof(seen); text.remove_prefix(sizeof(seen))) {
+    std::uint64_t eight = 0;
+    std::memcpy(&eight, text.data(), sizeof(eight));
+    seen |= eight;
+  }
+  return (seen & kHighBits) == 0 && std::none_of(text.begin(), text.end(), IsOutsideAscii);
+}
+
 }  // namespace
 
 bool ReplaceSigns(std::string_view text, std::string& out) {
-  auto next = std::find_if(text.begin(), text.end(), IsOutsideAscii);
-  if (next == text.end()) return false;
+  if (IsAscii(text)) return false;
   bool found = false;
   out.clear();
   for (std::size_t at = 0; at < text.size();) {
