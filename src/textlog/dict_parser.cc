@@ -90,6 +90,8 @@ class DictParser final : public LineParser {
   // A dictionary that names several settings of a training is no row, whatever else it names.
   bool TakesSettings(const LogLine& line) {
     constexpr std::size_t kFewSettings = 4;
+    // Nearly every dictionary of a log is a row with its loss: no name of it has to be looked up.
+    if (numbers_.size() < kFewSettings || FindNumber(numbers_, "loss") != nullptr) return false;
     std::size_t settings = 0;
     for (const NamedNumber& number : numbers_) {
       const NameMemo::Known known = names_.Find(number.name);
