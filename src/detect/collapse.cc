@@ -31,15 +31,15 @@ class Collapse : public Cloned<Collapse> {
     if (!enabled_ || !std::isfinite(sample.value)) return;
     ++points_;
     if (current_.points == 0 || sample.value != current_.first.value) {
-      const double before = points_ == 1 ? kUnknown : before_.Median();
-      current_ = {sample, sample.step, before, 0, 0};
+      current_ = {sample, sample.step, ValueBefore(sample), 0, 0};
     }
     ++current_.points;
     current_.last_step = sample.step;
     if (grad_.step == sample.step && grad_.value > 0) ++current_.moving_gradients;
     zeros_ += sample.value == 0.0 ? 1 : 0;
     if (sample.value != 0.0) before_.Push(sample.value);
-    resolution_ = std::min(resolution_, ResolutionOf(sample.value));
+    // A multiple of the finest unit so far has none that is finer.
+    if (!IsMultiple(sample.value, resolution_)) resolution_ = std::min(resolution_, ResolutionOf(sample.value));
     if (IsCollapsed(current_) && current_.points > worst_.points) worst_ = current_;
   }
 
@@ -76,11 +76,20 @@ class Collapse : public Cloned<Collapse> {
   static constexpr double kDigits = 2000;
   double resolution_ = 1;
 
+  // The level that a stretch of zeros fell from; of other values it is not asked.
+  double ValueBefore(const Sample& sample) const {
+    if (points_ == 1) return kUnknown;
+    return sample.value == 0.0 ? before_.Median() : 0;
+  }
+
+  // To the last unit that is told apart, every value is a multiple.
+  static bool IsMultiple(double value, double unit) {
+    return unit <= 1e-6 || !(std::abs(value / unit - std::round(value / unit)) > 1e-6);
+  }
   // The unit of the last decimal that the value has, down to 1e-6.
   static double ResolutionOf(double value) {
     double unit = 1;
-    for (; unit > 1e-6 && std::abs(value / unit - std::round(value / unit)) > 1e-6; unit /= 10) {
-    }
+    while (!IsMultiple(value, unit)) unit /= 10;
     return unit;
   }
 

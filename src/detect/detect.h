@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -25,6 +26,7 @@ struct Context {
   bool ended = true;                       // no more samples will come
   bool reinforcement = false;              // policy-gradient losses hover around zero: their shape means nothing
   bool loss_scaler = false;                // fp16 with a loss scaler: skipped overflow steps are part of it
+  bool judges_points = false;              // LastPoint is asked after each point: its ratio is worked out for each
 
   double Threshold(std::string_view name) const { return thresholds->Threshold(row->id, name); }
   // The axis of the judged series. A detector works on this one axis: every count it is given or makes is a count on
@@ -55,6 +57,8 @@ class Detector {
   virtual ~Detector() = default;
   // Samples come in step order within a segment, the primary last within a step: companions of that step are known.
   virtual void Observe(const Sample& sample) = 0;
+  // The same for many at once, which costs one call.
+  virtual void ObserveAll(std::span<const Sample> samples) = 0;
   // A restart: steps went back. What follows overwrites the steps from `step` on.
   virtual void Restart(std::int64_t step) { static_cast<void>(step); }
   // The run was stopped and went on: no step was lost. `step` is the first one after it.
@@ -67,7 +71,8 @@ class Detector {
   // The findings so far. Const, so that a live view can ask at any time. Severity, family, id, signal, labels and axis
   // are filled in by the engine; a detector sets severity only where the outcome decides.
   virtual void Report(std::vector<model::Finding>& out) const = 0;
-  // For who has to decide on a point at once. Detectors that judge a course, and not points, have no verdict.
+  // For who has to decide on a point at once; its ratio is known where the context says that points are judged.
+  // Detectors that judge a course, and not points, have no verdict.
   virtual PointVerdict LastPoint() const { return {}; }
 };
 

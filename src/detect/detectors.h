@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -70,11 +71,16 @@ std::unique_ptr<Detector> MakeMemoryGrowth(const Context& context);
 
 // ---- shared by the detectors
 
-// What every detector is made of: a plain copy of its members is a detector in the same state.
+// What every detector is made of: a plain copy of its members is a detector in the same state, and samples are given to
+// its own Observe without a virtual call for each.
 template <class Self>
 class Cloned : public Detector {
  public:
   std::unique_ptr<Detector> Clone() const override { return std::make_unique<Self>(static_cast<const Self&>(*this)); }
+  void ObserveAll(std::span<const Sample> samples) override {
+    auto& self = static_cast<Self&>(*this);
+    for (const Sample& sample : samples) self.Self::Observe(sample);
+  }
 
  private:
   Cloned() = default;
@@ -146,7 +152,7 @@ class StartedOver : public Cloned<StartedOver<Counting>> {
 
   void Observe(const Sample& sample) override {
     if (first_step_ == model::kNoStep) first_step_ = sample.step;
-    counting_.Observe(sample);
+    counting_.Counting::Observe(sample);
   }
   void Restart(std::int64_t step) override {
     if (step <= first_step_) {

@@ -190,48 +190,91 @@ std::int64_t Feeder::SettledStep(const Watched& watched) const {
   return settled;
 }
 
-void Feeder::FeedSegment(Detector& detector, const Watched& watched, std::int64_t settled, std::size_t most_waiting) {
-  std::size_t left = waiting();
-  while (left > 0) {
-    const std::size_t role = NextRole(watched);
-    if (role == watched.size()) return;
-    const std::int64_t step = watched[role]->steps[places_[role].next];
-    if (step > settled) {
-      if (left <= most_waiting) return;
-      took_a_chance_ = true;
-    }
-    FeedOne(detector, watched, role);
-    --left;
+// The points that are left of the open segment, role by role. Backwards: of points at one step the leading series is
+// taken last.
+std::vector<Feeder::Cursor> Feeder::CursorsOf(const Watched& watched) const {
+  std::vector<Cursor> cursors;
+  for (std::size_t role = watched.size(); role-- > 0;) {
+    const Place& place = places_[role];
+    if (place.next >= place.stretch.end) continue;
+    const model::Series& series = *watched[role];
+    cursors.push_back({series.steps.data(), series.values.data(), series.lines.empty() ? nullptr : series.lines.data(),
+                       place.next, place.stretch.end, static_cast<std::uint32_t>(role)});
   }
+  return cursors;
 }
 
-std::size_t Feeder::NextRole(const Watched& watched) const {
-  std::size_t next = watched.size();
+void Feeder::FeedSegment(Detector& detector, const Watched& watched, std::int64_t settled, std::size_t most_waiting) {
+  std::vector<Cursor> cursors = CursorsOf(watched);
+  Batch batch(detector);
+  for (std::size_t left = waiting(); left > 0;) {
+    if (const std::size_t taken = TakeTogether(cursors, settled, batch); taken > 0) {
+      left -= taken;
+      continue;
+    }
+    Cursor* const next = NextOf(cursors);
+    if (next == nullptr) break;
+    const std::int64_t step = next->step();
+    if (step > settled) {
+      if (left <= most_waiting) break;
+      took_a_chance_ = true;
+    }
+    if (last_ != model::kNoStep && ResumedBetween(last_, step)) {
+      batch.HandOver();
+      detector.Resume(step);
+    }
+    batch.Add(next->Take());
+    SetLast(step, next->role);
+    --left;
+  }
+  batch.HandOver();
+  for (const Cursor& cursor : cursors) places_[cursor.role].next = cursor.next;
+}
+
+// Most logs have all their series at the same steps: those are taken step by step, without a search for the point that
+// comes next. Returns how many points were taken.
+std::size_t Feeder::TakeTogether(std::vector<Cursor>& cursors, std::int64_t settled, Batch& batch) {
+  if (!resumes_->empty()) return 0;
+  std::size_t most = Batch::kMost / cursors.size();
+  for (const Cursor& cursor : cursors) most = std::min(most, cursor.end - cursor.next);
+  const Cursor& first = cursors.front();
+  const auto is_common = [&](std::size_t i) {
+    const std::int64_t step = first.steps[first.next + i];
+    return step <= settled && step < kLatest &&
+           std::all_of(
+               cursors.begin(), cursors.end(),
+               [&](const Cursor& cursor) { return cursor.steps[cursor.next + i] == step; });
+  };
+  std::size_t steps = 0;
+  while (steps < most && is_common(steps)) ++steps;
+  if (steps == 0) return 0;
+  for (std::size_t i = 0; i < steps; ++i) {
+    for (Cursor& cursor : cursors) batch.Add(cursor.Take());
+  }
+  SetLast(first.steps[first.next - 1], cursors.back().role);
+  return steps * cursors.size();
+}
+
+void Feeder::SetLast(std::int64_t step, std::size_t role) {
+  last_ = step;
+  last_role_ = role;
+  highest_ = std::max(highest_, step);
+}
+
+// The one whose point comes next: none when there is none left before the end of all steps.
+Feeder::Cursor* Feeder::NextOf(std::vector<Cursor>& cursors) {
+  Cursor* next = nullptr;
   std::int64_t smallest = kLatest;
-  // Backwards: role 0 only when its step is strictly smallest.
-  for (std::size_t role = watched.size(); role-- > 0;) {
-    if (places_[role].next >= places_[role].stretch.end) continue;
-    const std::int64_t step = watched[role]->steps[places_[role].next];
-    if (step >= smallest) continue;
-    smallest = step;
-    next = role;
+  for (Cursor& cursor : cursors) {
+    if (cursor.next >= cursor.end || cursor.step() >= smallest) continue;
+    smallest = cursor.step();
+    next = &cursor;
   }
   return next;
 }
 
-void Feeder::FeedOne(Detector& detector, const Watched& watched, std::size_t role) {
-  const model::Series& series = *watched[role];
-  const std::size_t at = places_[role].next++;
-  const std::int64_t step = series.steps[at];
-  if (last_ != model::kNoStep && ResumedBetween(last_, step)) detector.Resume(step);
-  last_ = step;
-  last_role_ = role;
-  highest_ = std::max(highest_, step);
-  const std::uint32_t line = series.lines.empty() ? 0 : series.lines[at];
-  detector.Observe({static_cast<std::uint32_t>(role), step, series.values[at], line});
-}
-
 bool Feeder::ResumedBetween(std::int64_t last, std::int64_t next) const {
+  if (resumes_->empty()) return false;
   const auto at = std::lower_bound(resumes_->begin(), resumes_->end(), last);
   return at != resumes_->end() && *at < next;
 }

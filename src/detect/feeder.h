@@ -2,6 +2,7 @@
 // detect.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -61,6 +62,42 @@ class Feeder {
     double last_value = 0;
   };
 
+  // Where the reading of one series stands while a segment is fed: its columns, without a look at the series each time.
+  struct Cursor {
+    const std::int64_t* steps = nullptr;
+    const double* values = nullptr;
+    const std::uint32_t* lines = nullptr;  // null where no lines are known
+    std::size_t next = 0;
+    std::size_t end = 0;
+    std::uint32_t role = 0;
+
+    std::int64_t step() const { return steps[next]; }
+    Sample Take() {
+      const std::size_t at = next++;
+      return {role, steps[at], values[at], lines == nullptr ? 0 : lines[at]};
+    }
+  };
+  // Samples on their way to a detector: a virtual call for each would take longer than most detectors do.
+  class Batch {
+   public:
+    static constexpr std::size_t kMost = 256;
+
+    explicit Batch(Detector& detector) : detector_(detector) {}
+    void Add(const Sample& sample) {
+      if (filled_ == kMost) HandOver();
+      samples_[filled_++] = sample;
+    }
+    void HandOver() {
+      detector_.ObserveAll({samples_.data(), filled_});
+      filled_ = 0;
+    }
+
+   private:
+    Detector& detector_;
+    std::array<Sample, kMost> samples_;
+    std::size_t filled_ = 0;
+  };
+
   static Range SegmentRange(const model::Series& series, std::size_t segment);
   static Range Within(const model::Series& series, Range segment, std::int64_t first, std::int64_t last);
   Pairing PairingOf(const Watched& watched, std::size_t role) const;
@@ -76,8 +113,10 @@ class Feeder {
   void StretchOn(const Watched& watched);
   void FeedSegment(Detector& detector, const Watched& watched, std::int64_t settled, std::size_t most_waiting);
   std::int64_t SettledStep(const Watched& watched) const;
-  std::size_t NextRole(const Watched& watched) const;
-  void FeedOne(Detector& detector, const Watched& watched, std::size_t role);
+  std::vector<Cursor> CursorsOf(const Watched& watched) const;
+  static Cursor* NextOf(std::vector<Cursor>& cursors);
+  std::size_t TakeTogether(std::vector<Cursor>& cursors, std::int64_t settled, Batch& batch);
+  void SetLast(std::int64_t step, std::size_t role);
   bool ResumedBetween(std::int64_t last, std::int64_t next) const;
   void Remember(const Watched& watched);
 

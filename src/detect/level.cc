@@ -1,5 +1,6 @@
 // Detectors that judge the level of the loss over the whole run: did it fall, did it stay, does it swing.
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <span>
 
@@ -272,7 +273,10 @@ class Oscillation : public Cloned<Oscillation> {
     if (sample.role != 0) return;
     curve_.Add(sample);
     if (!(sample.value > 0) || !std::isfinite(sample.value)) return;
-    if (last_ > 0) jumps_.Push(std::abs(std::log(sample.value / last_)));
+    if (last_ > 0) {
+      ratios_[jumps_ % ratios_.size()] = sample.value / last_;
+      ++jumps_;
+    }
     last_ = sample.value;
   }
   void Restart(std::int64_t step) override {
@@ -285,7 +289,7 @@ class Oscillation : public Cloned<Oscillation> {
     const std::vector<double> logs = curve_.Logs();
     const double start = MedianOf(std::span(logs).first(std::max<std::size_t>(3, logs.size() / 10)));
     const double end = MedianOf(Tail(logs, std::max<std::size_t>(3, logs.size() / 4)));
-    const double swing = std::exp(jumps_.Median()) - 1;
+    const double swing = std::exp(UsualJump()) - 1;
     const double limit = IsLogOfEpochs() ? swing_epoch_ : swing_;
     if (swing < limit || end < start + std::log(0.7)) return;
     model::Finding finding = MakeFinding(curve_.At(logs.size() / 2).first_step, curve_.last_step(),
@@ -300,13 +304,22 @@ class Oscillation : public Cloned<Oscillation> {
   // One evaluation for each training loss: the points are epochs.
   bool IsLogOfEpochs() const { return epochs_ || (evals_ > 0 && evals_ + 1 >= curve_.points()); }
 
+  // From one point to the next, on the logarithm: that of the last points.
+  double UsualJump() const {
+    std::vector<double> jumps;
+    for (const double ratio : std::span(ratios_).first(std::min(jumps_, ratios_.size())))
+      jumps.push_back(std::abs(std::log(ratio)));
+    return stats::Median(std::move(jumps));
+  }
+
   double min_points_;
   double swing_;
   double swing_epoch_;
   bool epochs_;
   std::uint64_t evals_ = 0;
   Curve curve_;
-  stats::RobustWindow jumps_{128};
+  std::array<double, 128> ratios_ = {};  // a ring: of a point to the one before
+  std::size_t jumps_ = 0;
   double last_ = 0;
 };
 

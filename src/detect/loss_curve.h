@@ -25,9 +25,10 @@ class Curve {
       if (sample.value < 0) judged_ = false;
       return;
     }
-    history_.Add(sample.step, std::log(sample.value));
-    if (first_.size() < kFirst) first_.push_back({sample.step, std::log(sample.value)});
-    recent_.push_back({sample.step, std::log(sample.value)});
+    const Point point = {sample.step, std::log(sample.value)};
+    history_.Add(point.step, point.log);
+    if (first_.size() < kFirst) first_.push_back(point);
+    recent_.push_back(point);
     if (recent_.size() > kRecent) recent_.pop_front();
   }
   void ForgetFrom(std::int64_t step) {

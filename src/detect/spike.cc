@@ -159,6 +159,7 @@ class LossSpike : public Cloned<LossSpike> {
   explicit LossSpike(const Context& context)
       : places_(context),
         enabled_(!context.reinforcement),
+        judges_points_(context.judges_points),
         z_with_grad_(context.Threshold("z_with_grad")),
         limits_(LimitsOf(context)),
         loss_(limits_),
@@ -172,15 +173,13 @@ class LossSpike : public Cloned<LossSpike> {
       goes_below_zero_ |= sample.role == 0 && sample.value < 0;
       return;
     }
-    if (sample.role == 1) {
-      grad_spikes_at_ = grad_.Ready() && grad_.Measure(sample.value).z > z_with_grad_ ? sample.step : grad_spikes_at_;
-      grad_.Push(sample.value);
-      return;
-    }
+    if (sample.role == 1) return grad_.Add(sample.step, sample.value);
     ++points_;
     spikes_.Watch(sample);
-    if (!loss_.Ready()) return loss_.Push(sample.value);
-    JudgeLoss(sample);
+    const double log = std::log(sample.value);
+    const bool ordinary = !judges_points_ && !spikes_.open() && !loss_.MayStandOut(log);
+    if (!loss_.Ready() || ordinary) return loss_.Push(log);
+    JudgeLoss(sample, log);
   }
 
   PointVerdict LastPoint() const override { return last_; }
@@ -212,13 +211,15 @@ class LossSpike : public Cloned<LossSpike> {
   }
 
  private:
-  void JudgeLoss(const Sample& sample) {
-    const bool with_grad = grad_spikes_at_ == sample.step;
-    const Height height = loss_.Measure(sample.value);
+  void JudgeLoss(const Sample& sample, double log) {
+    const Height height = loss_.Measure(log);
+    // The gradient norm is asked for only where its answer matters.
+    const bool may_be_spike = spikes_.open() || loss_.IsSpike(height, std::min(z_with_grad_, limits_.z));
+    const bool with_grad = may_be_spike && grad_.StoodAbove(sample.step, z_with_grad_);
     const bool outstanding = loss_.IsSpike(height, with_grad ? z_with_grad_ : limits_.z);
     if (outstanding && !spikes_.open()) ++(points_ - rate_rose_at_ <= kSoonAfter ? by_rate_ : unasked_);
     last_ = {spikes_.Add(sample, height, outstanding, with_grad), height.ratio};
-    if (!last_.in_incident) return loss_.Push(sample.value);
+    if (!last_.in_incident) return loss_.Push(log);
     if (!spikes_.HasBecomeTheLevel()) return;
     spikes_.TakeAsLevel();
     ForgetBaselines();
@@ -248,14 +249,14 @@ class LossSpike : public Cloned<LossSpike> {
   std::uint64_t unasked_ = 0;
   Places places_;
   bool enabled_;
+  bool judges_points_;
   bool goes_below_zero_ = false;
   double z_with_grad_;
   SpikeLimits limits_;
   LogBaseline loss_;
-  LogBaseline grad_;
+  RarelyAskedBaseline grad_;
   SpikeCollector spikes_;
   PointVerdict last_;
-  std::int64_t grad_spikes_at_ = model::kNoStep;
   std::uint64_t points_ = 0;
 };
 
@@ -267,9 +268,10 @@ class GradSpike : public Cloned<GradSpike> {
       : places_(context),
         ratio_(context.Threshold("ratio")),
         rl_(context.reinforcement),
+        judges_points_(context.judges_points),
         limits_{context.Threshold("z"), kSmallestRatio, context.Threshold("beyond_max"),
                 Count(context.Threshold("window")), Count(context.Threshold("min_points"))},
-        grad_(limits_) {}
+        grad_(limits_, ratio_) {}
 
   void Observe(const Sample& sample) override {
     if (sample.role == 1) return loss_.Add(sample.step, sample.value);
@@ -277,13 +279,15 @@ class GradSpike : public Cloned<GradSpike> {
     if (!std::isfinite(sample.value) || sample.value <= 0) return;
     ++points_;
     spikes_.Watch(sample);
-    if (!grad_.Ready()) return grad_.Push(sample.value);
-    const Height height = grad_.Measure(sample.value);
+    const double log = std::log(sample.value);
+    const bool ordinary = !judges_points_ && !spikes_.open() && !grad_.MayStandOut(log);
+    if (!grad_.Ready() || ordinary) return grad_.Push(log);
+    const Height height = grad_.Measure(log);
     // Near-zero norms are normal between the useful batches of RL: a jump from them to an ordinary norm is no spike.
     const bool tall = height.ratio >= ratio_ && height.z > limits_.z;
     const bool outstanding = (tall || grad_.IsSpike(height, limits_.z)) && (!rl_ || sample.value > 1);
     last_ = {spikes_.Add(sample, height, outstanding, false), height.ratio};
-    if (!last_.in_incident) return grad_.Push(sample.value);
+    if (!last_.in_incident) return grad_.Push(log);
     if (!spikes_.HasBecomeTheLevel()) return;
     spikes_.TakeAsLevel();
     grad_.Clear();
@@ -316,6 +320,7 @@ class GradSpike : public Cloned<GradSpike> {
   Places places_;
   double ratio_;
   bool rl_;
+  bool judges_points_;
   SpikeLimits limits_;
   LogBaseline grad_;
   SpikeCollector spikes_;

@@ -27,6 +27,7 @@ struct StepJudge::State {
     context.thresholds = &thresholds;
     context.row = catalogue::FindFinding(id);
     context.ended = false;
+    context.judges_points = true;
     return FindFactory(context.row->detector)(context);
   }
 

@@ -74,7 +74,7 @@ void StatePercent(model::Series& series) {
   if ((series.signal != "accuracy" && series.signal != "eval_accuracy") || !series.unit.empty()) return;
   const auto values = Beginning(series);
   if (std::any_of(values.begin(), values.end(), [](double v) { return v > kLargestShare && std::isfinite(v); }))
-    series.unit = "%";
+    series.unit.assign(1, '%');  // an assigned literal is taken for an overflow by g++ 12 at -O2
 }
 
 // Names that mean something else beside another one. ESPnet's iter_time is that of the data loader, and train_time that

@@ -23,20 +23,15 @@ BucketHistory::BucketHistory(std::size_t capacity) : capacity_(std::max<std::siz
   buckets_.reserve(capacity_);
 }
 
-void BucketHistory::Add(std::int64_t step, double value) {
-  ++points_;
-  const Bucket point = {step, step, 1, value, value, value};
-  if (!buckets_.empty() && buckets_.back().count < width_) {
-    buckets_.back() = Merge(buckets_.back(), point);
-    return;
-  }
+// A new bucket; when there is no room for one, each two are made one.
+void BucketHistory::Begin(std::int64_t step, double value) {
   if (buckets_.size() == capacity_) {
     for (std::size_t i = 0; i + 1 < capacity_; i += 2) buckets_[i / 2] = Merge(buckets_[i], buckets_[i + 1]);
     if (capacity_ % 2 == 1) buckets_[capacity_ / 2] = buckets_.back();
     buckets_.resize((capacity_ + 1) / 2);
     width_ *= 2;
   }
-  buckets_.push_back(point);
+  buckets_.push_back({step, step, 1, value, value, value});
 }
 
 void BucketHistory::ForgetFrom(std::int64_t step) {

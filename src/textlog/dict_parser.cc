@@ -4,10 +4,10 @@
 #include <cmath>
 
 #include "base/base.h"
-#include "catalogue/catalogue.h"
 #include "catalogue/says.h"
 #include "textlog/dict_line.h"
 #include "textlog/make_parsers.h"
+#include "textlog/name_memo.h"
 #include "textlog/row_roles.h"
 
 namespace vigil::textlog {
@@ -17,13 +17,6 @@ namespace {
 bool IsSummary(const NamedNumbers& numbers) {
   return FindNumber(numbers, "train_runtime") != nullptr && FindNumber(numbers, "loss") == nullptr &&
          (FindNumber(numbers, "train_loss") != nullptr || FindNumber(numbers, "train_samples_per_second") != nullptr);
-}
-
-bool HasLoss(const NamedNumbers& numbers) {
-  return std::any_of(numbers.begin(), numbers.end(), [](const NamedNumber& number) {
-    const auto meaning = catalogue::Interpret(number.name);
-    return meaning && !meaning->weak && (meaning->signal == "loss" || meaning->signal == "eval_loss");
-  });
 }
 
 RowKind KindOfRow(const NamedNumbers& numbers) {
@@ -87,17 +80,26 @@ class DictParser final : public LineParser {
     return before_.step;
   }
 
+  bool HasLoss() {
+    return std::any_of(numbers_.begin(), numbers_.end(), [&](const NamedNumber& number) {
+      const NameMemo::Known known = names_.Find(number.name);
+      return !known.is_weak && (known.signal == "loss" || known.signal == "eval_loss");
+    });
+  }
+
   // A dictionary that names several settings of a training is no row, whatever else it names.
   bool TakesSettings(const LogLine& line) {
     constexpr std::size_t kFewSettings = 4;
+    // Nearly every dictionary of a log is a row with its loss: no name of it has to be looked up.
+    if (numbers_.size() < kFewSettings || FindNumber(numbers_, "loss") != nullptr) return false;
     std::size_t settings = 0;
     for (const NamedNumber& number : numbers_) {
-      const std::string_view fact = catalogue::InterpretFact(number.name);
-      settings += !fact.empty() && fact != "lr" && !catalogue::Interpret(number.name) ? 1 : 0;
+      const NameMemo::Known known = names_.Find(number.name);
+      settings += !known.setting.empty() && known.setting != "lr" && known.signal.empty() ? 1 : 0;
     }
-    if (settings < kFewSettings || HasLoss(numbers_)) return false;
+    if (settings < kFewSettings || HasLoss()) return false;
     for (const NamedNumber& number : numbers_) {
-      if (!catalogue::InterpretFact(number.name).empty())
+      if (!names_.Find(number.name).setting.empty())
         state_.builder.AddFact(number.name, FormatExact(number.value), line.number);
     }
     return true;
@@ -108,7 +110,7 @@ class DictParser final : public LineParser {
     const std::int64_t step = StepOf(named_step, before);
     // A dictionary of settings knows a learning rate too; a row of metrics says where in the training it stands.
     const bool says_where = step >= 0 || epoch >= 0;
-    if (!says_where && (numbers_.size() < 2 || !HasLoss(numbers_))) return false;
+    if (!says_where && (numbers_.size() < 2 || !HasLoss())) return false;
     roles_.KeepMetrics(numbers_);
     RowPlace place = {step, line.rank, line.number, step < 0 ? Origin::kDictRow : Origin::kDictWithStep};
     if (!state_.sink.Find(numbers_, place)) return false;
@@ -124,6 +126,7 @@ class DictParser final : public LineParser {
   NamedNumbers numbers_;
   NestedDict nested_;
   RowRoles roles_;
+  NameMemo names_;
   MetricLine before_;         // the text before the dictionary
   bool is_finished_ = false;  // the summary at the end was the last row
 };

@@ -205,11 +205,22 @@ bool FollowsNumber(std::string_view text) {
   return last != std::string_view::npos && IsDigit(text[last]);
 }
 
+// Eight characters at a time: every line is asked, and nearly all are.
+bool IsAscii(std::string_view text) {
+  constexpr std::uint64_t kHighBits = 0x8080808080808080U;
+  std::uint64_t seen = 0;
+  for (; text.size() >= sizeof(seen); text.remove_prefix(sizeof(seen))) {
+    std::uint64_t eight = 0;
+    std::memcpy(&eight, text.data(), sizeof(eight));
+    seen |= eight;
+  }
+  return (seen & kHighBits) == 0 && std::none_of(text.begin(), text.end(), IsOutsideAscii);
+}
+
 }  // namespace
 
 bool ReplaceSigns(std::string_view text, std::string& out) {
-  auto next = std::find_if(text.begin(), text.end(), IsOutsideAscii);
-  if (next == text.end()) return false;
+  if (IsAscii(text)) return false;
   bool found = false;
   out.clear();
   for (std::size_t at = 0; at < text.size();) {
@@ -233,8 +244,20 @@ bool ReplaceSigns(std::string_view text, std::string& out) {
 bool IsBlank(std::string_view text) { return text.find_first_not_of(" \t") == std::string_view::npos; }
 
 bool ContainsIgnoringCase(std::string_view text, std::string_view lower_case_part) {
+  if (lower_case_part.empty()) return true;
+  if (text.size() < lower_case_part.size()) return false;
+  // Only the first character is looked for; what stands behind it is folded where that one is found.
+  const char lower = lower_case_part.front();
+  const char upper = lower >= 'a' && lower <= 'z' ? static_cast<char>(lower & ~0x20) : lower;
   const auto equal = [](char a, char b) { return (a >= 'A' && a <= 'Z' ? static_cast<char>(a | 0x20) : a) == b; };
-  return std::search(text.begin(), text.end(), lower_case_part.begin(), lower_case_part.end(), equal) != text.end();
+  const char* const last = text.data() + text.size() - lower_case_part.size();
+  for (const char* at = text.data(); at <= last; ++at) {
+    if (*at != lower && *at != upper) continue;
+    if (std::equal(lower_case_part.begin() + 1, lower_case_part.end(), at + 1,
+                   [&](char b, char a) { return equal(a, b); }))
+      return true;
+  }
+  return false;
 }
 
 std::int64_t ReadDigits(std::string_view text, std::size_t& used) {

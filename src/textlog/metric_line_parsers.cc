@@ -3,10 +3,10 @@
 #include <array>
 
 #include "base/base.h"
-#include "catalogue/catalogue.h"
 #include "textlog/hints.h"
 #include "textlog/line.h"
 #include "textlog/make_parsers.h"
+#include "textlog/name_memo.h"
 
 namespace vigil::textlog {
 namespace {
@@ -137,11 +137,12 @@ class LoneScoreParser final : public LineParser {
   explicit LoneScoreParser(LogState& state) : state_(state) {}
   Outcome Parse(LogLine& line) override {
     if (line.cut || !state_.steps.has_latest() || state_.sink.table().empty()) return Outcome::kNotMine;
-    if (line.text.size() > kLongestLine || IsOfAnotherStep(line.text)) return Outcome::kNotMine;
+    if (line.text.size() > kLongestLine) return Outcome::kNotMine;
     if (state_.Parse(line) || state_.parsed.numbers.empty() || IsCounted(state_.parsed)) return Outcome::kNotMine;
     NamedNumbers& numbers = state_.parsed.numbers;
     const bool evaluation = IsEvaluation(line.text, numbers);
     if (!evaluation && line.text.find("net output #") == std::string_view::npos) return Outcome::kNotMine;
+    if (IsOfAnotherStep(line.text)) return Outcome::kNotMine;  // many words to look for: few lines come to this
     RowPlace place = state_.steps.Latest(line.rank, line.number);
     place.evaluation = evaluation;
     // "Test: [ 50/79]  Loss: 0.8": batches of an evaluation, whose last line sums them up.
@@ -167,16 +168,17 @@ class LoneScoreParser final : public LineParser {
                        [&](std::string_view word) { return ContainsIgnoringCase(text, word); });
   }
 
-  static bool IsEvaluation(std::string_view text, const NamedNumbers& numbers) {
+  bool IsEvaluation(std::string_view text, const NamedNumbers& numbers) {
     if (Trim(text).starts_with("* ")) return true;  // torchvision's mark of the line that sums up an evaluation
     for (const NamedNumber& number : numbers) {
-      const auto meaning = catalogue::Interpret(number.name);
-      if (meaning) return meaning->signal.starts_with("eval_") || SpeaksOfEvaluation(text.substr(0, number.at));
+      const std::string_view signal = names_.SignalOf(number.name);
+      if (!signal.empty()) return signal.starts_with("eval_") || SpeaksOfEvaluation(text.substr(0, number.at));
     }
     return false;
   }
 
   LogState& state_;
+  NameMemo names_;
 };
 
 // "    forward-backward ......: (123.4, 130.1)": Megatron's timers in milliseconds, of the fastest and slowest rank.

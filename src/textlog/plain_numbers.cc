@@ -18,6 +18,15 @@ constexpr double kLargestCount = 1e9;  // beyond it are seconds since 1970
 
 constexpr std::string_view kSeparators = " \t|,;[]()";
 
+// A table, since each character of each line is asked about.
+constexpr std::array<bool, 256> kIsSeparator = [] {
+  std::array<bool, 256> is_separator = {};
+  for (const char c : kSeparators) is_separator[static_cast<unsigned char>(c)] = true;
+  return is_separator;
+}();
+
+bool IsSeparator(char c) { return kIsSeparator[static_cast<unsigned char>(c)]; }
+
 // Moves past what may stand between two numbers; false when something else does. "12:30" is a time.
 bool PassSeparator(std::string_view& text, bool is_joined) {
   const std::size_t begin = text.size();
@@ -29,7 +38,7 @@ bool PassSeparator(std::string_view& text, bool is_joined) {
     if (c == ':' || is_dash) {
       if (joint) return false;
       joint = true;
-    } else if (kSeparators.find(c) == std::string_view::npos) {
+    } else if (!IsSeparator(c)) {
       return text.size() != begin && !joint;
     } else {
       joint = false;
@@ -48,13 +57,16 @@ void PassTotal(std::string_view& text) {
 // The length of what a table writes where it has no number: "-", "--", "NA", "n/a", "None", "null".
 std::size_t MissingLength(std::string_view text) {
   constexpr std::array<std::string_view, 7> kWords = {"None", "null", "n/a", "N/A", "NA", "--", "-"};
+  if (IsDigit(text.front())) return 0;
   for (const std::string_view word : kWords) {
     if (!text.starts_with(word)) continue;
     const std::string_view rest = text.substr(word.size());
-    if (rest.empty() || kSeparators.find(rest.front()) != std::string_view::npos) return word.size();
+    if (rest.empty() || IsSeparator(rest.front())) return word.size();
   }
   return 0;
 }
+
+bool IsLetterE(char c) { return c == 'e' || c == 'E'; }
 
 bool IsCount(double value) { return value >= 0 && value < kLargestCount && value == std::floor(value); }
 
@@ -63,10 +75,10 @@ bool IsCount(double value) { return value >= 0 && value < kLargestCount && value
 bool PlainNumbers::Read(std::string_view text, Row& row) {
   text = Trim(text);
   if (text.size() > kLongestLine) return false;
-  while (!text.empty() && kSeparators.find(text.front()) != std::string_view::npos) text.remove_prefix(1);
+  while (!text.empty() && IsSeparator(text.front())) text.remove_prefix(1);
   // "12 - 2.31" joins the count and its value; in "12 2.31 - 0.5" and "12 - - 0.5" a number is missing.
   const bool is_joined =
-      std::count(text.begin(), text.end(), '-') == 1 && text.find_first_of("eE") == std::string_view::npos;
+      std::count(text.begin(), text.end(), '-') == 1 && std::none_of(text.begin(), text.end(), IsLetterE);
   bool measures = false;
   std::size_t numbers = 0;
   while (!text.empty()) {

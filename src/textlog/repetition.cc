@@ -5,7 +5,6 @@
 #include <cmath>
 
 #include "base/base.h"
-#include "catalogue/catalogue.h"
 #include "tabular/column_roles.h"
 #include "textlog/line.h"
 
@@ -74,6 +73,17 @@ std::string_view WordAt(std::string_view text, std::size_t at) {
 // "After 100 updates": letters alone ("100 s") are units.
 bool CountsSteps(std::string_view word) { return word.size() > 2 && tabular::StepWordPriority(word) != 0; }
 
+// Whether a number of the text may count steps by the word behind it. Most lines have none, and need not be taken
+// apart.
+bool MayCountSteps(std::string_view text) {
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (!IsDigit(text[i])) continue;
+    while (i < text.size() && (IsDigit(text[i]) || text[i] == ',')) ++i;
+    if (CountsSteps(WordAt(text, i))) return true;
+  }
+  return false;
+}
+
 bool IsFiller(std::string_view word) {
   constexpr std::array<std::string_view, 12> kWords = {"is", "was",    "of",    "at",  "to",      "now",
                                                        "a",  "equals", "about", "are", "reached", "being"};
@@ -81,8 +91,10 @@ bool IsFiller(std::string_view word) {
                      [&](std::string_view known) { return EqualsIgnoringCase(word, known); });
 }
 
+bool IsMetric(std::string_view signal) { return !signal.empty() && signal != "epoch"; }
+
 // "and the learning rate is" -> "learning rate": the longest end of the words that the vocabulary knows.
-std::string_view KnownEnd(std::string_view words) {
+std::string_view KnownEnd(NameMemo& names, std::string_view words) {
   for (words = Trim(words); !words.empty();) {
     const std::size_t space = words.rfind(' ');
     const std::string_view last = space == std::string_view::npos ? words : words.substr(space + 1);
@@ -90,7 +102,7 @@ std::string_view KnownEnd(std::string_view words) {
     words = space == std::string_view::npos ? std::string_view() : Trim(words.substr(0, space));
   }
   while (!words.empty()) {
-    if (const auto meaning = catalogue::Interpret(words); meaning && meaning->signal != "epoch") return words;
+    if (IsMetric(names.SignalOf(words))) return words;
     const std::size_t space = words.find(' ');
     if (space == std::string_view::npos) break;
     words = Trim(words.substr(space + 1));
@@ -106,11 +118,9 @@ bool OpensWithCount(std::string_view text) {
   return text.substr((in_brackets ? 1 : 0) + digits).starts_with(in_brackets ? "]\t" : ":\t");
 }
 
-bool NamesMetric(const NamedNumbers& numbers) {
-  return std::any_of(numbers.begin(), numbers.end(), [](const NamedNumber& number) {
-    const auto meaning = number.weak ? std::nullopt : catalogue::Interpret(number.name);
-    return meaning && meaning->signal != "epoch";
-  });
+bool NamesMetric(NameMemo& names, const NamedNumbers& numbers) {
+  return std::any_of(numbers.begin(), numbers.end(),
+                     [&](const NamedNumber& number) { return !number.weak && IsMetric(names.SignalOf(number.name)); });
 }
 
 bool IsCount(double value) { return value >= 0 && value < 9e15 && value == std::floor(value); }
@@ -118,31 +128,31 @@ bool IsCount(double value) { return value >= 0 && value < 9e15 && value == std::
 }  // namespace
 
 // Names of any kind, as long as one of the numbers is a measurement and not a count.
-bool Repetition::ReadParsed(const MetricLine& parsed, LearnedRow& row) const {
+bool Repetition::ReadParsed(const MetricLine& parsed, LearnedRow& row) {
   if (parsed.step < 0) return false;
   bool measured = false;
   for (const NamedNumber& number : parsed.numbers) {
     if (number.weak) continue;
     // "we saw a loss of 2.3": the end of the words may be a name that is known.
-    const bool words =
-        std::count(number.name.begin(), number.name.end(), ' ') >= 2 && !catalogue::Interpret(number.name);
-    const std::string_view known = words ? KnownEnd(number.name) : std::string_view();
+    const bool words = std::count(number.name.begin(), number.name.end(), ' ') >= 2 && !names_.Knows(number.name);
+    const std::string_view known = words ? KnownEnd(names_, number.name) : std::string_view();
     measured = measured || !known.empty() || !IsCount(number.value);
     row.numbers.push_back({std::string(known.empty() ? number.name : known), number});
   }
   row.step = parsed.step;
-  return measured || NamesMetric(parsed.numbers);  // a loss of 1.0000 is no count
+  return measured || NamesMetric(names_, parsed.numbers);  // a loss of 1.0000 is no count
 }
 
 // "After 100 updates the training loss is 2.31 and the learning rate is 0.0003."
 bool Repetition::ReadSentence(std::string_view text, LearnedRow& row) {
+  if (!MayCountSteps(text)) return false;
   ParseNamedNumbers(text, numbers_);
   for (const NamedNumber& number : numbers_) {
     std::size_t end = number.at;
     while (end < text.size() && (IsDigit(text[end]) || text[end] == ',')) ++end;
     if (row.step < 0 && IsCount(number.value) && CountsSteps(WordAt(text, end))) {
       row.step = static_cast<std::int64_t>(number.value);
-    } else if (const std::string_view name = KnownEnd(number.name); !name.empty()) {
+    } else if (const std::string_view name = KnownEnd(names_, number.name); !name.empty()) {
       row.numbers.push_back({std::string(name), number});
     }
   }
@@ -151,14 +161,14 @@ bool Repetition::ReadSentence(std::string_view text, LearnedRow& row) {
 
 // "[00120] Loss=2.3 PSNR=31.2", "E0 | 120 | loss 2.3": a number that nothing names, before a metric that is known. In
 // "[10]\tvalid_0's l2: 0.23" and "100:\tlearn: 0.31" it is set apart so clearly that any measurement will do.
-bool Repetition::ReadCounted(std::string_view text, const MetricLine& parsed, LearnedRow& row) const {
+bool Repetition::ReadCounted(std::string_view text, const MetricLine& parsed, LearnedRow& row) {
   if (parsed.lead < 0 || parsed.lead > kLargestCount) return false;
   row.step = parsed.lead;
   const bool set_apart = OpensWithCount(text);
   bool known = false;
   std::size_t names = 0;
   for (const NamedNumber& number : parsed.numbers) {
-    const bool is_known = catalogue::Interpret(number.name).has_value();
+    const bool is_known = names_.Knows(number.name);
     if (number.weak && !is_known) continue;
     names += is_known ? 1 : 0;
     known = known || is_known || (set_apart && !number.weak && !IsCount(number.value));
@@ -169,11 +179,10 @@ bool Repetition::ReadCounted(std::string_view text, const MetricLine& parsed, Le
 }
 
 // "loss tensor(2.31, device='cuda:0')": a loss, and no number in front of it.
-bool Repetition::ReadUnplaced(const MetricLine& parsed, LearnedRow& row) const {
+bool Repetition::ReadUnplaced(const MetricLine& parsed, LearnedRow& row) {
   row.unplaced = true;
   for (const NamedNumber& number : parsed.numbers) {
-    const auto meaning = catalogue::Interpret(number.name);
-    if (meaning && meaning->signal == "loss") row.numbers.push_back({std::string(number.name), number});
+    if (names_.SignalOf(number.name) == "loss") row.numbers.push_back({std::string(number.name), number});
   }
   return parsed.lead < 0 && row.numbers.size() == 1;
 }

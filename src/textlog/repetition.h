@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "textlog/metric_line.h"
+#include "textlog/name_memo.h"
 
 namespace vigil::textlog {
 
@@ -41,16 +42,17 @@ class Repetition {
     std::int64_t lines = 0;
     std::vector<LearnedRow> held_back;
   };
-  bool ReadParsed(const MetricLine& parsed, LearnedRow& row) const;
+  bool ReadParsed(const MetricLine& parsed, LearnedRow& row);
   bool ReadSentence(std::string_view text, LearnedRow& row);
-  bool ReadCounted(std::string_view text, const MetricLine& parsed, LearnedRow& row) const;
-  bool ReadUnplaced(const MetricLine& parsed, LearnedRow& row) const;
+  bool ReadCounted(std::string_view text, const MetricLine& parsed, LearnedRow& row);
+  bool ReadUnplaced(const MetricLine& parsed, LearnedRow& row);
   // How many lines of the shape make the row believed; 0 when it is none.
   std::uint32_t Read(std::string_view text, const MetricLine& parsed, bool placed, LearnedRow& row);
 
   std::unordered_map<std::string, Shape> shapes_;
   std::vector<LearnedRow> believed_;
   NamedNumbers numbers_;
+  NameMemo names_;
   std::string key_;
 };
 

@@ -114,7 +114,7 @@ class PlainRowParser final : public LineParser {
   Outcome Parse(LogLine& line) override {
     if (line.wrapped || line.cut || !state_.LooksForPlainRows(line.offset)) return Outcome::kNotMine;
     const std::size_t first = line.text.find_first_not_of(' ');
-    if (first == std::string_view::npos || line.text.find_first_of("0123456789") == std::string_view::npos)
+    if (first == std::string_view::npos || std::none_of(line.text.begin(), line.text.end(), IsDigit))
       return Outcome::kNotMine;
     const char c = line.text[first];
     if (!numbers_.is_believed() && (state_.shapes.Take(line, line.number) || TakeCounted(line, c)))
@@ -178,11 +178,11 @@ class PlainRowParser final : public LineParser {
     for (const PlainNumbers::Row& row : rows) {
       const RowPlace place = {row.step, line.rank, row.line, Origin::kPlain};
       while (names_.size() < row.count) names_.push_back(ColumnName(names_.size()));
-      NamedNumbers numbers;
+      named_.clear();
       for (std::size_t i = 0; i < row.count; ++i) {
-        if (!model::IsNoValue(row.values[i])) numbers.push_back({names_[i], row.values[i]});
+        if (!model::IsNoValue(row.values[i])) named_.push_back({names_[i], row.values[i]});
       }
-      state_.sink.FindAndAdd(numbers, place);
+      state_.sink.FindAndAdd(named_, place);
       state_.steps.Observe(place);
       state_.is_plain = true;
     }
@@ -191,6 +191,7 @@ class PlainRowParser final : public LineParser {
 
   LogState& state_;
   PlainNumbers numbers_;
+  NamedNumbers named_;             // of one row; kept for its memory
   std::deque<std::string> names_;  // of the columns; what refers to one stays valid
 };
 

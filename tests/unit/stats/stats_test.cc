@@ -41,6 +41,66 @@ TEST(RobustWindow, AgreesWithSortingTheWindowEachTime) {
   }
 }
 
+TEST(RobustWindow, AgreesWithSortingWhenItIsAskedOnlyNowAndThen) {
+  std::mt19937 random(2);
+  std::student_t_distribution<double> noise(3);
+  for (const std::size_t capacity : {1U, 3U, 64U, 128U}) {
+    // From each push to fewer than one in a window: what is pushed in between is followed, or sorted again.
+    for (const int interval : {1, 2, 31, 33, 100, 300}) {
+      RobustWindow window(capacity);
+      std::deque<double> twin;
+      for (int i = 0; i < 1500; ++i) {
+        const double value = i % 5 == 0 ? 1.0 : noise(random) + (i > 700 ? 0.01 * i : 0);
+        window.Push(value);
+        twin.push_back(value);
+        if (twin.size() > capacity) twin.pop_front();
+        ASSERT_EQ(window.Largest(), *std::max_element(twin.begin(), twin.end()));
+        ASSERT_EQ(window.Smallest(), *std::min_element(twin.begin(), twin.end()));
+        if (i % interval != 0 || twin.size() < 2) continue;
+        if (i % 2 == 0) {
+          ASSERT_DOUBLE_EQ(window.Median(), Median({twin.begin(), twin.end()}));
+        }
+        ASSERT_DOUBLE_EQ(window.Sigma(), SlowSigma(twin));
+        ASSERT_DOUBLE_EQ(window.Median(), Median({twin.begin(), twin.end()}));
+      }
+    }
+  }
+}
+
+TEST(RobustWindow, BeginsFromNothingWhenItIsCleared) {
+  RobustWindow window(4);
+  for (const double value : {9.0, 8.0, 7.0, 6.0, 5.0}) window.Push(value);
+  window.Clear();
+  EXPECT_EQ(window.size(), 0U);
+  EXPECT_EQ(window.Median(), 0);
+  EXPECT_EQ(window.Largest(), 0);
+  for (const double value : {1.0, 2.0, 3.0}) window.Push(value);
+  EXPECT_EQ(window.Median(), 2.0);
+  EXPECT_EQ(window.Largest(), 3.0);
+  EXPECT_EQ(window.Smallest(), 1.0);
+}
+
+TEST(MovingMedian, AgreesWithSortingTheLastValues) {
+  std::mt19937 random(3);
+  std::uniform_int_distribution<int> few(0, 6);  // many are equal
+  MovingMedian<15> median;
+  std::deque<double> twin;
+  for (int i = 0; i < 2000; ++i) {
+    if (i == 1000) {
+      median.Clear();
+      twin.clear();
+    }
+    const double value = i % 3 == 0 ? few(random) : 0.37 * few(random) - i % 11;
+    median.Push(value);
+    twin.push_back(value);
+    if (twin.size() > 15) twin.pop_front();
+    ASSERT_EQ(median.IsFull(), twin.size() == 15);
+    if (median.IsFull()) {
+      ASSERT_EQ(median.Median(), Median({twin.begin(), twin.end()}));
+    }
+  }
+}
+
 TEST(BucketHistory, KeepsAShortSeriesPointByPoint) {
   BucketHistory history(8);
   for (int i = 0; i < 8; ++i) history.Add(i * 10, i);
