@@ -179,10 +179,12 @@ bool Repetition::ReadCounted(std::string_view text, const MetricLine& parsed, Le
 }
 
 // "loss tensor(2.31, device='cuda:0')": a loss, and no number in front of it.
+// A loss is hardly ever a whole number; a code or a count of errors is.
 bool Repetition::ReadUnplaced(const MetricLine& parsed, LearnedRow& row) {
   row.unplaced = true;
   for (const NamedNumber& number : parsed.numbers) {
-    if (names_.SignalOf(number.name) == "loss") row.numbers.push_back({std::string(number.name), number});
+    const bool whole = number.value == std::floor(number.value);
+    if (!whole && names_.SignalOf(number.name) == "loss") row.numbers.push_back({std::string(number.name), number});
   }
   return parsed.lead < 0 && row.numbers.size() == 1;
 }
