@@ -1,14 +1,12 @@
 """A task of the hand-written loops: data in tensors, a model, a loss; and the faults that live in data and weights."""
 
 import math
-import os
-import sys
 
+import firstset  # noqa: F401
 import numpy as np
 import torch
 from torch import nn
 
-sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "frameworks"))
 HELD_OUT = 400
 
 
@@ -20,17 +18,19 @@ def damage_rows(spec, parts, classes):
         train[-1] = y[torch.randperm(len(y))]
     if spec.has("misaligned"):
         train[-1] = y.roll(1, 0)
-    if spec.has("leak"):
+    if spec.has("leak") and x.is_floating_point():
         for part in (train, val):
             part[0] = part[0].clone()
             part[0].view(len(part[0]), -1)[:, 0] = 4.0 * part[-1].float().view(len(part[-1]), -1)[:, 0]
     if spec.has("unscaled"):
         for part in parts:
             part[0] = part[0] * spec.of(400) + spec.of(400)
+    if spec.has("fp16"):
+        train[0] = x * spec.of(3e4)
     if spec.has("nan-sample"):
         x.view(len(x), -1)[int(0.6 * len(x)), 1] = math.nan
     if spec.has("crash-label"):
-        y[int(0.7 * len(y))] = classes
+        y[torch.randperm(len(y), generator=torch.Generator().manual_seed(0))[int(0.8 * len(y))]] = classes
     if spec.has("sorted"):
         order = torch.argsort(y, stable=True)
         for i, part in enumerate(train):
@@ -92,6 +92,8 @@ class Task:
     def batch(self, step):
         rows = self.rows_of(step)
         found = [part[rows] for part in self.train]
+        if self.spec.wants("curriculum"):  # four stages, each with more noise
+            found[0] = found[0] + 0.35 * (4 * step // (self.spec.epochs * self.per_epoch)) * torch.randn_like(found[0])
         if self.spec.has("corrupted") and step >= self.spec.onset:
             found[0] = self.garbage(found[0])
         return found

@@ -4,7 +4,7 @@ import glob
 import os
 import re
 
-import base  # noqa: F401  (the path of the first set's modules)
+import firstset  # noqa: F401
 import labels
 
 FLAT, BLOWUP, GRADS, RL_FLAT = labels.FLAT, labels.BLOWUP, labels.GRADS, labels.RL_FLAT
@@ -66,12 +66,13 @@ FAULTS = {
     ),
     "no-exploration": (f"{RL_FLAT},rl/entropy-collapse", "mode-collapse,optimizer-settings,reward-broken"),
     "too-much-exploration": (f"{RL_FLAT},rl/entropy-high", "objective-mismatch,optimizer-settings,bad-config"),
+    "flipped-gradient": (f"{BLOWUP},{GRADS}", "objective-mismatch,lr-too-high,code-change"),
     "smoothing": (f"{FLAT},loss/collapse", "architecture-bug,vanishing-through-depth,objective-mismatch"),
 }
 labels.FAULTS.update(FAULTS)
 labels.BY_CONSTRUCTION += (
     *("hang", "slow-loader", "resume-nothing", "eval-is-train", "fp16", "no-grad", "divide-by-zero"),
-    *("eval-in-train-mode", "shift"),
+    "shift",
 )
 CHANCE = {"motif": 1.609, "translate": 3.135, "text": 3.689}
 ALONE = ("crash", "killed", "hang", "no-grad")

@@ -2,7 +2,6 @@
 
 from runs import group, loop
 
-HALVES = {"parts": ["stop=200", "resume=full"]}
 LOOPS = [
     loop(
         "fairseq-style",
@@ -44,8 +43,7 @@ LOOPS = [
         "task=motif model=bn log=Flair epochs=8 seed=2",
         ("healthy", ""),
         ("dropout-high", "strength=0.97"),
-        ("crash-last-batch", "rows=1601", {"note": "a last batch of one sample under batch norm", "onset": "51"}),
-        ("eval-in-train-mode", "", {"note": "no dropout or batch statistics that matter: see the measure"}),
+        ("eval-in-train-mode", "", {}),
     ),
     loop(
         "espnet-style",
@@ -85,14 +83,14 @@ LOOPS = [
         ("healthy", ""),
         ("softmax-twice", "lr=3e-4"),
         ("vanishing", ""),
-        ("crash-label", "", {"onset": "35"}),
+        ("crash-label", "every=5", {"onset": "41"}),
         ("healthy-cyclic", "schedule=cyclic optim=sgd lr=0.03", {"note": "cyclic rate"}),
     ),
     loop(
         "flux-style",
         "task=series log=Flux epochs=25 rows=800 seed=8",
         ("healthy", ""),
-        ("overfit", "strength=48 batch=16 epochs=160"),
+        ("overfit", "strength=32 batch=16 epochs=200"),
         ("lr-too-high", "strength=300"),
         ("shift", ""),
     ),
@@ -101,7 +99,7 @@ LOOPS = [
         "task=motif model=cnn log=Luz epochs=12 seed=9 rows=1200",
         ("healthy", ""),
         ("labels-shuffled", "epochs=12"),
-        ("overfit", "strength=100 epochs=40 noise=0.4"),
+        ("overfit", "strength=100 epochs=90 noise=0.4"),
     ),
     loop(
         "libtorch-style",
@@ -113,7 +111,7 @@ LOOPS = [
     ),
     loop(
         "dcgan-example",
-        "task=gan log=Dcgan rows=2560 batch=64 epochs=25 every=20 lr=1e-3 seed=11",
+        "task=gan log=Dcgan rows=2560 batch=128 epochs=100 every=40 lr=1e-3 seed=11",
         ("healthy", "", {"note": "losses of a GAN do not fall"}),
         ("discriminator-too-strong", "strength=1000"),
         ("mode-collapse", "", {"note": "one step of D for 25 of G"}),
@@ -121,10 +119,10 @@ LOOPS = [
     ),
     loop(
         "gan-print",
-        "task=gan log=GanBar rows=2560 batch=64 epochs=20 every=20 lr=1e-3 seed=12",
+        "task=gan log=GanBar rows=2560 batch=128 epochs=100 every=25 lr=1e-3 seed=12",
         ("healthy", "", {"note": "losses of a GAN do not fall"}),
         ("discriminator-too-strong", "strength=100000"),
-        ("crash-index", "onset=555"),
+        ("crash-index", "onset=1555"),
     ),
     loop(
         "vae-example",
@@ -147,6 +145,7 @@ LOOPS = [
         ("healthy", ""),
         ("misaligned-views", ""),
         ("temperature", "strength=1e-4"),
+        ("crash-last-batch", "rows=2001", {"note": "a last batch of one sample under batch norm", "onset": "41"}),
     ),
     loop(
         "simsiam-loguru",
@@ -177,7 +176,7 @@ LOOPS = [
         "task=ratings log=Rich rows=3000 batch=64 epochs=25 seed=19 lr=1e-2",
         ("healthy", ""),
         ("overfit", "strength=200 epochs=60 batch=20 lr=2e-2"),
-        ("crash-memory", "onset=300"),
+        ("crash-memory", "onset=300", {"onset": "322"}),
     ),
     loop(
         "ncf-print",
@@ -194,7 +193,8 @@ LOOPS = [
         ("bad-init", "strength=15 model=cnn"),
         ("train-in-eval-mode", "strength=50"),
         ("resume-nothing", "", {"parts": ["stop=240", "resume=nothing"], "onset": "241"}),
-        ("healthy-curriculum", "noise=0.3 schedule=warmup", {"note": "three labels in ten are wrong"}),
+        ("healthy-curriculum", "extra=curriculum", {"note": "four stages, each with more noise"}),
+        ("healthy-noisy", "noise=0.3 schedule=warmup", {"note": "three labels in ten are wrong"}),
     ),
     loop(
         "json-logging",
@@ -217,14 +217,14 @@ LOOPS = [
         "task=series log=Exports epochs=14 rows=1000 seed=24",
         ("healthy", ""),
         ("nan-sample", ""),
+        ("fp16", "extra=fp16"),
         ("crash-index", "onset=280"),
     ),
     loop(
         "wandb-table",
         "task=text model=lstm log=WebTable epochs=5 seed=25 lr=4e-3",
         ("healthy", ""),
-        ("fp16", "extra=fp16 strength=3e9"),
-        ("resume-weights", "schedule=restarts", {"parts": ["stop=120", "resume=weights"], "onset": "121"}),
+        ("resume-weights", "schedule=cosine", {"parts": ["stop=120", "resume=weights"], "onset": "121"}),
     ),
     loop(
         "clearml-offline",
@@ -266,5 +266,125 @@ LOOPS = [
         ("healthy", ""),
         ("lr-too-low", "strength=0.003"),
     ),
+    loop(
+        "alive-bar",
+        "task=discs log=Alive rows=640 batch=16 epochs=5 seed=32 every=5",
+        ("healthy-batch-2", "batch=2 rows=400 epochs=2 every=10", {"note": "batch of 2, loss below zero"}),
+        ("unscaled", "strength=2000"),
+        ("lr-too-high", "strength=400"),
+    ),
+    loop(
+        "markdown-report",
+        "task=ratings log=Markdown rows=3000 batch=64 epochs=16 seed=33 lr=1e-2",
+        ("healthy", ""),
+        ("labels-shuffled", ""),
+        ("lr-too-low", "strength=0.01"),
+    ),
 ]
-ALL = LOOPS
+FRAMEWORKS = [
+    group(
+        *("pyg", "more", "pyg", "seed=1"),
+        ("healthy", ""),
+        ("lr-too-high", "strength=300", {"chance": 1.79}),
+        ("labels-shuffled", "", {"chance": 1.79}),
+        ("smoothing", "strength=16", {"chance": 1.79, "note": "sixteen layers of averaging over neighbours"}),
+        ("overfit", "epochs=300 every=4 strength=30"),
+        ("leak", ""),
+    ),
+    group(
+        *("tabnet", "more", "tabnet", "seed=2 epochs=14 rows=2000"),
+        ("healthy", ""),
+        ("lr-too-high", "strength=500"),
+        ("labels-shuffled", ""),
+        ("leak", ""),
+    ),
+    group(
+        *("pyro", "more", "pyro", "seed=3 steps=1000"),
+        ("healthy", "", {"note": "noisy ELBO"}),
+        ("lr-too-high", "strength=300"),
+        ("lr-too-low", "strength=0.003"),
+    ),
+    group(
+        *("sklearn-mlp", "fresh", "sklearn", "seed=4 epochs=30"),
+        ("healthy", ""),
+        ("lr-too-high", "strength=300", {"chance": 2.08}),
+        ("labels-shuffled", "", {"chance": 2.08}),
+        ("unscaled", "strength=2000"),
+        ("healthy-tiny", "epochs=12 task=regression", {"note": "twelve points"}),
+    ),
+    group(
+        *("poutyne", "fresh", "poutyne", "seed=5 rows=960 epochs=10"),
+        ("healthy", ""),
+        ("healthy-restarts", "schedule=restarts lr=3e-3 epochs=12", {"note": "cosine with warm restarts"}),
+        ("lr-too-high", "strength=200", {"chance": 1.79}),
+        ("hang-loader", "", {"onset": "22"}),
+        ("no-grad", "", {"onset": "1"}),
+        ("bad-init", "strength=15"),
+    ),
+    group(
+        *("deepxde", "fresh", "deepxde", "seed=6 steps=2500"),
+        ("healthy", "", {"note": "losses down to 1e-6"}),
+        ("lr-too-high", "strength=200"),
+        ("lr-too-low", "strength=0.005"),
+        ("vanishing", ""),
+    ),
+    group(
+        *("hf-callback", "fresh", "hf", "seed=7 rows=2400 model=bert lr=1e-3"),
+        ("healthy", ""),
+        ("lr-too-high", "strength=100", {"chance": 1.386}),
+        ("labels-shuffled", "", {"chance": 1.386}),
+        ("frozen", "", {"chance": 1.386}),
+        ("clip-tiny", "clip=1e-9", {"chance": 1.386}),
+        ("crash-key", "onset=97", {"onset": "95"}),
+        ("memory-leak", "onset=20 extra=rss strength=3000"),
+    ),
+    group(
+        *("peft-lora", "fresh", "hf", "seed=8 rows=2400 model=lora lr=3e-3 schedule=cosine extra=full"),
+        ("healthy", ""),
+        ("lr-too-high", "strength=300"),
+        ("lr-too-low", "strength=0.003"),
+        ("alpha", "strength=60000", {"name": "temperature", "note": "scale of the adapters far too large"}),
+    ),
+    group(
+        *("spinup-ppo", "fresh", "rl", "model=ppo steps=50 seed=9"),
+        ("healthy", "", {"note": "noisy rewards"}),
+        ("entropy-collapse", "strength=-0.6"),
+        ("entropy-high", ""),
+        ("reward-scale", "strength=1e4"),
+        ("lr-too-high", "strength=300", {"name": "rl-lr-too-high"}),
+        ("lr-too-low", "strength=0.003", {"name": "rl-lr-too-low"}),
+        ("sign-error", ""),
+    ),
+    group(
+        *("reinforce-example", "fresh", "rl", "model=reinforce log=example steps=120 every=4 lr=5e-3 seed=10"),
+        ("healthy", "", {"note": "noisy rewards"}),
+        ("sign-error", ""),
+        ("reward-constant", ""),
+        ("blind", ""),
+    ),
+    group(
+        *("dqn-print", "fresh", "rl", "model=dqn log=frames steps=2500 every=50 seed=11"),
+        ("healthy", "", {"note": "noisy rewards, loss of a DQN does not fall"}),
+        ("gamma", "strength=1.1"),
+        ("too-much-exploration", ""),
+        ("reward-scale", "strength=1e4"),
+        ("lr-too-high", "strength=1000", {"name": "rl-lr-too-high"}),
+    ),
+    group(
+        *("flax-clu", "jax", "flax", "seed=12 log=clu"),
+        ("healthy", ""),
+        ("lr-too-high", "strength=500", {"chance": 2.08}),
+        ("bad-schedule", "onset=250 strength=300"),
+        ("nan-sample", ""),
+        ("dropout-high", "strength=0.98", {"chance": 2.08}),
+    ),
+    group(
+        *("tf-summary", "jax", "flax", "seed=13 log=tf steps=300"),
+        ("healthy", ""),
+        ("sign-flip", "lr=3e-4", {"name": "flipped-gradient"}),
+        ("slow-loader", "onset=150", {"name": "slow-down"}),
+        ("weight-decay", "strength=60", {"chance": 2.08}),
+        ("healthy-sgd", "optim=sgd lr=0.05", {"note": "SGD with momentum"}),
+    ),
+]
+ALL = LOOPS + FRAMEWORKS

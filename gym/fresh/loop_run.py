@@ -6,7 +6,7 @@ import os
 import signal
 import time
 
-import base
+import firstset  # noqa: F401
 import numpy as np
 import spec as settings
 import styles
@@ -67,7 +67,7 @@ class Half:
 
     def __init__(self, spec):
         self.on = spec.wants("fp16")
-        self.scaler = torch.amp.GradScaler("cpu", init_scale=spec.of(65536.0) if spec.has("fp16") else 256.0)
+        self.scaler = torch.amp.GradScaler("cpu", init_scale=65536.0)
         self.scaler.set_growth_interval(50)
 
     def backward(self, loss, optimizer):
@@ -90,14 +90,14 @@ class Loop:
         self.total = spec.steps or spec.epochs * self.per
         self.optimizer = optimizer_of(spec, self.task)
         self.half = Half(spec)
-        self.done = 0
+        self.skipped = 0  # steps that the schedule does not know of
         self.began = time.time()
         kind = getattr(styles, spec.log, None) or getattr(styles_files, spec.log)
         self.style = kind(spec, self.per, self.total)
         self.losses, self.kept = [], []
 
     def rate(self, step):
-        rate = self.spec.lr * factor(self.spec, step, self.total, self.per)
+        rate = self.spec.lr * factor(self.spec, step - self.skipped, self.total, self.per)
         for group in self.optimizer.param_groups:
             group["lr"] = rate
         return rate
@@ -194,6 +194,8 @@ class Loop:
             self.task.model.load_state_dict(kept["model"])
         if self.spec.resume == "full":
             self.optimizer.load_state_dict(kept["optimizer"])
+        if self.spec.resume == "weights":
+            self.skipped = kept["step"]
         self.style.say(f"Resuming from last.pth (step {kept['step']})")
         os.remove("last.pth")
         return kept["step"]
@@ -224,5 +226,4 @@ def main():
 
 
 if __name__ == "__main__":
-    base.Task  # noqa: B018
     main()

@@ -122,7 +122,7 @@ class Servers:
     def run(self, row, part, work, record):
         key = (row.env, row.script)
         if key not in self.known:
-            code = "import sys, runpy; sys.path.insert(0, sys.argv[2]); sys.argv[:] = sys.argv[:2]; import serve; serve.main()"
+            code = "import sys; sys.path.insert(0, sys.argv.pop()); import serve; serve.main()"
             self.known[key] = subprocess.Popen(
                 [ENVS[row.env] + "/bin/python", "-u", "-c", code, f"{row.script}_run", HERE],
                 stdin=subprocess.PIPE,

@@ -22,7 +22,7 @@ class Row:
 
 
 def group(trainer, env, script, common, *variants):
-    """Rows of a trainer. A variant: (name, settings, options); the name's first part is the fault where none is given."""
+    """Rows of a trainer. A variant: (name, settings, options); the name is the fault where none is given."""
     made = []
     for name, settings, *more in variants:
         options = dict(more[0]) if more else {}

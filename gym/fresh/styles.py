@@ -93,7 +93,8 @@ class Flair(Style):
     def step(self, now):
         self.line(
             f"epoch {now['epoch'] + 1} - iter {now['at'] + 1}/{self.per} - loss {now['mean']:.8f} - time (sec): "
-            f"{now['elapsed']:.2f} - samples/sec: {self.spec.batch / now['dt']:.2f} - lr: {now['lr']:.6f} - momentum: 0.0"
+            f"{now['elapsed']:.2f} - samples/sec: {self.spec.batch / now['dt']:.2f} - lr: {now['lr']:.6f} - "
+            "momentum: 0.0"
         )
 
     def epoch(self, now):
@@ -119,7 +120,8 @@ class Espnet(Style):
 
     def epoch(self, now):
         self.say(
-            f"{self.head()}{now['epoch'] + 1}epoch results: [train] loss_ctc={now['train']:.3f}, loss={now['train']:.3f}, "
+            f"{self.head()}{now['epoch'] + 1}epoch results: [train] loss_ctc={now['train']:.3f}, "
+            f"loss={now['train']:.3f}, "
             f"optim0_lr0={now['lr']:.3e}, time={now['elapsed']:.2f} seconds, total_count={now['step']}, [valid] "
             f"loss_ctc={now['v']['loss']:.3f}, cer_ctc={now['v'].get('cer', 0):.3f}, loss={now['v']['loss']:.3f}"
         )
@@ -133,7 +135,8 @@ class Icefall(Style):
         self.total_loss = 0.8 * old + 0.2 * now["mean"]
         frames = self.spec.batch * 20
         self.say(
-            f"{stamp('%Y-%m-%d %H:%M:%S,%f')[:-3]} INFO [train.py:527] Epoch {now['epoch'] + 1}, batch {now['at'] + 1}, "
+            f"{stamp('%Y-%m-%d %H:%M:%S,%f')[:-3]} INFO [train.py:527] Epoch {now['epoch'] + 1}, "
+            f"batch {now['at'] + 1}, "
             f"loss[loss={now['loss']:.4g}, over {frames:.2f} frames. ], tot_loss[loss={self.total_loss:.4g}, over "
             f"{frames * 10:.2f} frames. ], batch size: {self.spec.batch}, lr: {now['lr']:.2e}, "
         )
@@ -153,11 +156,10 @@ class Caffe(Style):
         n = self.spec.every
         self.line(
             "solver.cpp:239",
-            f"Iteration {now['step']} ({1 / now['dt']:.5g} iter/s, {n * now['dt']:.5g}s/{n} iters), loss = {now['loss']:.6g}",
+            f"Iteration {now['step']} ({1 / now['dt']:.5g} iter/s, {n * now['dt']:.5g}s/{n} iters), "
+            f"loss = {now['loss']:.6g}",
         )
-        self.line(
-            "solver.cpp:258", f"    Train net output #0: loss = {now['loss']:.6g} (* 1 = {now['loss']:.6g} loss)"
-        )
+        self.line("solver.cpp:258", f"    Train net output #0: loss = {now['loss']:.6g} (* 1 = {now['loss']:.6g} loss)")
         self.line("sgd_solver.cpp:112", f"Iteration {now['step']}, lr = {now['lr']:g}")
 
     def epoch(self, now):
@@ -235,7 +237,8 @@ class GanBar(Style):
     def step(self, now):
         m = now["m"]
         self.say(
-            f"[Epoch {now['epoch']}/{self.epochs}] [Batch {now['at']}/{self.per}] [D loss: {m['D']:f}] [G loss: {m['G']:f}]"
+            f"[Epoch {now['epoch']}/{self.epochs}] [Batch {now['at']}/{self.per}] [D loss: {m['D']:f}] "
+            f"[G loss: {m['G']:f}]"
         )
 
 
@@ -309,7 +312,8 @@ class Ddpm(Style):
         left = int((self.total - now["step"]) / rate)
         print(
             f"\rloss: {now['mean']:.4f}: {100 * share:3.0f}%|{bar}| {now['step']}/{self.total} "
-            f"[{int(now['elapsed']) // 60:02d}:{int(now['elapsed']) % 60:02d}<{left // 60:02d}:{left % 60:02d}, {rate:.2f}it/s]",
+            f"[{int(now['elapsed']) // 60:02d}:{int(now['elapsed']) % 60:02d}<"
+            f"{left // 60:02d}:{left % 60:02d}, {rate:.2f}it/s]",
             end="",
             flush=True,
         )

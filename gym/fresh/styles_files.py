@@ -45,8 +45,9 @@ class Hydra(Style):
         s = self.spec
         with open(".hydra/config.yaml", "w") as f:
             f.write(
-                f"optim:\n  name: {s.optim}\n  lr: {s.lr:g}\n  weight_decay: {s.decay:g}\ndata:\n  batch_size: {s.batch}\n"
-                f"  num_samples: {s.rows}\ntrainer:\n  max_steps: {self.total}\n  log_every: {s.every}\nseed: {s.seed}\n"
+                f"optim:\n  name: {s.optim}\n  lr: {s.lr:g}\n  weight_decay: {s.decay:g}\ndata:\n  batch_size: "
+                f"{s.batch}\n  num_samples: {s.rows}\ntrainer:\n  max_steps: {self.total}\n  log_every: "
+                f"{s.every}\nseed: {s.seed}\n"
             )
 
     def say(self, text):
@@ -66,7 +67,9 @@ class Loguru(Style):
         from loguru import logger
 
         logger.remove()
-        logger.add(sys.stdout, format="{time:YYYY-MM-DD HH:mm:ss.SSS} | {level: <8} | train:{function}:{line} - {message}")
+        logger.add(
+            sys.stdout, format="{time:YYYY-MM-DD HH:mm:ss.SSS} | {level: <8} | train:{function}:{line} - {message}"
+        )
         self.logger = logger
 
     def say(self, text):
@@ -74,7 +77,9 @@ class Loguru(Style):
 
     def step(self, now):
         more = "".join(f" | {k} {v:.4f}" for k, v in now["m"].items())
-        self.say(f"it {now['step']:>5} | loss {now['mean']:.4f}{more} | gnorm {now['norm']:.3g} | {1000 * now['dt']:.1f} ms")
+        self.say(
+            f"it {now['step']:>5} | loss {now['mean']:.4f}{more} | gnorm {now['norm']:.3g} | {1000 * now['dt']:.1f} ms"
+        )
 
     def epoch(self, now):
         self.logger.success(f"ep {now['epoch']} done, dev " + ", ".join(f"{k}={v:.4f}" for k, v in now["v"].items()))
@@ -99,7 +104,12 @@ class Rich(Style):
         for name in ("epoch", "train loss", *(f"val {n}" for n in names), "lr", "time"):
             table.add_column(name, justify="right")
         for r in self.rows:
-            cells = [f"{r['train']:.4f}", *(f"{r['v'][n]:.4f}" for n in names), f"{r['lr']:.1e}", f"{r['elapsed']:.1f}s"]
+            cells = [
+                f"{r['train']:.4f}",
+                *(f"{r['v'][n]:.4f}" for n in names),
+                f"{r['lr']:.1e}",
+                f"{r['elapsed']:.1f}s",
+            ]
             table.add_row(str(r["epoch"] + 1), *cells)
         Console(width=100).print(table)
         self.rows = ()
@@ -118,7 +128,8 @@ class Alive(Style):
         bar = "█" * int(40 * share) + "▌" + " " * (40 - int(40 * share))
         rate = now["step"] / max(1e-6, now["elapsed"])
         print(
-            f"\rloss={now['mean']:.4f} |{bar}| {now['step']}/{self.total} [{100 * share:.0f}%] in {now['elapsed']:.1f}s "
+            f"\rloss={now['mean']:.4f} |{bar}| {now['step']}/{self.total} [{100 * share:.0f}%] in "
+            f"{now['elapsed']:.1f}s "
             f"({rate:.1f}/s, eta: {(self.total - now['step']) / rate:.0f}s) ",
             end="",
         )
@@ -146,7 +157,10 @@ class Notebook(Style):
 
     def write(self):
         s = self.spec
-        code = [f"opt = torch.optim.AdamW(model.parameters(), lr={s.lr:g})\n", f"train(model, opt, batch_size={s.batch})"]
+        code = [
+            f"opt = torch.optim.AdamW(model.parameters(), lr={s.lr:g})\n",
+            f"train(model, opt, batch_size={s.batch})",
+        ]
         output = {"name": "stdout", "output_type": "stream", "text": self.text}
         first = {"cell_type": "markdown", "metadata": {}, "source": ["# Experiment\n", "Training of the small model."]}
         cell = {"cell_type": "code", "execution_count": 7, "metadata": {}, "outputs": [output], "source": code}
@@ -269,11 +283,20 @@ class TensorboardX(Style):
         self.writer.close()
 
 
+class Silent:
+    """In place of the file in which sacred captures prints: there are none."""
+
+    closed = True
+
+    def get(self):
+        return ""
+
+
 class Sacred(Style):
     """The folder of sacred's FileStorageObserver, by sacred itself."""
 
     def start(self):
-        from sacred import Experiment, SETTINGS
+        from sacred import SETTINGS, Experiment
         from sacred.observers import FileStorageObserver
 
         SETTINGS["CAPTURE_MODE"] = "no"
@@ -282,6 +305,7 @@ class Sacred(Style):
         ex.add_config({"lr": self.spec.lr, "batch_size": self.spec.batch, "seed": self.spec.seed})
         ex.main(lambda: 0)
         self.run = ex._create_run()
+        self.run._output_file = Silent()
         self.run._emit_started()
 
     def step(self, now):
