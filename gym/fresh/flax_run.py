@@ -1,7 +1,6 @@
 """Flax and optax with the metric writers of clu: lines of absl and TensorBoard events; `log=tf`: tf.summary."""
 
-import time
-
+import clock
 import firstset  # noqa: F401
 import flax.linen as nn
 import jax
@@ -73,15 +72,15 @@ def main():
         moves, state = chain.update(grads, state, params)
         return optax.apply_updates(params, moves), state, loss, optax.global_norm(grads)
 
-    rng, writer, losses, began = np.random.default_rng(spec.seed), writer_of(spec), [], time.time()
+    rng, writer, losses, began = np.random.default_rng(spec.seed), writer_of(spec), [], clock.seconds()
     for n in range(1, spec.steps + 1):
         if spec.has("slow-loader") and n >= spec.onset:
-            time.sleep(spec.of(0.05))
+            clock.sleep(spec.of(0.05))
         rows = rng.integers(0, len(data.x), spec.batch)
         params, state, loss, norm = step(params, state, data.x[rows], data.y[rows], jax.random.key(n))
         losses.append(float(loss))
         if n % spec.every == 0:
-            mean, took = float(np.mean(losses)), (time.time() - began) / spec.every
+            mean, took = float(np.mean(losses)), (clock.seconds() - began) / spec.every
             record.train(n, mean)
             row = {
                 "train_loss": mean,
@@ -94,7 +93,7 @@ def main():
                 row |= {"eval_loss": float(val), "eval_accuracy": float((out.argmax(-1) == data.y_val).mean())}
                 record.eval(n, val)
             writer.write_scalars(n, row)
-            losses, began = [], time.time()
+            losses, began = [], clock.seconds()
     _, out = loss_of(params, data.x_clean, data.y_clean)
     record.final(float((out.argmax(-1) == data.y_clean).mean()), "higher")
 

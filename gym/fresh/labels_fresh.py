@@ -66,13 +66,15 @@ FAULTS = {
     ),
     "no-exploration": (f"{RL_FLAT},rl/entropy-collapse", "mode-collapse,optimizer-settings,reward-broken"),
     "too-much-exploration": (f"{RL_FLAT},rl/entropy-high", "objective-mismatch,optimizer-settings,bad-config"),
+    "lr-too-high-crash": (f"{BLOWUP},{GRADS},lr/out-of-range,{BROKEN}", "lr-too-high"),
+    "adapter-scale": (f"{BLOWUP},{GRADS}", "bad-config,lr-too-high,objective-mismatch"),
     "flipped-gradient": (f"{BLOWUP},{GRADS}", "objective-mismatch,lr-too-high,code-change"),
     "smoothing": (f"{FLAT},loss/collapse", "architecture-bug,vanishing-through-depth,objective-mismatch"),
 }
 labels.FAULTS.update(FAULTS)
 labels.BY_CONSTRUCTION += (
     *("hang", "slow-loader", "resume-nothing", "eval-is-train", "fp16", "no-grad", "divide-by-zero"),
-    "shift",
+    *("shift", "corrupted"),
 )
 CHANCE = {"motif": 1.609, "translate": 3.135, "text": 3.689}
 ALONE = ("crash", "killed", "hang", "no-grad")
@@ -101,7 +103,8 @@ def labelled(row, fixtures, work):
     folder = os.path.join(fixtures, "runs", row.path)
     if not os.path.isdir(folder):
         return None
-    first = [f"runs/{row.path}", row.path.split("/")[0], row.name or row.fault, "fresh"]
+    name = (row.name or row.fault).removeprefix("rl-").removesuffix("-crash")
+    first = [f"runs/{row.path}", row.path.split("/")[0], name, "fresh"]
     if row.fault == "healthy":
         return [*first, "none", "", "", row.note]
     record = os.path.join(work, row.path + ".record")

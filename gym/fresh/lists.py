@@ -2,6 +2,7 @@
 
 from runs import group, loop
 
+VALUES = "loss/bad-start,loss/not-decreasing,loss/plateau,loss/divergence,loss/spike,rl/reward-flat,rl/reward-collapse"
 LOOPS = [
     loop(
         "fairseq-style",
@@ -90,7 +91,7 @@ LOOPS = [
         "flux-style",
         "task=series log=Flux epochs=25 rows=800 seed=8",
         ("healthy", ""),
-        ("overfit", "strength=32 batch=16 epochs=200"),
+        ("overfit", "strength=40 batch=20 epochs=150 noise=0.3"),
         ("lr-too-high", "strength=300"),
         ("shift", ""),
     ),
@@ -292,16 +293,16 @@ FRAMEWORKS = [
         ("leak", ""),
     ),
     group(
-        *("tabnet", "more", "tabnet", "seed=2 epochs=14 rows=2000"),
+        *("tabnet", "more", "tabnet", "seed=2 epochs=25 rows=2400 task=table batch=128"),
         ("healthy", ""),
-        ("lr-too-high", "strength=500"),
-        ("labels-shuffled", ""),
+        ("lr-too-high", "strength=300", {"chance": 2.08}),
+        ("labels-shuffled", "", {"chance": 2.08}),
         ("leak", ""),
     ),
     group(
         *("pyro", "more", "pyro", "seed=3 steps=1000"),
         ("healthy", "", {"note": "noisy ELBO"}),
-        ("lr-too-high", "strength=300"),
+        ("lr-too-high", "strength=300", {"name": "lr-too-high-crash", "how": "alone"}),
         ("lr-too-low", "strength=0.003"),
     ),
     group(
@@ -343,31 +344,31 @@ FRAMEWORKS = [
         ("healthy", ""),
         ("lr-too-high", "strength=300"),
         ("lr-too-low", "strength=0.003"),
-        ("alpha", "strength=60000", {"name": "temperature", "note": "scale of the adapters far too large"}),
+        ("alpha", "strength=60000", {"name": "adapter-scale", "note": "scale of the adapters far too large"}),
     ),
     group(
         *("spinup-ppo", "fresh", "rl", "model=ppo steps=50 seed=9"),
         ("healthy", "", {"note": "noisy rewards"}),
         ("entropy-collapse", "strength=-0.6"),
         ("entropy-high", ""),
-        ("reward-scale", "strength=1e4"),
+        ("reward-scale", "strength=1e4", {"expect": VALUES, "note": "value loss of 1e10 from the start"}),
         ("lr-too-high", "strength=300", {"name": "rl-lr-too-high"}),
         ("lr-too-low", "strength=0.003", {"name": "rl-lr-too-low"}),
-        ("sign-error", ""),
+        ("sign-error", "", {"expect": "rl/reward-collapse,rl/reward-flat,rl/no-signal,rl/entropy-collapse"}),
     ),
     group(
-        *("reinforce-example", "fresh", "rl", "model=reinforce log=example steps=120 every=4 lr=5e-3 seed=10"),
+        *("reinforce-example", "fresh", "rl", "model=reinforce log=example steps=120 every=4 lr=2e-3 seed=10"),
         ("healthy", "", {"note": "noisy rewards"}),
         ("sign-error", ""),
         ("reward-constant", ""),
         ("blind", ""),
     ),
     group(
-        *("dqn-print", "fresh", "rl", "model=dqn log=frames steps=2500 every=50 seed=11"),
+        *("dqn-print", "fresh", "rl", "model=dqn log=frames steps=2500 every=50 lr=5e-4 seed=14"),
         ("healthy", "", {"note": "noisy rewards, loss of a DQN does not fall"}),
-        ("gamma", "strength=1.1"),
+        ("gamma", "strength=1.1", {"expect": VALUES, "cause": "value-divergence,optimizer-settings,lr-too-high"}),
         ("too-much-exploration", ""),
-        ("reward-scale", "strength=1e4"),
+        ("reward-scale", "strength=1e4", {"expect": VALUES}),
         ("lr-too-high", "strength=1000", {"name": "rl-lr-too-high"}),
     ),
     group(

@@ -4,8 +4,8 @@ import faulthandler
 import math
 import os
 import signal
-import time
 
+import clock
 import firstset  # noqa: F401
 import numpy as np
 import spec as settings
@@ -91,7 +91,7 @@ class Loop:
         self.optimizer = optimizer_of(spec, self.task)
         self.half = Half(spec)
         self.skipped = 0  # steps that the schedule does not know of
-        self.began = time.time()
+        self.began = clock.seconds()
         kind = getattr(styles, spec.log, None) or getattr(styles_files, spec.log)
         self.style = kind(spec, self.per, self.total)
         self.losses, self.kept = [], []
@@ -128,11 +128,11 @@ class Loop:
 
     def load(self, step):
         """The batch of a step, and the seconds it took to come."""
-        spec, began = self.spec, time.perf_counter()
+        spec, began = self.spec, clock.seconds()
         if step >= spec.onset and spec.fault in ("slow-loader", "slow-down"):
-            time.sleep(spec.of(0.02))
+            clock.sleep(spec.of(0.02))
         batch = self.task.batch(step)
-        return batch, time.perf_counter() - began if not spec.has("slow-down") else 2e-4
+        return batch, clock.seconds() - began if not spec.has("slow-down") else 2e-4
 
     def process(self, step):
         """Faults that end the process."""
@@ -145,7 +145,7 @@ class Loop:
             os.read(os.pipe()[0], 1)
 
     def step(self, at):
-        spec, start = self.spec, time.perf_counter()
+        spec, start = self.spec, clock.seconds()
         if spec.fault in ("killed", "hang"):
             self.process(at)
         rate = self.rate(at)
@@ -161,10 +161,10 @@ class Loop:
             "m": measures,
             "lr": rate,
             "norm": norm,
-            "dt": time.perf_counter() - start,
+            "dt": clock.seconds() - start,
             "data": waited,
             "rss": settings.rss_mb() if spec.wants("rss") else 0.0,
-            "elapsed": time.time() - self.began,
+            "elapsed": max(1e-3, clock.seconds() - self.began),
         }
         if (at + 1) % spec.every == 0:
             self.record.train(at + 1, now["mean"])
@@ -179,7 +179,8 @@ class Loop:
         part = self.losses[-self.per :]
         self.style.epoch({**now, "train": sum(part) / len(part), "v": v})
         if self.spec.has("crash-disk") and now["step"] >= self.spec.onset:
-            os.makedirs("checkpoints", exist_ok=True)
+            if os.path.exists("checkpoints/last.pt"):
+                os.remove("checkpoints/last.pt")
             os.symlink("/dev/full", "checkpoints/last.pt")
         if self.spec.wants("checkpoint"):
             save_checkpoint({"model": self.task.model.state_dict()}, "checkpoints/last.pt")

@@ -12,7 +12,7 @@ def main():
     record, data = settings.Record(), tasks.load(spec)
     kind = MLPClassifier if data.classes else MLPRegressor
     model = kind(
-        (64, 32),
+        hidden_layer_sizes=(64, 32),
         solver="sgd" if spec.optim == "sgd" else "adam",
         learning_rate_init=spec.lr,
         alpha=spec.decay or 1e-4,

@@ -1,12 +1,13 @@
 """Texts that well-known trainers print. `step` is called every few steps, `epoch` after the evaluation of an epoch."""
 
-import datetime
 import json
 import math
 
+import clock
+
 
 def stamp(form="%Y-%m-%d %H:%M:%S"):
-    return datetime.datetime.now().strftime(form)
+    return clock.now().strftime(form)
 
 
 def exp(value):

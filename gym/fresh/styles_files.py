@@ -6,8 +6,8 @@ import logging
 import math
 import os
 import sys
-import time
 
+import clock
 from styles import Style, stamp
 
 
@@ -67,10 +67,8 @@ class Loguru(Style):
         from loguru import logger
 
         logger.remove()
-        logger.add(
-            sys.stdout, format="{time:YYYY-MM-DD HH:mm:ss.SSS} | {level: <8} | train:{function}:{line} - {message}"
-        )
-        self.logger = logger
+        logger.add(sys.stdout, format="{extra[at]} | {level: <8} | train:{function}:{line} - {message}")
+        self.logger = logger.patch(lambda r: r["extra"].update(at=stamp("%Y-%m-%d %H:%M:%S.%f")[:-3]))
 
     def say(self, text):
         self.logger.info(text)
@@ -180,7 +178,7 @@ class Exports(Style):
         with open(path, "a") as f:
             if fresh:
                 f.write("step,timestamp,value\n")
-            f.write(f"{step},{int(1000 * time.time())},{value}\n")
+            f.write(f"{step},{int(1000 * clock.wall())},{value}\n")
 
     def step(self, now):
         for name, value in flat(now).items():
@@ -211,7 +209,7 @@ class ClearMl(Style):
     """Scalars as an offline session of ClearML keeps them: lines of events."""
 
     def add(self, metric, variant, step, value):
-        row = {"type": "training_stats_scalar", "task": "offline-3f0a", "timestamp": int(1000 * time.time())}
+        row = {"type": "training_stats_scalar", "task": "offline-3f0a", "timestamp": int(1000 * clock.wall())}
         row |= {"metric": metric, "variant": variant, "iter": step, "value": value}
         with open("metrics.jsonl", "a") as f:
             f.write(json.dumps(row) + "\n")
@@ -272,11 +270,11 @@ class TensorboardX(Style):
 
     def step(self, now):
         for name, value in flat(now).items():
-            self.writer.add_scalar(name, value, now["step"])
+            self.writer.add_scalar(name, value, now["step"], clock.wall())
 
     def epoch(self, now):
         for name, value in now["v"].items():
-            self.writer.add_scalar(f"val/{name}", value, now["step"])
+            self.writer.add_scalar(f"val/{name}", value, now["step"], clock.wall())
         self.writer.flush()
 
     def end(self):

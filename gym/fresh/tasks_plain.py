@@ -117,7 +117,7 @@ class Series(Task):
             self.rng.uniform(0.3, 1, (n, 1)) * np.sin(2 * np.pi * t / p + self.rng.uniform(0, 6.28, (n, 1)))
             for p in (6, 11, 24)
         )
-        y = waves + 0.1 * self.rng.normal(size=waves.shape)
+        y = waves + (0.05 + self.spec.noise) * self.rng.normal(size=waves.shape)
         return floats(y[:, :24]), floats(y[:, 24:])
 
     def build(self):
