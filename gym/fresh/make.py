@@ -30,6 +30,7 @@ SCRUBBED = (
     (rb"/root/\.pyenv/versions/[\d.]+", b"/usr"),
     (re.escape(sys.base_prefix).encode(), b"/usr"),
     (rb"/root/", b"/home/user/"),
+    (rb'Linux-6\.[^"]*', b"Linux-5.15.0-x86_64-with-glibc2.35"),
     (rb"(Killed\s+)\S*python .*", rb"\1python train.py"),
     (rb"\S*\w+_run\.py fault=.*", b"train.py"),
 )

@@ -317,4 +317,5 @@ class Sacred(Style):
     def end(self):
         self.run._stop_heartbeat()
         self.run._emit_heartbeat()
+        self.run.stop_time = clock.now()
         self.run._emit_completed(0)
