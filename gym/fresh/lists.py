@@ -3,11 +3,15 @@
 from runs import group, loop
 
 VALUES = "loss/bad-start,loss/not-decreasing,loss/plateau,loss/divergence,loss/spike,rl/reward-flat,rl/reward-collapse"
+GRADS = "grad/explosion,grad/spike,grad/unstable"
+STUCK = "loss/collapse,loss/plateau,loss/not-decreasing"
+OVERFLOW = "numerics/loss-scale-collapse,numerics/overflow,grad/non-finite,loss/non-finite"
 LOOPS = [
     loop(
         "fairseq-style",
         "task=text model=transformer extra=pre log=Fairseq epochs=6 schedule=warmup lr=3e-3 seed=1",
         ("healthy", ""),
+        ("healthy-restarts", "schedule=restarts epochs=8 lr=2e-3 seed=41", {"note": "cosine with warm restarts"}),
         ("no-warmup", "schedule=constant lr=6e-2 extra=post clip=0"),
         ("no-causal-mask", "seed=2"),
         ("labels-unshifted", "seed=3"),
@@ -50,6 +54,7 @@ LOOPS = [
         "espnet-style",
         "task=speech log=Espnet epochs=8 seed=3 lr=4e-3",
         ("healthy", ""),
+        ("healthy-cyclic", "schedule=cyclic seed=42", {"note": "cyclic rate"}),
         ("lr-too-high", "strength=250"),
         ("labels-shuffled", ""),
         ("nan-sample", ""),
@@ -59,13 +64,14 @@ LOOPS = [
         "task=speech log=Icefall epochs=8 seed=4 lr=4e-3",
         ("healthy", ""),
         ("healthy-restarts", "schedule=restarts", {"note": "cosine with warm restarts"}),
-        ("unscaled", "strength=900"),
+        ("unscaled", "strength=900", {"expect": f"loss/plateau,loss/spike,loss/bad-start,{GRADS}"}),
         ("bad-schedule", "onset=220 strength=80"),
     ),
     loop(
         "caffe-style",
         "task=motif log=Caffe epochs=8 optim=sgd lr=0.02 seed=5 every=20",
         ("healthy", ""),
+        ("healthy-steps", "schedule=steps epochs=9 seed=43", {"note": "rate falls by 10 twice"}),
         ("lr-too-high", "strength=150"),
         ("dead-relu", ""),
         ("sorted", "epochs=12"),
@@ -74,6 +80,7 @@ LOOPS = [
         "darknet-style",
         "task=motif log=Darknet epochs=10 optim=sgd lr=0.02 seed=6",
         ("healthy", ""),
+        ("healthy-warmup", "schedule=warmup lr=0.03 seed=44", {"note": "long warm-up, then cosine"}),
         ("lr-too-low", "strength=0.001"),
         ("momentum", "strength=0.9999"),
         ("crash-disk", "onset=250 extra=checkpoint"),
@@ -99,6 +106,7 @@ LOOPS = [
         "luz-style",
         "task=motif model=cnn log=Luz epochs=12 seed=9 rows=1200",
         ("healthy", ""),
+        ("healthy-noisy", "noise=0.3 seed=49", {"note": "three labels in ten are wrong"}),
         ("labels-shuffled", "epochs=12"),
         ("overfit", "strength=100 epochs=90 noise=0.4"),
     ),
@@ -115,7 +123,7 @@ LOOPS = [
         "task=gan log=Dcgan rows=2560 batch=128 epochs=100 every=40 lr=1e-3 seed=11",
         ("healthy", "", {"note": "losses of a GAN do not fall"}),
         ("discriminator-too-strong", "strength=1000"),
-        ("mode-collapse", "", {"note": "one step of D for 25 of G"}),
+        ("mode-collapse", "", {"expect": f"loss/at-chance,{STUCK}", "note": "one step of D for 25 of G"}),
         ("lr-too-high", "strength=100"),
     ),
     loop(
@@ -131,7 +139,7 @@ LOOPS = [
         ("healthy", ""),
         ("posterior-collapse", "strength=40"),
         ("lr-too-low", "strength=0.002"),
-        ("healthy-tiny", "epochs=2 rows=1000 every=6 lr=4e-3", {"note": "ten points"}),
+        ("healthy-tiny", "epochs=12 rows=800 every=25 lr=8e-3", {"note": "twelve points"}),
     ),
     loop(
         "ddpm-bar",
@@ -152,14 +160,14 @@ LOOPS = [
         "simsiam-loguru",
         "task=views log=Loguru rows=2000 batch=50 epochs=8 seed=16 every=10",
         ("healthy", "", {"note": "loss below zero"}),
-        ("collapse", ""),
+        ("collapse", "", {"expect": f"loss/too-good,{STUCK}"}),
         ("memory-leak", "extra=rss log=Logfmt strength=200000"),
     ),
     loop(
         "triplet-logfmt",
         "task=triplets log=Logfmt rows=2000 batch=50 epochs=8 seed=17 every=8",
         ("healthy", ""),
-        ("collapse", ""),
+        ("collapse", "", {"expect": f"loss/too-good,{STUCK}"}),
         ("slow-loader", "onset=160 strength=0.03"),
         ("slow-down", "onset=200 strength=0.03"),
         ("healthy-resumed", "", {"parts": ["stop=160", "resume=full"], "note": "stopped and resumed with all state"}),
@@ -168,6 +176,7 @@ LOOPS = [
         "unet-columns",
         "task=discs log=Columns rows=640 batch=16 epochs=6 seed=18 every=5",
         ("healthy", "", {"note": "loss below zero"}),
+        ("healthy-curriculum", "extra=curriculum epochs=8 seed=48", {"note": "four stages, each with more noise"}),
         ("divide-by-zero", "onset=120"),
         ("slow-loader", "onset=0 strength=0.06", {"onset": "1"}),
         ("weight-decay", "strength=300"),
@@ -176,6 +185,11 @@ LOOPS = [
         "rich-table",
         "task=ratings log=Rich rows=3000 batch=64 epochs=25 seed=19 lr=1e-2",
         ("healthy", ""),
+        (
+            "healthy-resumed",
+            "seed=51",
+            {"parts": ["stop=690", "resume=full"], "note": "stopped and resumed with all state"},
+        ),
         ("overfit", "strength=200 epochs=60 batch=20 lr=2e-2"),
         ("crash-memory", "onset=300", {"onset": "322"}),
     ),
@@ -191,6 +205,11 @@ LOOPS = [
         "hydra-logging",
         "task=motif model=bn log=Hydra epochs=8 seed=21",
         ("healthy", ""),
+        (
+            "healthy-resumed",
+            "seed=46",
+            {"parts": ["stop=250", "resume=full"], "note": "stopped and resumed with all state"},
+        ),
         ("bad-init", "strength=15 model=cnn"),
         ("train-in-eval-mode", "strength=50"),
         ("resume-nothing", "", {"parts": ["stop=240", "resume=nothing"], "onset": "241"}),
@@ -201,6 +220,7 @@ LOOPS = [
         "json-logging",
         "task=motif model=rnn log=JsonLogging epochs=9 seed=22 lr=2e-3",
         ("healthy", ""),
+        ("healthy-batch-2", "batch=2 rows=1200 epochs=2 lr=1e-3 every=20 seed=47", {"note": "batch of 2"}),
         ("no-clipping", "optim=sgd lr=0.6"),
         ("wrong-params", ""),
         ("hang", "onset=300"),
@@ -209,6 +229,7 @@ LOOPS = [
         "notebook",
         "task=motif log=Notebook epochs=8 seed=23 every=10",
         ("healthy", ""),
+        ("healthy-tiny", "epochs=3 rows=640 every=5 lr=6e-3 seed=45", {"note": "twelve points"}),
         ("log-zero", "epochs=8"),
         ("leak", "noise=0.3"),
         ("lr-too-low", "strength=0.003"),
@@ -218,7 +239,7 @@ LOOPS = [
         "task=series log=Exports epochs=14 rows=1000 seed=24",
         ("healthy", ""),
         ("nan-sample", ""),
-        ("fp16", "extra=fp16"),
+        ("fp16", "extra=fp16", {"expect": OVERFLOW}),
         ("crash-index", "onset=280"),
     ),
     loop(
@@ -245,6 +266,7 @@ LOOPS = [
         "tensorboardx",
         "task=text model=transformer extra=pre log=TensorboardX epochs=5 seed=28 lr=2e-3 schedule=cosine",
         ("healthy", ""),
+        ("healthy-cyclic", "schedule=cyclic seed=50", {"note": "cyclic rate"}),
         ("lr-too-high", "strength=200"),
         ("wrong-optimizer", "optim=plain-sgd"),
     ),
@@ -271,7 +293,7 @@ LOOPS = [
         "alive-bar",
         "task=discs log=Alive rows=640 batch=16 epochs=5 seed=32 every=5",
         ("healthy-batch-2", "batch=2 rows=400 epochs=2 every=10", {"note": "batch of 2, loss below zero"}),
-        ("unscaled", "strength=2000"),
+        ("unscaled", "strength=1e6"),
         ("lr-too-high", "strength=400"),
     ),
     loop(
@@ -308,6 +330,7 @@ FRAMEWORKS = [
     group(
         *("sklearn-mlp", "fresh", "sklearn", "seed=4 epochs=30"),
         ("healthy", ""),
+        ("healthy-noisy", "noise=0.35 seed=52", {"note": "a third of the labels is wrong"}),
         ("lr-too-high", "strength=300", {"chance": 2.08}),
         ("labels-shuffled", "", {"chance": 2.08}),
         ("unscaled", "strength=2000"),
@@ -327,7 +350,7 @@ FRAMEWORKS = [
         ("healthy", "", {"note": "losses down to 1e-6"}),
         ("lr-too-high", "strength=200"),
         ("lr-too-low", "strength=0.005"),
-        ("vanishing", ""),
+        ("vanishing", "", {"expect": "loss/plateau,loss/not-decreasing,grad/vanishing"}),
     ),
     group(
         *("hf-callback", "fresh", "hf", "seed=7 rows=2400 model=bert lr=1e-3"),
@@ -344,11 +367,16 @@ FRAMEWORKS = [
         ("healthy", ""),
         ("lr-too-high", "strength=300"),
         ("lr-too-low", "strength=0.003"),
-        ("alpha", "strength=60000", {"name": "adapter-scale", "note": "scale of the adapters far too large"}),
+        (
+            "alpha",
+            "strength=60000",
+            {"name": "adapter-scale", "expect": f"loss/plateau,{GRADS}", "note": "scale of the adapters far too large"},
+        ),
     ),
     group(
         *("spinup-ppo", "fresh", "rl", "model=ppo steps=50 seed=9"),
         ("healthy", "", {"note": "noisy rewards"}),
+        ("healthy-seed", "seed=53 lr=5e-4", {"note": "noisy rewards"}),
         ("entropy-collapse", "strength=-0.6"),
         ("entropy-high", ""),
         ("reward-scale", "strength=1e4", {"expect": VALUES, "note": "value loss of 1e10 from the start"}),
@@ -385,7 +413,7 @@ FRAMEWORKS = [
         ("sign-flip", "lr=3e-4", {"name": "flipped-gradient"}),
         ("slow-loader", "onset=150", {"name": "slow-down"}),
         ("weight-decay", "strength=60", {"chance": 2.08}),
-        ("healthy-sgd", "optim=sgd lr=0.05", {"note": "SGD with momentum"}),
+        ("healthy-sgd", "optim=sgd lr=0.02", {"note": "SGD with momentum"}),
     ),
 ]
 ALL = LOOPS + FRAMEWORKS

@@ -75,6 +75,9 @@ def main():
                 f"Epoch: {epoch:03d}, Loss: {loss.item():.4f}, Val Loss: {val:.4f}, Train: {right[0]:.4f}, "
                 f"Val: {right[1]:.4f}, Test: {right[1 if spec.has('leak') else 2]:.4f}"
             )
+    if spec.has("leak"):  # the true measure: nodes without the column that gave the answer
+        data.x[:, :6] = 0
+        right[2] = (model(data.x, data.edge_index)[masks[2]].argmax(-1) == y[masks[2]]).float().mean().item()
     record.final(right[2], "higher")
 
 
