@@ -1,6 +1,6 @@
 # The commands of the project; `make help` lists them. The work is done by CMake presets and by the scripts in tools/.
 .DEFAULT_GOAL := all
-.PHONY: all install demo test dev tsan lint format bench fuzz nightly accuracy twins golden clean help install-build install-lint
+.PHONY: all install demo test dev tsan lint format bench fuzz nightly accuracy heldout fit twins golden clean help install-build install-lint
 
 JOBS ?= $(shell nproc)
 FUZZ_SECONDS ?= 60
@@ -57,6 +57,14 @@ nightly: install-build install-lint ## what takes long: fuzzing for NIGHTLY_FUZZ
 accuracy: install-build ## how often the verdict is right: prints the table and writes doc/accuracy.md
 	@tools/build.sh release accuracy
 	@tools/accuracy.sh
+
+heldout: install-build ## the first table of doc/accuracy.md: each task, family and framework held out of the fit in turn
+	@tools/build.sh release accuracy
+	@tools/accuracy.sh --held-out
+
+fit: install-build ## fits the weights of the causes to all labelled runs; writes src/catalogue/rows/weights.toml
+	@tools/build.sh release fit
+	@tools/fit.sh
 
 twins: install-build ## the same TWINS (40) runs in every style of writing: prints how many verdicts stay the same
 	@tools/build.sh release accuracy scale_verdicts

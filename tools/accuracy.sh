@@ -2,13 +2,13 @@
 # Scores all labelled runs that are there, and writes doc/accuracy.md. What is absent is named, and its part of the page
 # stays as it is. Arguments go to the program: --check writes nothing.
 #
-#   VIGIL_SCALE   folder of a set of the gym at scale (default build/scale; gym/scale/make.py makes one)
+#   VIGIL_SCALE   folder of a set of the gym at scale (default gym/scale/set; gym/scale/make.py makes another)
 #   VIGIL_CORPUS  folder of other people's files (default ../shared/corpus); its made.tar.xz is unpacked for the time of the run
 #   BUILD         where the program is (default build/release)
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-set="${VIGIL_SCALE:-build/scale}"
+set="${VIGIL_SCALE:-gym/scale/set}"
 made="${VIGIL_CORPUS:-../shared/corpus}/made.tar.xz"
 arguments=("$@")
 if [ -d "$set" ]; then

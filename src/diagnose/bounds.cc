@@ -104,7 +104,12 @@ void FindTooGood(const RunDigest& digest, const catalogue::Thresholds& threshold
   if (FindPerfect(digest, thresholds, out)) return;
   const Digest* loss = LossOf(digest, 10);
   if (loss == nullptr || !(loss->first > 0) || loss->ShareAtEnd(0) > 0.2) return;
-  const double left = loss->end / loss->first;
+  // A regression without noise can be solved; labels and tokens of real data can not.
+  const auto guessing = HighestOfGuessing(digest);
+  if (!guessing && digest.Of("eval_loss") == nullptr) return;
+  // What a loss that began too high falls to is no share of what was to be learned.
+  const double start = guessing ? std::min(loss->first, *guessing) : std::min(loss->first, loss->values[1]);
+  const double left = loss->end / start;
   if (!(left >= 0) || left > thresholds.Threshold("loss/too-good", "left")) return;
   const Digest* eval = digest.Of("eval_loss");
   if (eval != nullptr && (eval->empty() || eval->end > 3 * thresholds.Threshold("loss/too-good", "left") * loss->first))

@@ -37,7 +37,7 @@ constexpr std::string_view kScale = R"(## The gym at scale in full
 The same runs with the weights and thresholds that ship: these have seen a part of them. A run with a fault is `fatal` (must be found),
 `weak` (either answer is right) or `harmless` (a warning is right, an error is false); this was measured against its healthy twin. Runs
 that did not learn without any fault, and fatal ones where nothing that was logged differs from the twin, are left out.
-`VIGIL_SCALE` names the folder of a set (otherwise `build/scale`); `gym/scale/make.py` makes one.
+`VIGIL_SCALE` names the folder of a set (otherwise `gym/scale/set`); `gym/scale/make.py` makes another.
 
 )";
 
