@@ -48,12 +48,23 @@ std::optional<double> HighestOfGuessing(const RunDigest& digest) {
   return language || classifies ? std::optional(std::log(kLargestVocabulary)) : std::nullopt;
 }
 
+// Parts of the loss are logged beside it.
+bool IsSumOfLosses(const RunView& run) {
+  constexpr std::ptrdiff_t kParts = 2;
+  const model::Series* loss = run.Find("loss");
+  if (loss != nullptr && !loss->sum_of.empty()) return true;
+  return std::count_if(run->series.begin(), run->series.end(), [&](const model::Series& series) {
+           return series.signal == series.raw && series.raw.find("loss") != std::string::npos &&
+                  series.raw.find("val") == std::string::npos && series.raw.find("eval") == std::string::npos;
+         }) >= kParts;
+}
+
 void FindBadStart(const RunDigest& digest, const catalogue::Thresholds& thresholds, std::vector<model::Finding>& out) {
   const Digest* loss = LossOf(digest, 1);
   const auto guessing = HighestOfGuessing(digest);
   if (loss == nullptr || !guessing) return;
-  // A preference margin has no guess that is worse than another.
-  if (Logged(digest.run(), "preference_margin")) return;
+  // A preference margin has no guess that is worse than another, nor has a sum of several losses.
+  if (Logged(digest.run(), "preference_margin") || IsSumOfLosses(digest.run())) return;
   // Above the largest vocabulary in use there is no guess left that could explain it.
   const double ratio = digest.Choices() ? thresholds.Threshold("loss/bad-start", "ratio") : 1.05;
   if (loss->first < ratio * *guessing) return;
@@ -78,7 +89,7 @@ void FindEarlySpike(const RunDigest& digest, const catalogue::Thresholds& thresh
   model::Finding finding = FindingAt(digest, "loss/spike", at, at);
   finding.says = says::LossSpikeEarly{.first = loss->first, .peak = *top, .at = finding.first};
   finding.evidence.push_back({finding.says, finding.first, *top, {}, 0});
-  finding.measures = {{"peak", *top}, {"ratio", ratio}, {"count", 1}};
+  finding.measures = {{"peak", *top}, {"ratio", ratio}, {"count", 1}, {"early", 1}};
   out.push_back(std::move(finding));
 }
 
@@ -88,7 +99,9 @@ bool FindPerfect(const RunDigest& digest, const catalogue::Thresholds& threshold
   const Digest* accuracy = digest.Of("eval_accuracy");
   if (loss == nullptr || accuracy == nullptr || accuracy->size() < 2) return false;
   const double perfect = thresholds.Threshold("loss/too-good", "perfect");
+  // One evaluation while it was still learning, and that one nearly perfect.
   const std::size_t learning = accuracy->size() < 4 ? 0 : 1;
+  if (accuracy->values.front() < 0.95) return false;
   const auto begin = accuracy->values.begin() + static_cast<std::ptrdiff_t>(learning);
   const bool held = std::all_of(begin, accuracy->values.end(), [&](double value) { return value >= perfect; });
   if (!held || !(loss->end < 0.1 * loss->first)) return false;

@@ -15,22 +15,22 @@ namespace vigil::diagnose {
 namespace {
 
 // Fitted: some 3% of healthy runs reach the first, 0.5% the second (leave-one-out, doc/accuracy.md).
-constexpr double kSuspect = 0.72;
+constexpr double kSuspect = 0.6;
 constexpr double kSure = 0.93;
 constexpr double kSuspectWithFact = 0.35;
 // A run that is this likely to be sound is not blamed with an error for the course of its loss; from the second on not
 // with a warning either.
 constexpr double kSound = 0.5;
-constexpr double kSurelySound = 0.85;
+constexpr double kSurelySound = 0.7;
 // Fewer points show no course.
 constexpr std::size_t kFewestPoints = 4;
 
 // What the detectors conclude from the course of a curve, as opposed to a value that is NaN, zero or out of range.
-bool IsCourse(std::string_view id) {
+bool IsCourse(const model::Finding& finding) {
   constexpr std::array<std::string_view, 9> kCourses = {"loss/not-decreasing", "loss/plateau",   "loss/divergence",
                                                         "loss/oscillation",    "loss/collapse",  "grad/explosion",
                                                         "grad/vanishing",      "rl/reward-flat", "loss/eval-break"};
-  return std::find(kCourses.begin(), kCourses.end(), id) != kCourses.end();
+  return finding.MeasureOr("early", 0) > 0 || std::find(kCourses.begin(), kCourses.end(), finding.id) != kCourses.end();
 }
 
 bool HasCourse(const RunDigest& digest) {
@@ -175,14 +175,14 @@ void ClearSoundRun(const Examined& examined, std::vector<model::Finding>& findin
   for (const Incident& incident : GroupIncidents(examined.run, findings)) {
     if (incident.worst() == model::Severity::kFatal || !IsAboutLearning(incident.root())) continue;
     const bool course = std::all_of(incident.findings.begin(), incident.findings.end(), [](const model::Finding* one) {
-      return one->severity < model::Severity::kError || IsCourse(one->id);
+      return one->severity < model::Severity::kError || IsCourse(*one);
     });
     const bool judged_sound = course && EvaluationSaysSound(examined.digest);
     const double sound = judged_sound ? 1 : course ? SoundnessOf(examined, incident) : 0;
     if (sound < kSound) continue;
     const model::Severity most = sound < kSurelySound ? model::Severity::kWarning : model::Severity::kInfo;
     for (const std::uint32_t index : incident.indices) {
-      if (IsCourse(findings[index].id)) findings[index].severity = std::min(findings[index].severity, most);
+      if (IsCourse(findings[index])) findings[index].severity = std::min(findings[index].severity, most);
     }
   }
 }
@@ -204,6 +204,7 @@ void Review(const model::Run& run, std::vector<model::Finding>& findings, const 
   const Examined examined{view, digest, MeasureRun(digest), model};
   if (std::any_of(findings.begin(), findings.end(), IsTrouble)) {
     ClearSoundRun(examined, findings);
+    if (std::none_of(findings.begin(), findings.end(), IsTrouble)) ClearCircumstances(0, findings);
   } else {
     ClearCircumstances(Suspect(examined, findings, thresholds, ended), findings);
   }
