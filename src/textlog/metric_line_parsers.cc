@@ -138,7 +138,8 @@ class LoneScoreParser final : public LineParser {
   Outcome Parse(LogLine& line) override {
     if (line.cut || !state_.steps.has_latest() || state_.sink.table().empty()) return Outcome::kNotMine;
     if (line.text.size() > kLongestLine) return Outcome::kNotMine;
-    if (state_.Parse(line) || state_.parsed.numbers.empty() || IsCounted(state_.parsed)) return Outcome::kNotMine;
+    if (state_.Parse(line) || state_.parsed.numbers.empty() || IsCounted(line.text, state_.parsed))
+      return Outcome::kNotMine;
     NamedNumbers& numbers = state_.parsed.numbers;
     const bool evaluation = IsEvaluation(line.text, numbers);
     if (!evaluation && line.text.find("net output #") == std::string_view::npos) return Outcome::kNotMine;
@@ -158,7 +159,10 @@ class LoneScoreParser final : public LineParser {
   static constexpr std::size_t kLongestLine = 300;
 
   // "[60] valid-rmse: 0.2": the count in front is its place. Behind other text it is a logger's number of a process.
-  static bool IsCounted(const MetricLine& line) { return line.lead >= 0 && line.lead_at <= 1; }
+  // "INFO:absl:[60] eval_loss=0.2" names the logger and nothing else.
+  static bool IsCounted(std::string_view text, const MetricLine& line) {
+    return line.lead >= 0 && (line.lead_at <= 1 || text.substr(0, line.lead_at).ends_with(":["));
+  }
 
   // "Best val loss so far: 0.41", "val_loss improved from 0.5 to 0.4": said of an earlier step, or of none.
   static bool IsOfAnotherStep(std::string_view text) {
