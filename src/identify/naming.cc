@@ -78,7 +78,8 @@ void StatePercent(model::Series& series) {
 }
 
 // Names that mean something else beside another one. ESPnet's iter_time is that of the data loader, and train_time that
-// of the step, of which the optimizer takes a part. Spinning Up's KL is between the policies before and after an update.
+// of the step, of which the optimizer takes a part. Spinning Up's KL is between the policies before and after an
+// update.
 struct NameBeside {
   std::string_view raw;
   std::string_view beside;
@@ -122,11 +123,46 @@ bool CountsStepsPerSecond(std::string_view raw) {
   });
 }
 
+// "Loss: 2.05, Val Loss: 1.75, Train: 0.21, Val: 0.29, Test: 0.23": beside a loss, shares that are named after nothing
+// but their data are accuracies.
+struct ShareOfSplit {
+  bool is_share = false;
+  bool is_eval = false;
+};
+
+ShareOfSplit ShareOf(const model::Series& series) {
+  if (series.signal != series.raw) return {};
+  const catalogue::SplitName name = catalogue::TakeApart(series.raw);
+  if (!name.stems.empty() || !name.quantity.empty() || name.is_eval == name.is_train) return {};
+  const auto values = Beginning(series);
+  const bool fits = std::all_of(values.begin(), values.end(), [](double v) { return v >= 0 && v <= 1; });
+  return {fits, name.is_eval};
+}
+
+bool HasSignal(const model::Run& run, std::string_view signal) {
+  return std::any_of(run.series.begin(), run.series.end(),
+                     [&](const model::Series& series) { return series.signal == signal; });
+}
+
+void SettleShares(model::Run& run) {
+  const auto count = [&](bool is_eval) {
+    return std::count_if(run.series.begin(), run.series.end(), [&](const model::Series& series) {
+      const ShareOfSplit share = ShareOf(series);
+      return share.is_share && share.is_eval == is_eval;
+    });
+  };
+  if (!HasSignal(run, "loss") || count(false) != 1 || count(true) == 0) return;
+  // The first of several evaluations is the one that the training is watched by.
+  for (model::Series& series : run.series) {
+    const ShareOfSplit share = ShareOf(series);
+    const std::string_view signal = share.is_eval ? "eval_accuracy" : "accuracy";
+    if (share.is_share && !HasSignal(run, signal)) Rename(signal, series);
+  }
+}
+
 void TurnRateIntoTime(const model::Run& run, model::Series& series) {
   constexpr std::string_view kTime = "step_time_s";
-  const bool has_time = std::any_of(run.series.begin(), run.series.end(),
-                                    [&](const model::Series& other) { return other.signal == kTime; });
-  if (has_time || series.signal != series.raw || !CountsStepsPerSecond(series.raw)) return;
+  if (HasSignal(run, kTime) || series.signal != series.raw || !CountsStepsPerSecond(series.raw)) return;
   // A rate of nothing is no time at all.
   for (double& value : series.values.Mutable()) value = value > 0 ? 1 / value : model::kNoValue;
   Rename(kTime, series);
@@ -136,6 +172,7 @@ void TurnRateIntoTime(const model::Run& run, model::Series& series) {
 
 void SettleNames(model::Run& run) {
   SettleBeside(run);
+  SettleShares(run);
   for (model::Series& series : run.series) {
     StatePercent(series);
     if (const std::string_view signal = WeakSignalOf(series); !signal.empty()) SettleWeak(run, signal, series);

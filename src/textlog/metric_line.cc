@@ -303,7 +303,8 @@ bool LineParser::TakesStep(const Field& field) {
       field.name.empty() && field.total > 0 && (is_first_ || after_epoch_ || after_bracket_ || field.in_brackets);
   const bool is_second = bare_count && after_bracket_ && field.in_brackets;
   if (is_second) MoveStepToEpoch();
-  const bool is_step = line_.step < 0 && IsCount(field.value) && (bare_count || (!field.trailing && IsStepName(field, fields_.Rest())));
+  const bool is_step =
+      line_.step < 0 && IsCount(field.value) && (bare_count || (!field.trailing && IsStepName(field, fields_.Rest())));
   if (!IsCount(field.value) && !field.trailing && IsStepName(field, fields_.Rest())) line_.irregular = true;
   if (!is_step && !IsBetterStep(field, line_, sure_)) return false;
   line_.step_within_epoch = is_step && bare_count && after_epoch_;
@@ -334,6 +335,8 @@ bool LineParser::TakesPair(const Field& field) {
 
 bool LineParser::TakesEpoch(const Field& field) {
   if (line_.epoch >= 0 || field.trailing || field.value < 0 || !IsEpochName(field, fields_.Rest())) return false;
+  // "(trainer:762) INFO: 8epoch results": a count before the place is the logger's own.
+  for (NamedNumber& number : line_.numbers) number.weak = number.weak || IsCount(number.value);
   line_.epoch = field.value;
   line_.epoch_at = field.at;
   line_.epoch_is_part =

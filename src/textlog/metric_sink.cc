@@ -35,7 +35,8 @@ bool MetricSink::Find(const NamedNumbers& numbers, const RowPlace& place) {
   bool twice = false;
   found_.clear();
   for (const NamedNumber& number : numbers) {
-    const std::uint32_t index = table_.Find(NameOf(number.name, place.evaluation || number.evaluation), place.rank, place.origin, false);
+    const std::uint32_t index =
+        table_.Find(NameOf(number.name, place.evaluation || number.evaluation), place.rank, place.origin, false);
     found_.push_back(index);
     if (index == 0 || !table_.entry(index).is_metric) continue;
     // A metric that comes twice: several lines quoted in one.

@@ -66,8 +66,8 @@ std::size_t MissingLength(std::string_view text) {
   return 0;
 }
 
-// Hours, minutes and seconds in front of the count: "1m 5s (- 0m 3s) (15 3%) 2.93". How long it took and will take is no
-// count of steps.
+// Hours, minutes and seconds in front of the count: "1m 5s (- 0m 3s) (15 3%) 2.93". How long it took and will take is
+// no count of steps.
 std::size_t DurationLength(std::string_view text) {
   std::size_t digits = 0;
   if (ReadDigits(text, digits) < 0 || digits >= text.size()) return 0;
