@@ -45,6 +45,9 @@ class MetricWalk {
     }
   }
 
+  // Whether the number stood in a list beside that of its steps: such a list holds what was measured, and no filling.
+  bool is_listed() const { return in_member_list_; }
+
  private:
   // A run has fewer points of one metric; what comes beyond is left out.
   static constexpr std::size_t kMostListed = 1'000'000;
@@ -143,7 +146,7 @@ class MetricJsonReader : public DocumentReader {
     if (!id) return;
     model::Series& series = builder().series(*id);
     // Steps before the metric begins are filled with NaN (the second half of a resumed run, say).
-    if (series.empty() && std::isnan(value)) return;
+    if (series.empty() && std::isnan(value) && !walk_.is_listed()) return;
     const bool by_rows = step == model::kNoStep;
     if (by_rows) series.axis = model::Axis::kRow;
     thinning_.Add(*id, by_rows ? static_cast<std::int64_t>(thinning_.Seen(*id)) : step, value, model::kNoValue, line);

@@ -504,6 +504,12 @@ TEST(NonFiniteValuesAreValues, ALossThatNeverWasANumberIsKept) {
   EXPECT_THAT(Named(run, "loss").steps, ElementsAre(1, 2, 3, 4));
 }
 
+TEST(NonFiniteValuesAreValues, AFileOfOneMetricHasNoBlanks) {
+  const auto run =
+      Read("step,timestamp,value\n10,1794865945173,nan\n20,1794865945182,nan\n30,1794865945191,nan\n", "valid_mae.csv");
+  EXPECT_THAT(Named(run, "valid_mae").steps, ElementsAre(10, 20, 30));
+}
+
 TEST(NonFiniteValuesAreValues, BlanksThatReadNanAreNone) {
   const auto run = Read(
       "step,loss,lr,val_loss\n1,2.5,0.1,nan\n2,2.4,0.1,nan\n2,nan,nan,2.6\n3,2.3,0.1,nan\n4,nan,0.1,nan\n"
