@@ -95,6 +95,7 @@ constexpr std::array kWritten = {
     Written{"AverageTestEpRet", "eval_reward"},
     Written{"eval/mean_return", "eval_reward"},
     Written{"LossPi", "policy_loss"},
+    Written{"train_scale", "loss_scale"},
     Written{"LossV", "value_loss"},
 };
 
