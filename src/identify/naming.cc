@@ -78,14 +78,23 @@ void StatePercent(model::Series& series) {
 }
 
 // Names that mean something else beside another one. ESPnet's iter_time is that of the data loader, and train_time that
-// of the step.
+// of the step, of which the optimizer takes a part. Spinning Up's KL is between the policies before and after an
+// update.
 struct NameBeside {
   std::string_view raw;
   std::string_view beside;
   std::string_view signal;
 };
-constexpr std::array kBeside = {NameBeside{"iter_time", "train_time", "data_time_s"},
-                                NameBeside{"train_time", "iter_time", "step_time_s"}};
+constexpr std::array kBeside = {
+    NameBeside{"iter_time", "train_time", "data_time_s"}, NameBeside{"train_time", "iter_time", "step_time_s"},
+    NameBeside{"optim_step_time", "backward_time", {}}, NameBeside{"KL", "LossPi", "policy_kl"}};
+
+// Gives the series that signal and its unit; its own name where there is none.
+void Rename(std::string_view signal, model::Series& series) {
+  const catalogue::SignalRow* const row = signal.empty() ? nullptr : catalogue::FindSignal(signal);
+  series.signal = row == nullptr ? series.raw : std::string(row->id);
+  series.unit = row == nullptr ? std::string() : std::string(row->unit);
+}
 
 bool HasRaw(const model::Run& run, std::string_view raw) {
   return std::any_of(run.series.begin(), run.series.end(),
@@ -96,18 +105,78 @@ void SettleBeside(model::Run& run) {
   for (const NameBeside& name : kBeside) {
     if (!HasRaw(run, name.raw) || !HasRaw(run, name.beside)) continue;
     for (model::Series& series : run.series) {
-      if (series.raw == name.raw) series.signal = std::string(name.signal);
+      if (series.raw == name.raw) Rename(name.signal, series);
     }
   }
+}
+
+// "steps_per_sec", "it/s": the time of a step, the other way round.
+bool CountsStepsPerSecond(std::string_view raw) {
+  constexpr std::array<std::string_view, 6> kSteps = {"steps", "step", "it", "iter", "iters", "iterations"};
+  constexpr std::array<std::string_view, 5> kPerSecond = {"/s", "/sec", "_per_sec", "_per_second", "_per_s"};
+  std::string name = ToLower(raw.substr(raw.rfind("rain/") == std::string_view::npos ? 0 : raw.rfind("rain/") + 5));
+  std::replace(name.begin(), name.end(), ' ', '_');
+  return std::any_of(kPerSecond.begin(), kPerSecond.end(), [&](std::string_view rate) {
+    if (!name.ends_with(rate)) return false;
+    const std::string_view counted = std::string_view(name).substr(0, name.size() - rate.size());
+    return std::find(kSteps.begin(), kSteps.end(), counted) != kSteps.end();
+  });
+}
+
+// "Loss: 2.05, Val Loss: 1.75, Train: 0.21, Val: 0.29, Test: 0.23": beside a loss, shares that are named after nothing
+// but their data are accuracies.
+struct ShareOfSplit {
+  bool is_share = false;
+  bool is_eval = false;
+};
+
+ShareOfSplit ShareOf(const model::Series& series) {
+  if (series.signal != series.raw) return {};
+  const catalogue::SplitName name = catalogue::TakeApart(series.raw);
+  if (!name.stems.empty() || !name.quantity.empty() || name.is_eval == name.is_train) return {};
+  const auto values = Beginning(series);
+  const bool fits = std::all_of(values.begin(), values.end(), [](double v) { return v >= 0 && v <= 1; });
+  return {fits, name.is_eval};
+}
+
+bool HasSignal(const model::Run& run, std::string_view signal) {
+  return std::any_of(run.series.begin(), run.series.end(),
+                     [&](const model::Series& series) { return series.signal == signal; });
+}
+
+void SettleShares(model::Run& run) {
+  const auto count = [&](bool is_eval) {
+    return std::count_if(run.series.begin(), run.series.end(), [&](const model::Series& series) {
+      const ShareOfSplit share = ShareOf(series);
+      return share.is_share && share.is_eval == is_eval;
+    });
+  };
+  if (!HasSignal(run, "loss") || count(false) != 1 || count(true) == 0) return;
+  // The first of several evaluations is the one that the training is watched by.
+  for (model::Series& series : run.series) {
+    const ShareOfSplit share = ShareOf(series);
+    const std::string_view signal = share.is_eval ? "eval_accuracy" : "accuracy";
+    if (share.is_share && !HasSignal(run, signal)) Rename(signal, series);
+  }
+}
+
+void TurnRateIntoTime(const model::Run& run, model::Series& series) {
+  constexpr std::string_view kTime = "step_time_s";
+  if (HasSignal(run, kTime) || series.signal != series.raw || !CountsStepsPerSecond(series.raw)) return;
+  // A rate of nothing is no time at all.
+  for (double& value : series.values.Mutable()) value = value > 0 ? 1 / value : model::kNoValue;
+  Rename(kTime, series);
 }
 
 }  // namespace
 
 void SettleNames(model::Run& run) {
   SettleBeside(run);
+  SettleShares(run);
   for (model::Series& series : run.series) {
     StatePercent(series);
     if (const std::string_view signal = WeakSignalOf(series); !signal.empty()) SettleWeak(run, signal, series);
+    TurnRateIntoTime(run, series);
   }
 }
 

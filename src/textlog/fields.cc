@@ -95,6 +95,17 @@ bool HoldsValue(std::string_view words) {
          space + 1 + used == words.size();
 }
 
+// "loss[loss=2.8, over 640 frames], tot_loss[loss=4.3, ...]": a group in brackets repeats the end of its own name.
+std::string_view GroupOf(std::string_view name) {
+  const std::size_t open = name.find('[');
+  if (open == std::string_view::npos || open == 0) return name;
+  const std::string_view group = name.substr(0, open);
+  const std::string_view member = name.substr(open + 1);
+  const bool repeats = !member.empty() && member.size() <= group.size() &&
+                       EqualsIgnoringCase(group.substr(group.size() - member.size()), member);
+  return repeats ? group : name;
+}
+
 // The name within the text between two numbers: without separators, brackets and what belongs to an earlier value.
 std::string_view NameIn(std::string_view text) {
   while (!text.empty() && ClassOf(text.front()) != kLetter) text.remove_prefix(1);
@@ -102,6 +113,8 @@ std::string_view NameIn(std::string_view text) {
   const char sign = with_sign.empty() ? ' ' : with_sign.back();
   while (!text.empty() && std::string_view(" \t:=\"'[(~*`>#").find(text.back()) != std::string_view::npos)
     text.remove_suffix(1);
+  // "train_loss -> 1.37": the sign is no part of the name.
+  if (sign == '>' && text.ends_with('-')) text = Trim(text.substr(0, text.size() - 1));
   // "loss is: 2.3" names its value; "Loss is nan, stopping" is a message.
   constexpr std::string_view kVerb = " is";
   if (text.ends_with(kVerb) && (sign == ':' || sign == '=')) text.remove_suffix(kVerb.size());
@@ -119,7 +132,7 @@ std::string_view NameIn(std::string_view text) {
     if (quote > 0 && behind.starts_with("s ")) return text.size() > kLongestName ? std::string_view() : text;
     text = !behind.empty() && ClassOf(behind.front()) == kLetter ? behind : text.substr(0, quote);
   }
-  return text.size() > kLongestName ? std::string_view() : text;
+  return text.size() > kLongestName ? std::string_view() : GroupOf(text);
 }
 
 }  // namespace
@@ -315,7 +328,8 @@ void FieldReader::TakeTrailingName(Field& field) {
     ++end;
   if (At(at_) != ' ' || !IsLetter(At(at_ + 1)) || (end < text_.size() && ClassOf(text_[end]) == kNumeric)) return;
   const std::string_view name = Trim(text_.substr(at_, end - at_));
-  if (HoldsValue(name)) return;
+  // "(* 1 = 1.36 loss)": the aside says how the value came about.
+  if (HoldsValue(name) || (field.sign == '=' && name.ends_with(')'))) return;
   field.name = name;
   field.trailing = true;
   at_ = end;

@@ -21,6 +21,7 @@ std::unique_ptr<LineParser> MakeMetricLineParser(LogState& state);
 std::unique_ptr<LineParser> MakeEpochHeaderParser(LogState& state);
 std::unique_ptr<LineParser> MakeBlockHeaderParser(LogState& state);
 std::unique_ptr<LineParser> MakeMemoryReportParser(LogState& state);
+std::unique_ptr<LineParser> MakeEpochBlockParser(LogState& state);
 std::unique_ptr<LineParser> MakeLoneScoreParser(LogState& state);
 std::unique_ptr<LineParser> MakeRepeatedLineParser(LogState& state);
 std::unique_ptr<LineParser> MakePlainRowParser(LogState& state);

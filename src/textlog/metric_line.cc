@@ -13,8 +13,8 @@
 namespace vigil::textlog {
 namespace {
 
-constexpr std::array<std::string_view, 10> kEvaluationWords = {
-    "val", "valid", "validate", "validation", "validating", "eval", "evaluate", "evaluation", "test", "testing"};
+constexpr std::array<std::string_view, 11> kEvaluationWords = {
+    "val", "valid", "validate", "validation", "validating", "eval", "evaluate", "evaluation", "test", "testing", "dev"};
 
 constexpr std::array<std::string_view, 3> kTrainingWords = {"train", "training", "learn"};
 
@@ -36,13 +36,20 @@ bool IsAbbreviated(std::string_view word, std::string_view abbreviation) {
 
 constexpr std::size_t kLongestStepName = 24;  // spares longer words the search
 
-bool IsStepName(const Field& field) {
+// "... - it    10 | loss 2.3": the word is all of its part of the line, which ends behind the count.
+bool IsPartOfItsOwn(const Field& field, std::string_view word, std::string_view behind) {
+  const std::string_view rest = Trim(behind);
+  return field.name == word && rest.starts_with('|');
+}
+
+bool IsStepName(const Field& field, std::string_view behind) {
   const std::string_view word = LastWord(WithoutTail(field.name));
   if (IsAbbreviated(word, "up")) return true;
   // One and two letters count only before ':' or '=' ("it: 5"), or where they open the line ("it 5"). "b=2" is a name
   // like any other.
   const bool opens_line = field.at == word.size() + 1;
-  if (word.size() <= 2 && field.sign != ':' && field.sign != '=' && !opens_line) return false;
+  const bool is_apart = opens_line || field.sign == ':' || field.sign == '=' || IsPartOfItsOwn(field, word, behind);
+  if (word.size() <= 2 && !is_apart) return false;
   return word.size() <= kLongestStepName && word != "b" && tabular::StepWordPriority(word) != 0;
 }
 
@@ -109,10 +116,12 @@ bool IsLead(const Field& field, std::string_view behind, const MetricLine& line)
   return (line.lead < 0 && line.numbers.empty()) || (field.in_brackets && behind.starts_with(']'));
 }
 
-bool NamesLoss(const NamedNumbers& numbers) {
+// What a loop is run for: a loss, or the reward of an agent.
+bool NamesGoal(const NamedNumbers& numbers) {
   return std::any_of(numbers.begin(), numbers.end(), [](const NamedNumber& number) {
     const auto meaning = catalogue::Interpret(number.name);
-    return meaning && (meaning->signal == "loss" || meaning->signal == "eval_loss");
+    if (!meaning) return false;
+    return meaning->signal == "loss" || meaning->signal == "eval_loss" || meaning->signal == "reward";
   });
 }
 
@@ -132,6 +141,24 @@ void TakeStep(const Field& field, MetricLine& line) {
   line.total_steps = field.total;
   line.step_at = field.at;
   line.step_thousands = field.thousands;
+}
+
+// "epoch 1 val: loss: 0.64", "Epoch 1, validation: loss=0.59": the first word behind the place heads the line.
+bool HeadsEvaluation(std::string_view text, std::size_t place) {
+  std::size_t at = std::min(place, text.size());
+  while (at < text.size() && !IsLetter(text[at])) ++at;
+  std::size_t end = at;
+  while (end < text.size() && IsLetter(text[end])) ++end;
+  return end < text.size() && text[end] == ':' && IsOneOf(text.substr(at, end - at), kEvaluationWords);
+}
+
+// The split that "[valid] " or "[train] " heads, the last one in `text`; empty without one.
+std::string_view SectionIn(std::string_view text) {
+  const std::size_t close = text.rfind("] ");
+  const std::size_t open = close == std::string_view::npos ? close : text.rfind('[', close);
+  if (open == std::string_view::npos) return {};
+  const std::string_view word = text.substr(open + 1, close - open - 1);
+  return IsOneOf(word, kEvaluationWords) || IsOneOf(word, kTrainingWords) ? word : std::string_view();
 }
 
 // Words that join a number to what was said before: "1,234 after 123,456".
@@ -230,6 +257,7 @@ class LineParser {
   bool TakesPending(const Field& field);
   bool TakesSharedName(const Field& field);
   void TakeNumber(const Field& field);
+  void MarkSections();
   void MoveStepToEpoch();
 
   std::string_view text_;
@@ -275,8 +303,9 @@ bool LineParser::TakesStep(const Field& field) {
       field.name.empty() && field.total > 0 && (is_first_ || after_epoch_ || after_bracket_ || field.in_brackets);
   const bool is_second = bare_count && after_bracket_ && field.in_brackets;
   if (is_second) MoveStepToEpoch();
-  const bool is_step = line_.step < 0 && IsCount(field.value) && (bare_count || (!field.trailing && IsStepName(field)));
-  if (!IsCount(field.value) && !field.trailing && IsStepName(field)) line_.irregular = true;
+  const bool is_step =
+      line_.step < 0 && IsCount(field.value) && (bare_count || (!field.trailing && IsStepName(field, fields_.Rest())));
+  if (!IsCount(field.value) && !field.trailing && IsStepName(field, fields_.Rest())) line_.irregular = true;
   if (!is_step && !IsBetterStep(field, line_, sure_)) return false;
   line_.step_within_epoch = is_step && bare_count && after_epoch_;
   line_.step_is_bare = bare_count;
@@ -306,6 +335,8 @@ bool LineParser::TakesPair(const Field& field) {
 
 bool LineParser::TakesEpoch(const Field& field) {
   if (line_.epoch >= 0 || field.trailing || field.value < 0 || !IsEpochName(field, fields_.Rest())) return false;
+  // "(trainer:762) INFO: 8epoch results": a count before the place is the logger's own.
+  for (NamedNumber& number : line_.numbers) number.weak = number.weak || IsCount(number.value);
   line_.epoch = field.value;
   line_.epoch_at = field.at;
   line_.epoch_is_part =
@@ -355,6 +386,20 @@ bool LineParser::TakesSharedName(const Field& field) {
   return true;
 }
 
+// "1epoch results: [train] loss=1.9, [valid] loss=0.6": what stands behind the head of a section is of its split.
+void LineParser::MarkSections() {
+  bool evaluation = false;
+  std::size_t from = place_;
+  for (NamedNumber& number : line_.numbers) {
+    if (number.at < from) continue;
+    const std::string_view head = SectionIn(text_.substr(from, number.at - from));
+    if (!head.empty()) evaluation = IsOneOf(head, kEvaluationWords);
+    number.evaluation = evaluation;
+    line_.irregular = line_.irregular || evaluation;  // what is learned of a line has one split
+    from = number.at;
+  }
+}
+
 void LineParser::TakeNumber(const Field& field) {
   if (TakesSharedName(field)) return;
   if (IsLead(field, fields_.Rest(), line_)) {
@@ -368,7 +413,8 @@ void LineParser::TakeNumber(const Field& field) {
   } else if (!field.name.empty() && line_.numbers.size() < kMostNumbers) {
     line_.numbers.push_back(NumberOf(field));
     line_.irregular = line_.irregular || line_.numbers.back().is_part;
-    if (IsOneOf(field.name, kJoiningWords)) line_.numbers.back().weak = true;
+    // "INFO [train.py:561]" is a line of a program.
+    if (IsOneOf(field.name, kJoiningWords) || field.name.ends_with(".py")) line_.numbers.back().weak = true;
   }
 }
 
@@ -383,7 +429,7 @@ void LineParser::Take(const Field& field) {
 // The line ends with this number, and the number may be truncated: a step with more digits would be another step, and
 // whether a value lacks any is for those who know the ones before it.
 void LineParser::TakeLastOfCutLine(const Field& field) {
-  if (IsStepName(field) || IsEpochName(field, {})) return;
+  if (IsStepName(field, {}) || IsEpochName(field, {})) return;
   const std::int64_t step = line_.step;
   const double epoch = line_.epoch;
   const std::int64_t lead = line_.lead;
@@ -409,11 +455,12 @@ bool LineParser::Parse(bool cut) {
   if (line_.lead >= 0 && line_.lead_at <= 1) NameObjectives(line_.numbers);
   if (line_.step < 0 && line_.epoch < 0 && SpeaksOfLoss(text_)) TakePlaceInLetters(text_, line_);
   if (abbreviated_ && !ContainsIgnoringCase(text_, " up. ")) return false;
-  if ((line_.step < 0 && line_.epoch < 0) || (!sure_ && !SpeaksOfLoss(text_) && !NamesLoss(line_.numbers)))
+  if ((line_.step < 0 && line_.epoch < 0) || (!sure_ && !SpeaksOfLoss(text_) && !NamesGoal(line_.numbers)))
     return false;
   // Estimators of TensorFlow sum up an evaluation so.
   const bool is_estimators = text_.find("Saving dict for global step") != std::string_view::npos;
-  line_.evaluation = is_estimators || SpeaksOfEvaluation(text_.substr(0, place_));
+  line_.evaluation = is_estimators || SpeaksOfEvaluation(text_.substr(0, place_)) || HeadsEvaluation(text_, place_);
+  if (!line_.evaluation) MarkSections();
   return true;
 }
 

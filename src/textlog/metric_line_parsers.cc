@@ -1,6 +1,10 @@
 // Lines of plain training loops, and what stands alone around them: a header of an epoch, a score, a report of memory.
 #include <algorithm>
 #include <array>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "base/base.h"
 #include "textlog/hints.h"
@@ -130,6 +134,89 @@ class MemoryReportParser final : public LineParser {
   NamedNumbers numbers_;
 };
 
+// Whether the first number that is known is of an evaluation; nothing where none is known.
+std::optional<bool> IsOfEvaluation(NameMemo& names, std::string_view text, const NamedNumbers& numbers) {
+  for (const NamedNumber& number : numbers) {
+    const std::string_view signal = names.SignalOf(number.name);
+    if (!signal.empty()) return signal.starts_with("eval_") || SpeaksOfEvaluation(text.substr(0, number.at));
+  }
+  return std::nullopt;
+}
+
+// "Epoch 1/12", and below it "Train metrics: Loss: 1.41" and "Valid metrics: Loss: 1.12 - Acc: 0.87": where no line
+// names a step, each of them comes once in an epoch, and the header says which. The first epoch is held back until the
+// second shows that it is so.
+class EpochBlockParser final : public LineParser {
+ public:
+  explicit EpochBlockParser(LogState& state) : state_(state) {}
+  Outcome Parse(LogLine& line) override {
+    const EpochCounter& epochs = state_.steps.epochs();
+    if (is_refuted_ || line.cut || !epochs.has_header() || line.text.size() > kLongestLine) return Outcome::kNotMine;
+    if (!is_believed_ && state_.steps.has_latest()) return Outcome::kNotMine;
+    if (state_.Parse(line) || state_.parsed.numbers.empty() || state_.parsed.lead >= 0) return Outcome::kNotMine;
+    const auto evaluation = IsOfEvaluation(names_, line.text, state_.parsed.numbers);
+    if (!evaluation) return Outcome::kNotMine;
+    if (epochs.header() != epoch_) BeginEpoch(epochs.header());
+    if (!IsFirst(*evaluation, state_.parsed.numbers.front().name)) return Outcome::kNotMine;
+    return Take(line, *evaluation);
+  }
+
+ private:
+  static constexpr std::size_t kLongestLine = 300;
+  static constexpr std::size_t kMostLines = 16;
+
+  struct Held {
+    std::string text;
+    RowPlace place;
+  };
+
+  void BeginEpoch(double epoch) {
+    if (epoch > epoch_ && !held_.empty()) is_believed_ = true;
+    epoch_ = epoch;
+    seen_.clear();
+    for (const Held& held : std::exchange(held_, {})) {
+      if (!is_believed_) break;
+      ParseNamedNumbers(held.text, numbers_);
+      Add(numbers_, held.place);
+    }
+  }
+
+  // A line that comes again within the first epoch is one of many.
+  bool IsFirst(bool evaluation, std::string_view name) {
+    std::string key = (evaluation ? "eval/" : "train/") + std::string(name);
+    const bool is_first = std::find(seen_.begin(), seen_.end(), key) == seen_.end() && seen_.size() < kMostLines;
+    if (is_first) seen_.push_back(std::move(key));
+    is_refuted_ = is_refuted_ || (!is_first && !is_believed_);
+    return is_first;
+  }
+
+  Outcome Take(const LogLine& line, bool evaluation) {
+    const auto epoch = static_cast<std::int64_t>(std::min(epoch_, kLargestStep));
+    const RowPlace place = {epoch, line.rank, line.number, Origin::kEpochLine, evaluation, model::Axis::kEpoch};
+    if (is_believed_) return Add(state_.parsed.numbers, place) ? Outcome::kRow : Outcome::kNotMine;
+    held_.push_back({std::string(line.text), place});
+    return Outcome::kNotMine;
+  }
+
+  bool Add(NamedNumbers& numbers, const RowPlace& place) {
+    for (NamedNumber& number : numbers) number.weak = true;  // only what the vocabulary knows
+    if (!state_.sink.Find(numbers, place)) return false;
+    state_.sink.BringToUnits(numbers);
+    state_.sink.Add(numbers, place);
+    state_.steps.Observe(place);
+    return true;
+  }
+
+  LogState& state_;
+  NameMemo names_;
+  NamedNumbers numbers_;
+  std::vector<Held> held_;
+  std::vector<std::string> seen_;  // what the epoch had, by split and first name
+  double epoch_ = -1;
+  bool is_believed_ = false;
+  bool is_refuted_ = false;
+};
+
 // Scores that name no step, between lines that do: "val loss 3.1", "Test set: Average loss: 0.05, Accuracy: 98%",
 // " * Acc@1 71.2", "Train net output #0: accuracy = 0.4". They belong to the latest step.
 class LoneScoreParser final : public LineParser {
@@ -138,7 +225,8 @@ class LoneScoreParser final : public LineParser {
   Outcome Parse(LogLine& line) override {
     if (line.cut || !state_.steps.has_latest() || state_.sink.table().empty()) return Outcome::kNotMine;
     if (line.text.size() > kLongestLine) return Outcome::kNotMine;
-    if (state_.Parse(line) || state_.parsed.numbers.empty() || IsCounted(state_.parsed)) return Outcome::kNotMine;
+    if (state_.Parse(line) || state_.parsed.numbers.empty() || IsCounted(line.text, state_.parsed))
+      return Outcome::kNotMine;
     NamedNumbers& numbers = state_.parsed.numbers;
     const bool evaluation = IsEvaluation(line.text, numbers);
     if (!evaluation && line.text.find("net output #") == std::string_view::npos) return Outcome::kNotMine;
@@ -158,7 +246,10 @@ class LoneScoreParser final : public LineParser {
   static constexpr std::size_t kLongestLine = 300;
 
   // "[60] valid-rmse: 0.2": the count in front is its place. Behind other text it is a logger's number of a process.
-  static bool IsCounted(const MetricLine& line) { return line.lead >= 0 && line.lead_at <= 1; }
+  // "INFO:absl:[60] eval_loss=0.2" names the logger and nothing else.
+  static bool IsCounted(std::string_view text, const MetricLine& line) {
+    return line.lead >= 0 && (line.lead_at <= 1 || text.substr(0, line.lead_at).ends_with(":["));
+  }
 
   // "Best val loss so far: 0.41", "val_loss improved from 0.5 to 0.4": said of an earlier step, or of none.
   static bool IsOfAnotherStep(std::string_view text) {
@@ -170,11 +261,7 @@ class LoneScoreParser final : public LineParser {
 
   bool IsEvaluation(std::string_view text, const NamedNumbers& numbers) {
     if (Trim(text).starts_with("* ")) return true;  // torchvision's mark of the line that sums up an evaluation
-    for (const NamedNumber& number : numbers) {
-      const std::string_view signal = names_.SignalOf(number.name);
-      if (!signal.empty()) return signal.starts_with("eval_") || SpeaksOfEvaluation(text.substr(0, number.at));
-    }
-    return false;
+    return IsOfEvaluation(names_, text, numbers).value_or(false);
   }
 
   LogState& state_;
@@ -226,6 +313,7 @@ std::unique_ptr<LineParser> MakeEpochHeaderParser(LogState& state) {
 std::unique_ptr<LineParser> MakeMemoryReportParser(LogState& state) {
   return std::make_unique<MemoryReportParser>(state);
 }
+std::unique_ptr<LineParser> MakeEpochBlockParser(LogState& state) { return std::make_unique<EpochBlockParser>(state); }
 std::unique_ptr<LineParser> MakeLoneScoreParser(LogState& state) { return std::make_unique<LoneScoreParser>(state); }
 std::unique_ptr<LineParser> MakeTimerParser(LogState& state) { return std::make_unique<TimerParser>(state); }
 

@@ -22,8 +22,8 @@ double NumberOr(const NamedNumbers& numbers, std::string_view name, double other
 
 std::string_view MetricSink::NameOf(std::string_view name, bool evaluation) {
   if (!evaluation || StartsWithIgnoringCase(name, "val") || StartsWithIgnoringCase(name, "eval") ||
-      StartsWithIgnoringCase(name, "test"))
-    return name;
+      StartsWithIgnoringCase(name, "test") || StartsWithIgnoringCase(name, "train"))
+    return name;  // it says itself what it was measured on
   if (name == "lm loss value") return "lm loss validation";
   name_ = "val/";
   name_ += name;
@@ -35,7 +35,8 @@ bool MetricSink::Find(const NamedNumbers& numbers, const RowPlace& place) {
   bool twice = false;
   found_.clear();
   for (const NamedNumber& number : numbers) {
-    const std::uint32_t index = table_.Find(NameOf(number.name, place.evaluation), place.rank, place.origin, false);
+    const std::uint32_t index =
+        table_.Find(NameOf(number.name, place.evaluation || number.evaluation), place.rank, place.origin, false);
     found_.push_back(index);
     if (index == 0 || !table_.entry(index).is_metric) continue;
     // A metric that comes twice: several lines quoted in one.
@@ -69,7 +70,7 @@ void MetricSink::BringToUnits(NamedNumbers& numbers) const {
 std::uint32_t MetricSink::PlaceOf(std::size_t i, const NamedNumber& number, const RowPlace& place) {
   std::uint32_t index = found_[i];
   if (index == 0 && !number.weak)
-    index = table_.Find(NameOf(number.name, place.evaluation), place.rank, place.origin, true);
+    index = table_.Find(NameOf(number.name, place.evaluation || number.evaluation), place.rank, place.origin, true);
   if (index == 0 || (number.weak && !table_.entry(index).known)) return 0;
   return number.at_cut.empty() || IsWholeNumber(number.at_cut, index) ? index : 0;
 }

@@ -21,6 +21,7 @@ struct NamedNumber {
   double gibibytes = 0;          // 512MiB: 1/1024; 0 where the value has no unit of memory
   bool percent = false;          // 81.2%
   bool is_part = false;          // 9831/10000, as a share
+  bool evaluation = false;       // "[valid] loss=0.6" in a line that is of the training too
   bool missing = false;          // null or None: perhaps a NaN that the writer's format cannot spell
   std::string_view at_cut = {};  // its text, where the line ends with it unfinished: digits may be missing
 };

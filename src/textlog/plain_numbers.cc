@@ -66,6 +66,34 @@ std::size_t MissingLength(std::string_view text) {
   return 0;
 }
 
+// Hours, minutes and seconds in front of the count: "1m 5s (- 0m 3s) (15 3%) 2.93". How long it took and will take is
+// no count of steps.
+std::size_t DurationLength(std::string_view text) {
+  std::size_t digits = 0;
+  if (ReadDigits(text, digits) < 0 || digits >= text.size()) return 0;
+  const char unit = text[digits];
+  if (unit != 'h' && unit != 'm' && unit != 's') return 0;
+  return digits + 1 == text.size() || IsSeparator(text[digits + 1]) ? digits + 1 : 0;
+}
+
+void PassDurations(std::string_view& text) {
+  while (!text.empty()) {
+    const std::size_t used = DurationLength(text);
+    const bool is_dash = text.starts_with("- ");
+    if (used == 0 && !is_dash && !IsSeparator(text.front())) return;
+    text.remove_prefix(std::max<std::size_t>(used, 1));
+  }
+}
+
+// " 3%" behind a count: the same progress once more.
+void PassShare(std::string_view& text) {
+  const std::size_t begin = text.find_first_not_of(' ');
+  if (begin == 0 || begin == std::string_view::npos) return;
+  std::size_t digits = 0;
+  if (ReadDigits(text.substr(begin), digits) >= 0 && text.substr(begin + digits).starts_with('%'))
+    text.remove_prefix(begin + digits + 1);
+}
+
 bool IsLetterE(char c) { return c == 'e' || c == 'E'; }
 
 bool IsCount(double value) { return value >= 0 && value < kLargestCount && value == std::floor(value); }
@@ -75,7 +103,7 @@ bool IsCount(double value) { return value >= 0 && value < kLargestCount && value
 bool PlainNumbers::Read(std::string_view text, Row& row) {
   text = Trim(text);
   if (text.size() > kLongestLine) return false;
-  while (!text.empty() && IsSeparator(text.front())) text.remove_prefix(1);
+  PassDurations(text);
   // "12 - 2.31" joins the count and its value; in "12 2.31 - 0.5" and "12 - - 0.5" a number is missing.
   const bool is_joined =
       std::count(text.begin(), text.end(), '-') == 1 && std::none_of(text.begin(), text.end(), IsLetterE);
@@ -96,7 +124,10 @@ bool PlainNumbers::Read(std::string_view text, Row& row) {
     }
     measures = measures || (numbers != 0 && !whole && !is_missing);
     text.remove_prefix(used);
-    if (numbers++ == 0) PassTotal(text);
+    if (numbers++ == 0) {
+      PassTotal(text);
+      PassShare(text);
+    }
     if (!text.empty() && !PassSeparator(text, is_joined)) return false;
   }
   row.count = numbers == 0 ? 0 : numbers - 1;

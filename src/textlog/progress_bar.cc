@@ -39,6 +39,24 @@ std::string_view PostfixOf(std::string_view inside) {
   return postfix == std::string_view::npos ? std::string_view() : Trim(inside.substr(postfix + 1));
 }
 
+// alive-progress closes its counts with the share, "10/400 [2%] in 0.2s (46.6/s, eta: 8s)", where tqdm has its times.
+// The length of what stands behind the bracket, npos for another bar.
+std::size_t AliveTimesLength(std::string_view inside, std::string_view behind) {
+  constexpr std::string_view kIn = " in ";
+  const std::size_t close = behind.find(')');
+  const bool is_alive = inside.ends_with('%') && behind.starts_with(kIn) && close != std::string_view::npos &&
+                        behind.substr(0, close).find("/s") != std::string_view::npos;
+  return is_alive ? close + 1 : std::string_view::npos;
+}
+
+// "loss: 0.1234: 5%|...": people put the loss where the name of the bar would be.
+void TakeLossForPostfix(ProgressBar& bar) {
+  if (bar.postfix.empty() && ContainsIgnoringCase(bar.description, "loss") &&
+      (bar.description.find_first_of("0123456789") != std::string_view::npos ||
+       ContainsIgnoringCase(bar.description, "nan") || ContainsIgnoringCase(bar.description, "inf")))
+    std::swap(bar.postfix, bar.description);
+}
+
 // The first bar in `text`.
 std::optional<ProgressBar> ParseFirst(std::string_view text) {
   const std::size_t open = text.find('|');
@@ -52,15 +70,17 @@ std::optional<ProgressBar> ParseFirst(std::string_view text) {
     const std::size_t end = counts.find(']', used);
     if (end == std::string_view::npos) return std::nullopt;
     const std::string_view inside = counts.substr(used, end - used);
-    if (inside.find("it/s") == std::string_view::npos && inside.find("s/it") == std::string_view::npos) continue;
-    bar.description = DescriptionOf(text.substr(0, open));
-    bar.postfix = PostfixOf(inside);
-    // "loss: 0.1234: 5%|...": people put the loss where the name of the bar would be.
-    if (bar.postfix.empty() && ContainsIgnoringCase(bar.description, "loss") &&
-        (bar.description.find_first_of("0123456789") != std::string_view::npos ||
-         ContainsIgnoringCase(bar.description, "nan")))
-      std::swap(bar.postfix, bar.description);
     bar.rest = counts.substr(end + 1);
+    const std::size_t times = AliveTimesLength(inside, bar.rest);
+    const bool is_alive = times != std::string_view::npos;
+    if (!is_alive && inside.find("it/s") == std::string_view::npos && inside.find("s/it") == std::string_view::npos)
+      continue;
+    bar.description = DescriptionOf(text.substr(0, open));
+    if (is_alive)
+      bar.rest = bar.rest.substr(times);
+    else
+      bar.postfix = PostfixOf(inside);
+    TakeLossForPostfix(bar);
     return bar;
   }
   return std::nullopt;

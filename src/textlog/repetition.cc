@@ -208,8 +208,12 @@ const std::vector<LearnedRow>& Repetition::Take(std::string_view text, const Met
   LearnedRow row;
   row.line = line;
   row.rank = rank;
-  const std::uint32_t believed_from = Read(text, parsed, placed, row);
+  std::uint32_t believed_from = Read(text, parsed, placed, row);
   if (believed_from == 0) return believed_;
+  // "[50] loss=2.1, eval_loss=2.3" among "[40] loss=2.2": what goes on where such lines are is believed at once. Held
+  // back, it would come behind the steps that follow it.
+  const bool is_counted = !placed && row.is_sure;
+  if (is_counted && latest_counted_ >= 0 && row.step > latest_counted_) believed_from = 1;
   ShapeOf(text, key_);
   if (shapes_.size() >= kMostShapes && !shapes_.contains(key_)) return believed_;
   Shape& shape = shapes_[key_];
@@ -225,6 +229,7 @@ const std::vector<LearnedRow>& Repetition::Take(std::string_view text, const Met
     shape.held_back.push_back(std::move(row));
     return believed_;
   }
+  if (is_counted) latest_counted_ = row.step;
   believed_ = std::move(shape.held_back);
   shape.held_back.clear();
   believed_.push_back(std::move(row));

@@ -54,6 +54,7 @@ class Repetition {
   NamedNumbers numbers_;
   NameMemo names_;
   std::string key_;
+  std::int64_t latest_counted_ = -1;  // of the rows that a count without a name opens and that are believed
 };
 
 }  // namespace vigil::textlog

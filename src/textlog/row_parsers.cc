@@ -153,11 +153,20 @@ class PlainRowParser final : public LineParser {
     return false;
   }
 
-  // A loss that ends in NaN need not have fallen before, nor one that never learned.
+  // A loss that ends in NaN need not have fallen before, nor one that never learned; one that learned everything at
+  // once is near zero for most of the run.
   static bool GoesLikeLoss(std::span<const double> values) {
     const bool is_positive = std::none_of(values.begin(), values.end(), [](double value) { return value < 0; });
     return tabular::FallsLikeLoss(values) ||
-           (is_positive && (!std::isfinite(values.back()) || tabular::IsNoisyLikeLoss(values)));
+           (is_positive &&
+            (!std::isfinite(values.back()) || tabular::IsNoisyLikeLoss(values) || FallsAllAlong(values)));
+  }
+
+  static bool FallsAllAlong(std::span<const double> values) {
+    constexpr double kSmallestStart = 0.05;  // learning rates begin below
+    std::size_t rises = 0;
+    for (std::size_t i = 1; i < values.size(); ++i) rises += values[i] > values[i - 1] ? 1 : 0;
+    return values.front() > kSmallestStart && values.back() < values.front() / 2 && rises * 8 <= values.size();
   }
 
   bool HasMetricWord(const LogLine& line) const {

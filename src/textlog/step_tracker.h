@@ -21,6 +21,7 @@ class EpochCounter {
   // "Epoch 3/10" alone in a line: the epoch of the lines below that name none.
   void ObserveHeader(double epoch) { header_ = epoch; }
   bool has_header() const { return header_ >= 0; }
+  double header() const { return header_; }
 
  private:
   double epoch_ = -1;  // of the latest line

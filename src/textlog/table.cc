@@ -71,8 +71,8 @@ std::string_view WithoutBar(std::string_view text, bool& done) {
   return text;
 }
 
-// "Epoch 1/8 : |###---| 2.70% [1/37 00:00<00:03]": drawn again for every batch between two rows, as often as the machine
-// is slow. Lines of a table hold no such counts.
+// "Epoch 1/8 : |###---| 2.70% [1/37 00:00<00:03]": drawn again for every batch between two rows, as often as the
+// machine is slow. Lines of a table hold no such counts.
 bool IsBarOfCounts(std::string_view text) {
   if (FindBar(text) != std::string_view::npos) return true;
   const std::size_t open = text.find("% [");
@@ -110,9 +110,22 @@ void SplitAtGaps(std::string_view text, std::vector<std::string_view>& cells) {
   if (begin < text.size()) AddCell(text.substr(begin), cells);
 }
 
+// "[1.03e-04, 7.28e-08]": the parts of a loss, which make it up together.
+std::optional<double> ListSum(std::string_view cell) {
+  if (!cell.starts_with('[') || !cell.ends_with(']')) return std::nullopt;
+  double sum = 0;
+  for (const std::string_view part : Split(cell.substr(1, cell.size() - 2), ',')) {
+    const auto value = ParseNumber(Trim(part));
+    if (!value) return std::nullopt;
+    sum += *value;
+  }
+  return sum;
+}
+
 // "2.45G", "81.2%", "1,234": the number at the front of a cell that is nothing but one number and its unit.
 std::optional<double> CellNumber(std::string_view cell) {
   if (const auto whole = ParseNumber(cell)) return whole;
+  if (const auto sum = ListSum(cell)) return sum;
   std::size_t used = 0;
   const auto value = ParseNumberPrefix(cell, used);
   if (!value || cell.size() - used > 4) return std::nullopt;

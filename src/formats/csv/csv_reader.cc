@@ -112,7 +112,18 @@ class CsvReader : public ingest::Reader {
       table_->AddColumn({column.name, column.use, column.meaning, column.labels});
     table_->UseAxis(layout_.axis);
     table_->SetTimeOrigin(layout_.time_origin);
-    table_->MayFillWithNan();
+    if (HasBlanks()) table_->MayFillWithNan();
+  }
+
+  // Whether `nan` may stand for a cell that the writer had nothing for. A file of one metric has no row for any other
+  // reason than its value.
+  bool HasBlanks() const {
+    const auto is_value = [&](std::size_t i) {
+      return (layout_.columns[i].is_value() || i == layout_.value) && i != layout_.axis.column;
+    };
+    std::size_t values = 0;
+    for (std::size_t i = 0; i < layout_.columns.size(); ++i) values += is_value(i) ? 1 : 0;
+    return values != 1;
   }
 
   // Tables of several runs name the run of each row; their steps begin again with each.

@@ -21,7 +21,8 @@ namespace {
 using codec::JsonToken;
 
 // Walks the document and gives `take` every number that belongs to a metric: name, step (kNoStep in a list), value.
-// Depth says what a token is: 1 names of metrics, 2 steps or members of a metric, 3 steps below "values".
+// Depth says what a token is: 1 names of metrics, 2 steps or members of a metric, 3 steps below "values", or the
+// entries of the lists "steps" and "values" that a metric has side by side.
 class MetricWalk {
  public:
   template <class Take>
@@ -33,24 +34,52 @@ class MetricWalk {
         SeeKey(scanner);
       } else if (token == JsonToken::kArrayBegin) {
         in_list_ = in_list_ || scanner.depth() == 2;
+        in_member_list_ = scanner.depth() == 3 && !in_list_;
       } else if (token == JsonToken::kNull && in_list_ && scanner.depth() == 2) {
         take(name_, model::kNoStep, model::kNoValue);  // it has its place in the list
+      } else if (scanner.depth() == 3 && in_member_list_) {
+        TakeListed(token, scanner, take);
       } else if (const auto value = NumberIn(token, scanner)) {
         if (Belongs(scanner.depth())) take(name_, in_list_ ? model::kNoStep : step_, *value);
       }
     }
   }
 
+  // Whether the number stood in a list beside that of its steps: such a list holds what was measured, and no filling.
+  bool is_listed() const { return in_member_list_; }
+
  private:
+  // A run has fewer points of one metric; what comes beyond is left out.
+  static constexpr std::size_t kMostListed = 1'000'000;
+
   void SeeKey(const codec::JsonScanner& scanner) {
     if (scanner.depth() == 1) {
       name_ = MetricName(scanner);
       in_list_ = false;
+      listed_steps_.clear();
+      listed_values_ = 0;
     }
-    if (scanner.depth() == 2) in_values_ = scanner.text() == "values";
+    if (scanner.depth() == 2) {
+      in_values_ = scanner.text() == "values";
+      in_steps_ = scanner.text() == "steps";
+      in_member_list_ = false;
+    }
     step_ = scanner.depth() == 2 || (scanner.depth() == 3 && in_values_)
                 ? ParseInteger(scanner.text()).value_or(model::kNoStep)
                 : model::kNoStep;
+  }
+
+  // {"steps": [10, 20], "timestamps": [...], "values": [2.3, 2.1]}, as Sacred writes them: a value has the step of the
+  // same place.
+  template <class Take>
+  void TakeListed(JsonToken token, const codec::JsonScanner& scanner, Take&& take) {
+    const auto value = token == JsonToken::kNull ? std::optional(model::kNoValue) : NumberIn(token, scanner);
+    if (!value) return;
+    if (in_steps_ && listed_steps_.size() < kMostListed)
+      listed_steps_.push_back(tabular::IsWholeStep(*value) ? static_cast<std::int64_t>(*value) : model::kNoStep);
+    if (!in_values_) return;
+    const std::size_t place = listed_values_++;
+    if (place < listed_steps_.size() && listed_steps_[place] >= 0) take(name_, listed_steps_[place], *value);
   }
 
   bool Belongs(std::size_t depth) const {
@@ -61,7 +90,11 @@ class MetricWalk {
   std::string name_;
   std::int64_t step_ = model::kNoStep;
   bool in_values_ = false;
+  bool in_steps_ = false;
   bool in_list_ = false;
+  bool in_member_list_ = false;
+  std::vector<std::int64_t> listed_steps_;
+  std::size_t listed_values_ = 0;
 };
 
 class MetricJsonReader : public DocumentReader {
@@ -113,7 +146,7 @@ class MetricJsonReader : public DocumentReader {
     if (!id) return;
     model::Series& series = builder().series(*id);
     // Steps before the metric begins are filled with NaN (the second half of a resumed run, say).
-    if (series.empty() && std::isnan(value)) return;
+    if (series.empty() && std::isnan(value) && !walk_.is_listed()) return;
     const bool by_rows = step == model::kNoStep;
     if (by_rows) series.axis = model::Axis::kRow;
     thinning_.Add(*id, by_rows ? static_cast<std::int64_t>(thinning_.Seen(*id)) : step, value, model::kNoValue, line);

@@ -1,5 +1,6 @@
 // A JSON document that holds metrics by name: {"lm loss": {"values": {"1": 10.9, ...}}} (Megatron's golden values),
-// {"loss": {"1": 10.9}} or {"loss": [10.9, ...]} (Keras' history).
+// {"loss": {"1": 10.9}}, {"loss": [10.9, ...]} (Keras' history) or {"loss": {"steps": [1, ...], "values": [10.9, ...]}}
+// (Sacred).
 #pragma once
 
 #include <memory>

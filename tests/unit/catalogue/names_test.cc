@@ -88,6 +88,15 @@ constexpr std::array kWritten = {
     Written{"pos", "data_position"},
     Written{"data_pos", "data_position"},
     Written{"consumed_samples", "num_samples"},
+    Written{"ms/it", "step_time_s", 1e-3},
+    Written{"ms/batch", "step_time_s", 1e-3},
+    Written{"AverageEpRet", "reward"},
+    Written{"MaxEpRet", "reward_max"},
+    Written{"AverageTestEpRet", "eval_reward"},
+    Written{"eval/mean_return", "eval_reward"},
+    Written{"LossPi", "policy_loss"},
+    Written{"train_scale", "loss_scale"},
+    Written{"LossV", "value_loss"},
 };
 
 TEST(NamesByStemNamespaceAndUnit, AreKnownAsTrackersAndTrainersWriteThem) {
@@ -118,7 +127,7 @@ TEST(NamesByStemNamespaceAndUnit, TakeANameApart) {
 }
 
 TEST(NamesByStemNamespaceAndUnit, AreWeakWhereTheyMeanOtherThingsToo) {
-  for (const char* raw : {"cost", "eta", "alpha", "time", "error"}) EXPECT_TRUE(Interpret(raw)->weak) << raw;
+  for (const char* raw : {"cost", "eta", "alpha", "time", "error", "rate"}) EXPECT_TRUE(Interpret(raw)->weak) << raw;
   for (const char* raw : {"loss", "nll", "lr", "step_time"}) EXPECT_FALSE(Interpret(raw)->weak) << raw;
 }
 

@@ -499,9 +499,22 @@ TEST(RecogniseCsv, LeavesEverythingElseAlone) {
 
 // ---- cells that read nan
 
+TEST(Csv, RowsOfAnotherFormThanTheirHeaderAreNoTable) {
+  EXPECT_EQ(
+      Sureness("# step, loss_train, loss_test\n0.0e+00 4.3e+01 3.0e-01 4.7e+01\n1.0e+02 1.0e+00 3.0e-01 9.1e-01\n",
+               "loss.dat"),
+      0);
+}
+
 TEST(NonFiniteValuesAreValues, ALossThatNeverWasANumberIsKept) {
   const auto run = Read("step,loss,acc\n1,nan,0.1\n2,nan,0.1\n3,nan,0.1\n4,nan,0.2\n");
   EXPECT_THAT(Named(run, "loss").steps, ElementsAre(1, 2, 3, 4));
+}
+
+TEST(NonFiniteValuesAreValues, AFileOfOneMetricHasNoBlanks) {
+  const auto run =
+      Read("step,timestamp,value\n10,1794865945173,nan\n20,1794865945182,nan\n30,1794865945191,nan\n", "valid_mae.csv");
+  EXPECT_THAT(Named(run, "valid_mae").steps, ElementsAre(10, 20, 30));
 }
 
 TEST(NonFiniteValuesAreValues, BlanksThatReadNanAreNone) {

@@ -40,6 +40,19 @@ TEST(MetricJson, ANullInAListHasItsPlace) {
   EXPECT_TRUE(std::isnan(part.Find("loss")->values.back()));
 }
 
+TEST(MetricJson, ReadsListsOfStepsAndValuesSideBySide) {
+  constexpr std::string_view kLists = R"({
+    "train.loss": {"steps": [10, 20, 30], "timestamps": ["2026-11-16T22:18:15", "", ""], "values": [NaN, 2.5, 2.25]},
+    "val.acc": {"steps": [30], "timestamps": [""], "values": [0.5]}})";
+  EXPECT_EQ(Recognised(kLists), "metric-json");
+  const model::Run part = Read("metric-json", kLists);
+  ASSERT_NE(part.Find("loss"), nullptr);
+  EXPECT_THAT(part.Find("loss")->steps, ElementsAre(10, 20, 30));
+  EXPECT_TRUE(std::isnan(part.Find("loss")->values.front())) << "what is listed was measured";
+  ASSERT_NE(part.Find("eval_accuracy"), nullptr);
+  EXPECT_THAT(part.Find("eval_accuracy")->steps, ElementsAre(30));
+}
+
 TEST(MetricJson, ReadsListsAndStepsByName) {
   EXPECT_EQ(Recognised(R"({"loss": [3, 2, 1], "val_loss": [3.5]})"), "metric-json");
   EXPECT_EQ(Recognised(R"({"loss": [3, 2, 1], "val_loss": [3.5, 2.5, 2.25]})"), "keras-history") << "one per epoch";

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <functional>
 
 #include "identify/identify.h"
@@ -63,6 +64,39 @@ TEST(NamesByStemNamespaceAndUnit, AccuraciesAboveOneAreInPerCent) {
   const model::Run run = RunOf({{"top1", [](int i) { return 20.0 + i; }}, {"val_acc", [](int) { return 0.5; }}});
   EXPECT_EQ(run.Find("accuracy")->unit, "%");
   EXPECT_EQ(run.Find("eval_accuracy")->unit, "");
+}
+
+TEST(NamesByStemNamespaceAndUnit, StepsPerSecondAreTheTimeOfAStep) {
+  const model::Run run = RunOf({{"steps_per_sec", [](int i) { return i == 0 ? 0.0 : 4.0; }}});
+  ASSERT_NE(run.Find("step_time_s"), nullptr);
+  EXPECT_EQ(run.Find("step_time_s")->values[1], 0.25);
+  EXPECT_TRUE(std::isnan(run.Find("step_time_s")->values[0])) << "a rate of nothing is no time";
+  const model::Run both = RunOf({{"steps_per_sec", [](int) { return 4.0; }}, {"step_time", [](int) { return 0.25; }}});
+  EXPECT_EQ(SignalOf(both, "steps_per_sec"), "steps_per_sec");
+}
+
+TEST(NamesByStemNamespaceAndUnit, TheStepOfTheOptimizerIsAPartOfTheStep) {
+  const auto constant = [](int) { return 0.01; };
+  const model::Run run = RunOf(
+      {{"iter_time", constant}, {"backward_time", constant}, {"optim_step_time", constant}, {"train_time", constant}});
+  EXPECT_EQ(SignalOf(run, "optim_step_time"), "optim_step_time");
+  EXPECT_EQ(SignalOf(run, "train_time"), "step_time_s");
+  EXPECT_EQ(run.Find("step_time_s")->unit, "s");
+}
+
+TEST(NamesByStemNamespaceAndUnit, SharesNamedAfterTheirDataAreAccuraciesBesideALoss) {
+  const auto share = [](int i) { return i / 50.0; };
+  const model::Run run = RunOf({{"Loss", Noisy}, {"Train", share}, {"Val", share}, {"Test", share}});
+  EXPECT_EQ(SignalOf(run, "Train"), "accuracy");
+  EXPECT_EQ(SignalOf(run, "Val"), "eval_accuracy");
+  EXPECT_EQ(SignalOf(run, "Test"), "Test");
+  EXPECT_EQ(SignalOf(RunOf({{"Train", share}, {"Val", share}}), "Train"), "Train") << "they may be the losses";
+}
+
+TEST(NamesByStemNamespaceAndUnit, AKlBesideALossOfThePolicyIsThatOfTheUpdate) {
+  const auto constant = [](int) { return 0.01; };
+  EXPECT_EQ(SignalOf(RunOf({{"KL", constant}, {"LossPi", constant}}), "KL"), "policy_kl");
+  EXPECT_EQ(SignalOf(RunOf({{"KL", constant}}), "KL"), "kl");
 }
 
 }  // namespace
