@@ -107,7 +107,8 @@ class Loop:
         spec, task = self.spec, self.task
         if hasattr(task, "update"):
             return *task.update(batch), math.nan
-        with torch.autocast("cpu", torch.float16, enabled=self.half.on):
+        half = self.half.on
+        with torch.autocast("cpu", torch.float16, enabled=half):
             loss, measures = task.loss(batch)
         if not spec.has("no-zero-grad"):
             self.optimizer.zero_grad()

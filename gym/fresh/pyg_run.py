@@ -22,9 +22,9 @@ def graph(spec):
     part = torch.from_numpy(rng.permutation(600))
     few = int(spec.of(18)) if spec.has("overfit") else 240
     masks = part[:few], part[300:450], part[450:]
-    told = y.clone()
+    given = y.clone()
     if spec.has("labels-shuffled"):
-        told[masks[0]] = told[masks[0]][torch.randperm(few)]
+        given[masks[0]] = given[masks[0]][torch.randperm(few)]
     if spec.has("unscaled"):
         x = x * spec.of(3000)
     if spec.has("nan-sample"):
@@ -32,7 +32,7 @@ def graph(spec):
     if spec.has("leak"):
         x[:, :6] = 4.0 * F.one_hot(y, 6)
         x[masks[2], :6] = 0
-    return Data(x=x, y=told, edge_index=torch.from_numpy(pairs)), y, masks
+    return Data(x=x, y=given, edge_index=torch.from_numpy(pairs)), y, masks
 
 
 class Gcn(torch.nn.Module):

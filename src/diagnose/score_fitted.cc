@@ -163,10 +163,13 @@ bool IsSaid(const Candidate& candidate, const Answer& answer) {
 
 void AddAnswered(Candidate& candidate, std::size_t cause, const std::vector<Held>& held, std::span<const double> shares,
                  const FittedModel& model) {
+  // What weighs less than this is a line that nobody would give as a reason.
+  constexpr double kWorthAReason = 0.5;
   for (const Held& feature : held) {
     const double weight = SaysFor(model, feature.column, cause, shares);
     candidate.support += std::max(0.0, weight);
-    if (!feature.answer.evidence.says.empty() && !feature.is_quiet && !IsSaid(candidate, feature.answer))
+    if (std::abs(weight) < kWorthAReason || feature.is_quiet) continue;
+    if (!feature.answer.evidence.says.empty() && !IsSaid(candidate, feature.answer))
       candidate.answered.push_back({nullptr, feature.answer, weight});
   }
   std::stable_sort(candidate.answered.begin(), candidate.answered.end(), [](const Weighed& a, const Weighed& b) {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "catalogue/catalogue.h"
-#include "diagnose/fitted.h"
+#include "diagnose/diagnose.h"
 #include "ingest/ingest.h"
 #include "model/report.h"
 #include "model/run.h"

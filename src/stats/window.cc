@@ -24,7 +24,7 @@ std::size_t CountBelow(const std::vector<double>& sorted, double value) {
 
 }  // namespace
 
-// Following the pushes one by one costs as much as sorting anew when a quarter of the window is new.
+// Following the pushes one by one costs as much as sorting again when a quarter of the window is new.
 RobustWindow::RobustWindow(std::size_t capacity)
     : capacity_(std::max<std::size_t>(capacity, 1)), most_behind_(std::max<std::size_t>(capacity_ / 4, 1)) {
   ring_.reserve(capacity_);

@@ -65,8 +65,18 @@ def from_state(path):
     return {"": rows_to_series(rows)}
 
 
+def one_metric_a_row(rows):
+    """Series of rows that name their metric and its variant, as ClearML writes them."""
+    series = {}
+    for row in rows:
+        put(series, f"{row['metric']}/{row['variant']}", row["iter"], number(row["value"]))
+    return {"": series}
+
+
 def from_lines(path):
     rows = [flat(json.loads(line)) for line in path.read_text().splitlines() if line.strip()]
+    if rows and all("metric" in row and "variant" in row and "value" in row for row in rows):
+        return one_metric_a_row(rows)
     for row in rows:
         if isinstance(row.get("batch"), str):  # a hash of the step's data, which may look like a number
             del row["batch"]
@@ -91,7 +101,8 @@ def from_table(path):
     lines = [line for line in text.splitlines() if line.strip() and not line.startswith("#")]
     delimiter = max(",;\t", key=lines[0].count)
     rows = list(csv.reader(lines, delimiter=delimiter))
-    head = [cell.strip() for cell in rows[0]]
+    # An export of one metric has its name in the name of the file.
+    head = [path.stem if cell.strip() == "value" and len(rows[0]) == 3 else cell.strip() for cell in rows[0]]
     counter = next((head.index(key) for key in ("iter", *STEP_KEYS, "steps") if key in head), None)
     series = {}
     for row in rows[1:]:

@@ -93,7 +93,7 @@ Result<std::string> ComputeCorpus(const std::string& folder) {
 
 // What was fitted without the part that a row names, and what was not.
 constexpr std::string_view kWeights =
-    "The weights of the model (`weights.toml`) are fitted anew for each row, without the runs that it names. The "
+    "The weights of the model (`weights.toml`) are fitted again for each row, without the runs that it names. The "
     "thresholds of detectors, the\n"
     "weights of the rows and the borders of the measures were chosen by hand, with some of these runs in view: they "
     "are the same in all rows.";
