@@ -182,6 +182,73 @@ Answer RewardRose(const RunView& run, const Incident&) {
   return No(seen, {}, end);
 }
 
+// From its first points on, and never clearly above them: what a wrong sign looks like.
+Answer RewardFellFromStart(const RunView& run, const Incident& incident) {
+  if (!IsReinforcement(run)) return Moot();
+  const std::vector<double> reward = All(run, "reward");
+  if (reward.size() < 12) return Unknown();
+  const model::Finding* fell = incident.Find("rl/reward-collapse");
+  const double start = Median({reward.begin(), reward.begin() + 3});
+  const double end = Median({reward.end() - std::ssize(reward) / 4, reward.end()});
+  const says::RewardFellFromStartSeen seen{.start = start, .end = end};
+  const bool from_start = fell != nullptr && fell->MeasureOr("from_start", 0) > 0;
+  return from_start ? Yes(seen, {}, end) : No(seen, {}, end);
+}
+
+// KL divergences of single updates. What a policy of games logs as "KL" is that of its update: it has no reference.
+std::vector<double> UpdateKl(const RunView& run) {
+  std::vector<double> kl = All(run, "policy_kl");
+  if (kl.empty() && !Logged(run, "completion_length") && !run.HasMethod("grpo") && !run.HasMethod("ppo"))
+    kl = All(run, "kl");
+  for (double& value : kl) value = std::abs(value);  // estimates of next to nothing scatter around it
+  return kl;
+}
+
+Answer PolicyHardlyMoves(const RunView& run, const Incident&) {
+  if (!IsReinforcement(run)) return Moot();
+  const std::vector<double> kl = UpdateKl(run);
+  if (kl.size() < 5) return Unknown();
+  const double middle = Median(kl);
+  // Clipped updates are a hundredth or so; a policy that became certain does not move either, and is another matter.
+  constexpr double kNothing = 1e-5;
+  constexpr double kSomething = 1e-4;
+  const says::PolicyHardlyMovesSeen seen{.kl = middle};
+  const std::vector<double> entropy = All(run, "entropy");
+  const bool certain = !entropy.empty() && entropy.back() < 0.5 * Quantile(entropy, 1.0);
+  if (middle < kNothing && !certain) return Yes(seen, {}, middle);
+  return middle > kSomething || certain ? No(seen, {}, middle) : Unknown();
+}
+
+Answer PolicyWasThrown(const RunView& run, const Incident&) {
+  if (!IsReinforcement(run)) return Moot();
+  const std::vector<double> kl = UpdateKl(run);
+  if (kl.size() < 5) return Unknown();
+  const double largest = Quantile(kl, 1.0);
+  const says::PolicyWasThrownSeen seen{.kl = largest};
+  if (largest > 1) return Yes(seen, {}, largest);
+  return largest < 0.3 ? No(seen, {}, largest) : Unknown();
+}
+
+// A bonus for entropy that outweighs the reward: updates do something, and the policy stays as random as it was.
+Answer PolicyMovesAndStaysRandom(const RunView& run, const Incident&) {
+  if (!IsReinforcement(run)) return Moot();
+  const std::vector<double> kl = UpdateKl(run);
+  const std::vector<double> entropy = All(run, "entropy");
+  if (kl.size() < 5 || entropy.size() < 12) return Unknown();
+  const double end = Median({entropy.end() - std::ssize(entropy) / 4, entropy.end()});
+  const says::PolicyMovesAndStaysRandomSeen seen{.entropy = end, .kl = Median(kl)};
+  const bool random = end > 0.98 * Median({entropy.begin(), entropy.begin() + 3});
+  return random && Median(kl) > 1e-4 ? Yes(seen, {}, end) : No(seen, {}, end);
+}
+
+// The detectors compare the two losses; without a discriminator there are no sides.
+Answer OneSideWon(const RunView& run, const Incident& incident) {
+  if (!Logged(run, "discriminator_loss")) return No(says::OneSideWonNo{});
+  const auto won = std::find_if(incident.findings.begin(), incident.findings.end(),
+                                [](const model::Finding* finding) { return finding->MeasureOr("adversarial", 0) > 0; });
+  return won == incident.findings.end() ? Unknown() : Yes(says::OneSideWonYes{.what = (*won)->says}, (*won)->first);
+}
+
 constexpr std::array kTests = {
     NamedTest{"reinforcement-run", ReinforcementRun},
     NamedTest{"language-policy", LanguagePolicy},
@@ -194,6 +261,11 @@ constexpr std::array kTests = {
     NamedTest{"truncated-from-start", TruncatedFromStart},
     NamedTest{"length-at-limit", LengthAtLimit},
     NamedTest{"reward-rose", RewardRose},
+    NamedTest{"reward-fell-from-start", RewardFellFromStart},
+    NamedTest{"policy-hardly-moves", PolicyHardlyMoves},
+    NamedTest{"policy-was-thrown", PolicyWasThrown},
+    NamedTest{"policy-moves-and-stays-random", PolicyMovesAndStaysRandom},
+    NamedTest{"one-side-won", OneSideWon},
 };
 
 }  // namespace

@@ -145,6 +145,8 @@ bool EndsLostRun(const Grouping& grouping, const model::Finding& loss, const mod
   if (IsAny(crash.id,
             {"log/interrupted", "log/killed-signal", "log/failed-exit", "log/time-limit", "log/slurm-cancelled"}))
     return true;
+  // That sampling met a NaN says nothing of where it came from, and the loss does.
+  if (crash.id == "log/sampling-not-finite") return true;
   return IsAny(crash.id, {"log/uncaught-exception", "log/device-assert", "log/abort", "log/cuda-error"}) &&
          SpeaksOfNonFinite(crash);
 }
