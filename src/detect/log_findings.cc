@@ -270,23 +270,13 @@ bool NamesATarget(std::string_view text) {
   return text.find("Target ") != std::string_view::npos || text.find("n_classes") != std::string_view::npos;
 }
 
-// Whether an index error is about entries of a vocabulary: by its own words, as those of embeddings are, or because the
-// run trains on tokens. Else it may be any table, the list of samples for one.
-bool IsAboutTokens(const model::Run& run, std::string_view text) {
-  constexpr std::array<std::string_view, 5> kWords = {"in self", "srcIndex", "token", "vocab", "mbedding"};
-  const bool named = std::any_of(kWords.begin(), kWords.end(),
-                                 [&](std::string_view word) { return text.find(word) != std::string_view::npos; });
-  return named || run.profile.trains_on_tokens || run.FindFact("vocab_size") != nullptr;
-}
-
 // The finding that a message stands for: "memory/oom" for a log's "CUDA out of memory". Empty where it stands for
 // itself.
-std::string_view StandsFor(const model::Run& run, const Incident& incident, const Trouble& primary) {
+std::string_view StandsFor(const Incident& incident, const Trouble& primary) {
   const bool ended_by_signal = primary.row->id == "log/killed-signal" || primary.row->id == "log/segfault";
   if (ended_by_signal && HasLostPeer(incident)) return "hang/dead-rank";
   // A class of a classification is no token.
-  if (primary.row->id == "log/index-out-of-range" && (NamesATarget(primary.text) || !IsAboutTokens(run, primary.text)))
-    return {};
+  if (primary.row->id == "log/index-out-of-range" && NamesATarget(primary.text)) return {};
   return primary.row->finding;
 }
 
@@ -321,7 +311,7 @@ std::vector<Finding> FindingsFromEvents(const model::Run& run, const catalogue::
       return finding.signature == primary->row->id && finding.severity == severity;
     });
     if (static_cast<std::size_t>(same) >= kMostOfAnId) continue;
-    AddUnderItsName(FindingOf(run, incident, *primary, thresholds), StandsFor(run, incident, *primary), thresholds,
+    AddUnderItsName(FindingOf(run, incident, *primary, thresholds), StandsFor(incident, *primary), thresholds,
                     findings);
   }
   return findings;

@@ -166,8 +166,8 @@ class RewardCollapse : public Cloned<RewardCollapse> {
   void Report(std::vector<model::Finding>& out) const override {
     const auto points = static_cast<double>(history_.points());
     const std::size_t before = out.size();
-    if (points >= std::max(3.0, min_points_)) ReportFallFromBest(out);
-    if (out.size() == before && points >= std::max(6.0, fewest_points_)) ReportFallFromStart(out);
+    if (points >= std::max(6.0, fewest_points_)) ReportFallFromStart(out);
+    if (out.size() == before && points >= std::max(3.0, min_points_)) ReportFallFromBest(out);
   }
 
  private:
@@ -180,6 +180,9 @@ class RewardCollapse : public Cloned<RewardCollapse> {
     const double noise = std::max({stats::NoiseSigma(means), stats::RobustSigma(tail), 1e-12});
     const double fall = start - end;
     const bool stayed_down = *std::max_element(tail.begin(), tail.end()) < start - 0.5 * fall;
+    const std::vector<double> smooth = stats::SmoothByMedian(means, 5);
+    const double rise = *std::max_element(smooth.begin(), smooth.end()) - start;
+    if (2 * rise > fall) return;  // it had learned something, and lost it again
     if (fall < below_start_ * std::abs(start) || fall < z_ * noise || !stayed_down) return;
     const std::int64_t first = history_.buckets().front().first_step;
     const std::int64_t last = history_.buckets().back().last_step;

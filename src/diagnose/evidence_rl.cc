@@ -115,7 +115,7 @@ Answer CompletionsVary(const RunView& run, const Incident&) {
 }
 
 // Both in absolute terms and against its own start: some policies begin with little entropy and learn well.
-Answer EntropyCollapsed(const RunView& run, const Incident&) {
+Answer EntropyCollapsed(const RunView& run, const Incident& incident) {
   if (!IsReinforcement(run)) return Moot();
   const std::vector<double> entropy = All(run, "entropy");
   if (entropy.size() < 5) return Unknown();
@@ -123,6 +123,8 @@ Answer EntropyCollapsed(const RunView& run, const Incident&) {
   const double start = Median({entropy.begin(), entropy.begin() + few});
   const double end = Median({entropy.end() - few, entropy.end()});
   const says::EntropyCollapsedSeen seen{.start = start, .end = end};
+  // The finding compares a policy of games with its own start, and with a choice between two.
+  if (incident.Has("rl/entropy-collapse") && end < 0.15) return Yes(seen, {}, end);
   if (end < 0.05 && end < 0.3 * start) return Yes(seen, {}, end);
   if (end > 0.1 && end > 0.3 * start) return No(seen, {}, end);
   return Unknown();
@@ -229,16 +231,17 @@ Answer PolicyWasThrown(const RunView& run, const Incident&) {
   return largest < 0.3 ? No(seen, {}, largest) : Unknown();
 }
 
-// A bonus for entropy that outweighs the reward: updates do something, and the policy stays as random as it was.
-Answer PolicyMovesAndStaysRandom(const RunView& run, const Incident&) {
+// A bonus for entropy that outweighs the reward pulls the policy back to where it was: updates do something, but less
+// than the hundredth or so of an update that follows the reward.
+Answer PolicyHeldRandom(const RunView& run, const Incident&) {
   if (!IsReinforcement(run)) return Moot();
   const std::vector<double> kl = UpdateKl(run);
   const std::vector<double> entropy = All(run, "entropy");
   if (kl.size() < 5 || entropy.size() < 12) return Unknown();
   const double end = Median({entropy.end() - std::ssize(entropy) / 4, entropy.end()});
-  const says::PolicyMovesAndStaysRandomSeen seen{.entropy = end, .kl = Median(kl)};
+  const says::PolicyHeldRandomSeen seen{.entropy = end, .kl = Median(kl)};
   const bool random = end > 0.98 * Median({entropy.begin(), entropy.begin() + 3});
-  return random && Median(kl) > 1e-4 ? Yes(seen, {}, end) : No(seen, {}, end);
+  return random && Median(kl) > 1e-4 && Median(kl) < 2e-3 ? Yes(seen, {}, end) : No(seen, {}, end);
 }
 
 // The detectors compare the two losses; without a discriminator there are no sides.
@@ -264,7 +267,7 @@ constexpr std::array kTests = {
     NamedTest{"reward-fell-from-start", RewardFellFromStart},
     NamedTest{"policy-hardly-moves", PolicyHardlyMoves},
     NamedTest{"policy-was-thrown", PolicyWasThrown},
-    NamedTest{"policy-moves-and-stays-random", PolicyMovesAndStaysRandom},
+    NamedTest{"policy-held-random", PolicyHeldRandom},
     NamedTest{"one-side-won", OneSideWon},
 };
 
