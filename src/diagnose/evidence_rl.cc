@@ -31,6 +31,13 @@ Answer ReinforcementRun(const RunView& run, const Incident&) {
   return Unknown();
 }
 
+bool WritesText(const RunView& run) {
+  constexpr std::array<std::string_view, 3> kOfCompletions = {"completion_length", "truncated_share", "zero_std_share"};
+  return run.HasMethod("grpo") || run.HasMethod("ppo") ||
+         std::any_of(kOfCompletions.begin(), kOfCompletions.end(),
+                     [&](std::string_view signal) { return Logged(run, signal); });
+}
+
 // Whether the policy writes text: games and robots have neither completions nor prompts.
 Answer LanguagePolicy(const RunView& run, const Incident&) {
   if (!IsReinforcement(run)) return Moot();
@@ -87,8 +94,9 @@ Answer RewardIgnoresCompletion(const RunView& run, const Incident&) {
       .lowest = Quantile(reward, 0), .highest = Quantile(reward, 1), .share = without});
 }
 
+// A reward of text is a mark, and one that varies was given for something. A game pays for any way to play it.
 Answer AnySuccess(const RunView& run, const Incident&) {
-  if (!IsReinforcement(run)) return Moot();
+  if (!IsReinforcement(run) || !WritesText(run)) return Moot();
   const std::vector<double> reward = All(run, "reward");
   if (reward.size() < 5) return Unknown();
   const double best = Quantile(reward, 1.0);
@@ -200,8 +208,7 @@ Answer RewardFellFromStart(const RunView& run, const Incident& incident) {
 // KL divergences of single updates. What a policy of games logs as "KL" is that of its update: it has no reference.
 std::vector<double> UpdateKl(const RunView& run) {
   std::vector<double> kl = All(run, "policy_kl");
-  if (kl.empty() && !Logged(run, "completion_length") && !run.HasMethod("grpo") && !run.HasMethod("ppo"))
-    kl = All(run, "kl");
+  if (kl.empty() && !WritesText(run)) kl = All(run, "kl");
   for (double& value : kl) value = std::abs(value);  // estimates of next to nothing scatter around it
   return kl;
 }
@@ -219,6 +226,25 @@ Answer PolicyHardlyMoves(const RunView& run, const Incident&) {
   const bool certain = !entropy.empty() && entropy.back() < 0.5 * Quantile(entropy, 1.0);
   if (middle < kNothing && !certain) return Yes(seen, {}, middle);
   return middle > kSomething || certain ? No(seen, {}, middle) : Unknown();
+}
+
+// Updates of the usual size that bring nothing: the policy follows noise, because what it sees does not show the way.
+Answer LearnsInVain(const RunView& run, const Incident& incident) {
+  constexpr double kUsual = 2e-3;
+  if (!IsReinforcement(run) || !incident.Has("rl/reward-flat")) return Moot();
+  const std::vector<double> kl = UpdateKl(run);
+  if (kl.size() < 5) return Unknown();
+  const says::LearnsInVainSeen seen{.kl = Median(kl)};
+  return Median(kl) > kUsual ? Yes(seen, {}, Median(kl)) : No(seen, {}, Median(kl));
+}
+
+// The detector asks for orders of magnitude where a reward is logged, and that the reward did not rise.
+Answer ValueLossRanAway(const RunView& run, const Incident& incident) {
+  if (!IsReinforcement(run) || WritesText(run)) return Moot();
+  const model::Finding* grew = incident.Find("loss/divergence");
+  if (grew == nullptr) return Unknown();
+  return Yes(says::ValueLossRanAwayYes{.best = grew->MeasureOr("best", 0), .end = grew->MeasureOr("end", 0)},
+             grew->first);
 }
 
 Answer PolicyWasThrown(const RunView& run, const Incident&) {
@@ -266,6 +292,8 @@ constexpr std::array kTests = {
     NamedTest{"reward-rose", RewardRose},
     NamedTest{"reward-fell-from-start", RewardFellFromStart},
     NamedTest{"policy-hardly-moves", PolicyHardlyMoves},
+    NamedTest{"learns-in-vain", LearnsInVain},
+    NamedTest{"value-loss-ran-away", ValueLossRanAway},
     NamedTest{"policy-was-thrown", PolicyWasThrown},
     NamedTest{"policy-held-random", PolicyHeldRandom},
     NamedTest{"one-side-won", OneSideWon},
