@@ -82,7 +82,7 @@ class Collapse : public Cloned<Collapse> {
     return sample.value == 0.0 ? before_.Median() : 0;
   }
 
-  // To the last unit that is told apart, every value is a multiple.
+  // To the last unit that is distinguished, every value is a multiple.
   static bool IsMultiple(double value, double unit) {
     return unit <= 1e-6 || !(std::abs(value / unit - std::round(value / unit)) > 1e-6);
   }

@@ -13,7 +13,7 @@ TEST(Adversaries, InBalanceAreSilent) {
   EXPECT_TRUE(maker.Find().empty()) << Describe(maker.Find());
 }
 
-TEST(Adversaries, ADiscriminatorThatTellsAllApartWhileTheGeneratorsLossClimbsHasWon) {
+TEST(Adversaries, ADiscriminatorThatRecognisesEverySampleWhileTheGeneratorsLossClimbsHasWon) {
   RunMaker maker;
   maker.Series("discriminator_loss", 50, [](int step) { return 0.5 * std::exp(-step / 3.0); });
   maker.Series("generator_loss", 50, [](int step) { return 1.4 + 0.2 * step; });
