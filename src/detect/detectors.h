@@ -55,6 +55,7 @@ std::unique_ptr<Detector> MakeNoSignal(const Context& context);
 std::unique_ptr<Detector> MakePreferenceNoSignal(const Context& context);
 // policy.cc
 std::unique_ptr<Detector> MakeEntropyCollapse(const Context& context);
+std::unique_ptr<Detector> MakeEntropyHigh(const Context& context);
 std::unique_ptr<Detector> MakeKlBlowup(const Context& context);
 std::unique_ptr<Detector> MakeTruncated(const Context& context);
 
@@ -117,6 +118,8 @@ class Places {
 
 // Policy-gradient losses hover around zero whether or not anything is learned: their shape means nothing.
 bool IsReinforcementLearning(const model::Run& run);
+// A policy that writes text: by its method, or by what only completions have.
+bool IsLanguagePolicy(const model::Run& run);
 // fp16 with a loss scaler: skipped overflow steps are part of it.
 bool UsesLossScaler(const model::Run& run);
 // The count at which the run was to end, on that axis: planned, or the last one seen when the plan is in steps and
@@ -143,6 +146,9 @@ class LossCourse {
  private:
   stats::BucketHistory history_{128};
 };
+
+// Whether the entropy of a policy ends within a hundredth of its start, or above it: a policy that learned nothing.
+bool StaysAtItsStart(const stats::BucketHistory& entropy);
 
 // A detector that counts over the whole run, and counts from nothing when the run is started over from its first step.
 template <class Counting>

@@ -21,25 +21,30 @@ class Divergence : public Cloned<Divergence> {
  public:
   explicit Divergence(const Context& context)
       : places_(context),
-        min_log_ratio_(std::log(context.Threshold("min_ratio"))),
+        reinforcement_(context.reinforcement && !IsLanguagePolicy(*context.run)),
+        min_log_ratio_(std::log(context.Threshold(reinforcement_ ? "orders" : "min_ratio"))),
         z_(context.Threshold("z")),
         recent_z_(context.Threshold("recent_z")),
         min_points_(context.Threshold("min_points")),
-        curve_(context) {}
+        curve_(context, reinforcement_) {}
 
   void Observe(const Sample& sample) override {
     if (sample.role == 0) curve_.Add(sample);
+    if (sample.role == 3) rewards_.Add(sample.step, -sample.value);
     if (sample.role == 1) evals_.Add(sample.step, sample.value);
     if (sample.role == 2 && std::isfinite(sample.value)) grads_.Add(sample.step, sample.value);
   }
   void Restart(std::int64_t step) override {
     curve_.ForgetFrom(step);
     evals_.ForgetFrom(step);
+    rewards_.ForgetFrom(step);
     grads_.ForgetFrom(step);
   }
 
   void Report(std::vector<model::Finding>& out) const override {
     if (!curve_.judged() || curve_.points() < 3 || static_cast<double>(curve_.points()) < min_points_) return;
+    // Returns that grow have larger errors: the loss of a value function rises while the policy gets better.
+    if (reinforcement_ && rewards_.Improved()) return;
     const std::vector<double> logs = curve_.Logs();
     std::vector<double> smooth = stats::SmoothByMedian(logs, logs.size() >= 9 ? 3 : 1);
     smooth.front() = std::min(smooth.front(), logs.front());  // where it began is a level that it has had
@@ -51,7 +56,7 @@ class Divergence : public Cloned<Divergence> {
     const bool higher = rise >= min_log_ratio_ && !IsNegligible(smooth, best, end);
     if (higher && (IsSignificant(logs, smooth, best, rise) || IsRecent(logs, smooth, best, confirmed))) {
       out.push_back(Describe(logs, smooth, best, end));
-    } else if (!ReportLateRise(smooth, best, out)) {
+    } else if (!reinforcement_ && !ReportLateRise(smooth, best, out)) {
       ReportExcursion(smooth, out);
     }
   }
@@ -307,12 +312,14 @@ class Divergence : public Cloned<Divergence> {
   static constexpr double kEvalRose = 1.15;
   static constexpr double kEvalFine = 0.05;
   Places places_;
+  bool reinforcement_;  // of a policy that plays: then the loss is one of values
   double min_log_ratio_;
   double z_;
   double recent_z_;
   double min_points_;
   Curve curve_;
   LossCourse evals_;
+  LossCourse rewards_;  // negative, so that less is better
   stats::BucketHistory grads_{128};
 };
 

@@ -109,6 +109,7 @@ std::uint64_t PrintOf(const model::Run& run, const RunTraits& traits) {
   const bool hides = std::any_of(run.events.begin(), run.events.end(),
                                  [](const model::Event& event) { return event.kind == model::EventKind::kNanHider; });
   add(hides ? "hides NaN" : "");
+  add(IsLanguagePolicy(run) ? "writes text" : "");
   return print;
 }
 
@@ -161,7 +162,7 @@ std::vector<model::Finding> FindingsOfTheRun(const model::Run& run, const catalo
   std::vector<model::Finding> findings = FindingsFromEvents(run, thresholds);
   const std::vector<model::Finding> cadence = FindingsOfCadence(run, findings, thresholds);
   findings.insert(findings.end(), cadence.begin(), cadence.end());
-  for (const auto find : {FindingsAcrossRanks, FindingsOfGuard, FindingsOfRestarts}) {
+  for (const auto find : {FindingsAcrossRanks, FindingsOfGuard, FindingsOfRestarts, FindingsOfAdversaries}) {
     std::vector<model::Finding> more = find(run, thresholds);
     findings.insert(findings.end(), more.begin(), more.end());
   }

@@ -72,6 +72,22 @@ Trouble TroubleOf(const std::vector<Event>& events, std::size_t index) {
   return trouble;
 }
 
+// Whether an index error is about entries of a vocabulary or about classes: by its own words, as those of embeddings
+// and losses are, or because the run trains on tokens. Else the table may be any, the list of samples for one.
+bool IsAboutTokens(const model::Run& run, std::string_view text) {
+  constexpr std::array<std::string_view, 7> kWords = {"in self",  "srcIndex",  "token",  "vocab",
+                                                      "mbedding", "n_classes", "Target "};
+  const bool named = std::any_of(kWords.begin(), kWords.end(),
+                                 [&](std::string_view word) { return text.find(word) != std::string_view::npos; });
+  return named || run.profile.trains_on_tokens || run.FindFact("vocab_size") != nullptr;
+}
+
+// What is known about tokens says nothing of other tables: then the exception stands for itself.
+void NameByTheRun(const model::Run& run, Trouble& trouble) {
+  if (trouble.row != nullptr && trouble.row->id == "log/index-out-of-range" && !IsAboutTokens(run, trouble.text))
+    trouble.row = catalogue::FindSignature(kFallbackSignature);
+}
+
 // ---- troubles to incidents
 
 // Whether `later` came behind `earlier`, as far as lines and times show it.
@@ -110,7 +126,8 @@ bool IsLeavingOfGuard(const model::Run& run, const Event& event) {
 std::vector<Incident> GroupBySource(const model::Run& run, const catalogue::Thresholds& thresholds) {
   std::vector<Incident> incidents;
   for (std::size_t i = 0; i < run.events.size(); ++i) {
-    const Trouble trouble = TroubleOf(run.events, i);
+    Trouble trouble = TroubleOf(run.events, i);
+    NameByTheRun(run, trouble);
     if (trouble.row == nullptr || !thresholds.Enabled(trouble.row->id)) continue;
     if (IsLeavingOfGuard(run, run.events[i])) continue;
     if (incidents.empty() || !Continues(incidents.back(), trouble)) {

@@ -16,7 +16,8 @@ namespace vigil::detect {
 // The loss on the logarithm in bounded memory; not judged when it goes to zero or below, or in RL.
 class Curve {
  public:
-  explicit Curve(const Context& context) : judged_(!context.reinforcement) {}
+  // `of_policies`: judged in reinforcement learning too, by a detector that knows what such a loss means.
+  explicit Curve(const Context& context, bool of_policies = false) : judged_(!context.reinforcement || of_policies) {}
 
   void Add(const Sample& sample) {
     if (!std::isfinite(sample.value)) return;

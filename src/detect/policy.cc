@@ -1,5 +1,6 @@
 // Detectors of the policy itself: entropy, distance from the reference, completions.
 #include <algorithm>
+#include <numbers>
 
 #include "detect/detectors.h"
 
@@ -12,8 +13,10 @@ class EntropyCollapse : public Cloned<EntropyCollapse> {
  public:
   explicit EntropyCollapse(const Context& context)
       : places_(context),
-        enabled_(context.run->HasMethod("grpo") ||
-                 context.run->HasMethod("ppo")),  // the floor is one of language models
+        language_(context.run->HasMethod("grpo") ||
+                  context.run->HasMethod("ppo")),  // the floor is one of language models
+        plays_(!IsLanguagePolicy(*context.run) && IsReinforcementLearning(*context.run)),
+        share_of_start_(context.Threshold("share_of_start")),
         floor_(context.Threshold("floor")),
         min_points_(context.Threshold("min_points")) {}
 
@@ -35,7 +38,9 @@ class EntropyCollapse : public Cloned<EntropyCollapse> {
   }
 
   void Report(std::vector<model::Finding>& out) const override {
-    if (!enabled_ || history_.points() < kFewest) return;
+    if (history_.points() < kFewest) return;
+    if (plays_) return ReportLostChoice(out);
+    if (!language_) return;
     const double start = history_.buckets().front().mean;
     if (static_cast<double>(below_) >= min_points_) {
       out.push_back(DescribeCollapse(start));
@@ -45,6 +50,29 @@ class EntropyCollapse : public Cloned<EntropyCollapse> {
   }
 
  private:
+  // A policy that chooses among actions begins near the logarithm of their number, which is that of two at least. Below
+  // a tenth of its start it takes one action nearly always. The entropy of continuous actions can be negative, and its
+  // size has no such meaning.
+  void ReportLostChoice(std::vector<model::Finding>& out) const {
+    const std::vector<double> means = history_.Means();
+    if (*std::min_element(means.begin(), means.end()) < 0) return;
+    const double start = std::max(means.front(), std::numbers::ln2);
+    const double limit = share_of_start_ * start;
+    if (stats::Median({means.end() - 3, means.end()}) > limit) return;
+    std::size_t first = means.size();
+    while (first > 0 && means[first - 1] <= limit) --first;
+    first = std::min(first, means.size() - 1);
+    const std::int64_t step = history_.buckets()[first].first_step;
+    model::Finding finding =
+        MakeFinding(step, last_.step,
+                    says::RlEntropyCollapseFell{
+                        .start = means.front(), .floor = limit, .at = places_.At(step), .last = last_.value});
+    finding.severity = model::Severity::kWarning;  // a small game may be solved by one action a state
+    AddEvidence(finding, says::RlEntropyCollapseEnd{.value = last_.value}, last_.step, last_.value, last_.line);
+    AddMeasure(finding, "start", means.front());
+    out.push_back(std::move(finding));
+  }
+
   model::Finding DescribeCollapse(double start) const {
     model::Finding finding =
         MakeFinding(first_below_.step, last_.step,
@@ -84,7 +112,9 @@ class EntropyCollapse : public Cloned<EntropyCollapse> {
 
   static constexpr std::uint64_t kFewest = 5;
   Places places_;
-  bool enabled_;
+  bool language_;
+  bool plays_;
+  double share_of_start_;
   double floor_;
   double min_points_;
   stats::BucketHistory history_{128};
@@ -92,6 +122,48 @@ class EntropyCollapse : public Cloned<EntropyCollapse> {
   Sample last_;
   Sample first_below_;
   std::uint64_t below_ = 0;
+};
+
+class EntropyHigh : public Cloned<EntropyHigh> {
+ public:
+  explicit EntropyHigh(const Context& context)
+      : enabled_(!IsLanguagePolicy(*context.run) && IsReinforcementLearning(*context.run)),
+        min_points_(context.Threshold("min_points")),
+        gain_(context.Threshold("gain")) {}
+
+  void Observe(const Sample& sample) override {
+    if (!std::isfinite(sample.value)) return;
+    if (sample.role == 0) entropy_.Add(sample.step, sample.value);
+    if (sample.role == 1) reward_.Add(sample.step, -sample.value);
+  }
+  void Restart(std::int64_t step) override {
+    entropy_.ForgetFrom(step);
+    reward_.ForgetFrom(step);
+  }
+
+  void Report(std::vector<model::Finding>& out) const override {
+    const bool enough =
+        std::min(static_cast<double>(entropy_.points()), static_cast<double>(reward_.points())) >= min_points_;
+    if (!enabled_ || !enough || !StaysAtItsStart(entropy_) || RewardGained()) return;
+    const std::vector<stats::Bucket>& buckets = entropy_.buckets();
+    model::Finding finding =
+        MakeFinding(buckets.front().first_step, buckets.back().last_step,
+                    says::RlEntropyHighStays{.start = buckets.front().mean, .end = buckets.back().mean});
+    AddEvidence(finding, says::RlEntropyHighEnd{.end = buckets.back().mean}, buckets.back().last_step,
+                buckets.back().mean);
+    out.push_back(std::move(finding));
+  }
+
+ private:
+  bool RewardGained() const {
+    return reward_.StartLevel() - reward_.EndLevel() > gain_ * std::abs(reward_.StartLevel());
+  }
+
+  bool enabled_;
+  double min_points_;
+  double gain_;
+  stats::BucketHistory entropy_{128};
+  LossCourse reward_;  // negative, so that less is better
 };
 
 // ---- distance from the reference
@@ -237,6 +309,7 @@ class Truncated : public Cloned<Truncated> {
 std::unique_ptr<Detector> MakeEntropyCollapse(const Context& context) {
   return std::make_unique<EntropyCollapse>(context);
 }
+std::unique_ptr<Detector> MakeEntropyHigh(const Context& context) { return std::make_unique<EntropyHigh>(context); }
 std::unique_ptr<Detector> MakeKlBlowup(const Context& context) { return std::make_unique<KlBlowup>(context); }
 std::unique_ptr<Detector> MakeTruncated(const Context& context) {
   return std::make_unique<StartedOver<Truncated>>(context);

@@ -39,6 +39,7 @@ constexpr Entry kDetectors[] = {
     {"NoSignal", MakeNoSignal},
     {"PreferenceNoSignal", MakePreferenceNoSignal},
     {"EntropyCollapse", MakeEntropyCollapse},
+    {"EntropyHigh", MakeEntropyHigh},
     {"KlBlowup", MakeKlBlowup},
     {"Truncated", MakeTruncated},
     {"ThroughputRegression", MakeThroughputRegression},

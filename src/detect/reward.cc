@@ -15,13 +15,16 @@ double MedianOf(std::span<const double> values) { return stats::Median({values.b
 class RewardFlat : public Cloned<RewardFlat> {
  public:
   explicit RewardFlat(const Context& context)
-      : min_points_(context.Threshold("min_points")),
+      : language_(IsLanguagePolicy(*context.run)),
+        min_points_(context.Threshold("min_points")),
         trend_points_(context.Threshold("trend_points")),
         trend_z_(context.Threshold("trend_z")),
         fewest_points_(context.Threshold("fewest_points")),
-        least_gain_(context.Threshold("least_gain")) {}
+        least_gain_(context.Threshold("least_gain")),
+        unchanged_gain_(context.Threshold("unchanged_gain")) {}
 
   void Observe(const Sample& sample) override {
+    if (sample.role == 1 && std::isfinite(sample.value)) entropy_.Add(sample.step, sample.value);
     if (sample.role != 0 || !std::isfinite(sample.value)) return;
     history_.Add(sample.step, sample.value);
     smallest_ = std::min(smallest_, sample.value);
@@ -29,6 +32,7 @@ class RewardFlat : public Cloned<RewardFlat> {
   }
   void Restart(std::int64_t step) override {
     history_.ForgetFrom(step);
+    entropy_.ForgetFrom(step);
     smallest_ = std::numeric_limits<double>::infinity();
     largest_ = -smallest_;
     for (const stats::Bucket& bucket : history_.buckets()) {
@@ -50,10 +54,36 @@ class RewardFlat : public Cloned<RewardFlat> {
       out.push_back(std::move(finding));
     } else if (static_cast<double>(history_.points()) >= trend_points_ || IsPreciselyFlat()) {
       ReportNoTrend(out);
+    } else if (PolicyIsUnchanged() && GainedLittle()) {
+      out.push_back(DescribeNoGain());
     }
   }
 
  private:
+  // A policy that is as random as at its start has not learned, whatever the reward of a few episodes wandered to.
+  bool PolicyIsUnchanged() const {
+    return !language_ && static_cast<double>(entropy_.points()) >= fewest_points_ && StaysAtItsStart(entropy_);
+  }
+  bool GainedLittle() const {
+    const std::vector<double> means = history_.Means();
+    if (static_cast<double>(means.size()) < fewest_points_) return false;
+    const std::size_t third = means.size() / 3;
+    const double start = stats::Mean(std::span(means).first(third));
+    const double end = stats::Mean(std::span(means).last(third));
+    return end - start < unchanged_gain_ * std::abs(start) && end > start - unchanged_gain_ * std::abs(start);
+  }
+
+  // Nothing left to gain. Of text the best reward is often reached; elsewhere a level is the best there is when it is a
+  // share near 1, or when the points press against one largest value, as returns of a solved game do.
+  bool IsSaturated(double start) const {
+    if (largest_ <= 0 || start <= kSaturated * largest_) return false;
+    if (language_ || largest_ <= 1 || static_cast<double>(history_.points()) >= trend_points_) return true;
+    const std::vector<double> means = history_.Means();
+    const auto at_top = static_cast<std::size_t>(
+        std::count_if(means.begin(), means.end(), [&](double mean) { return mean > kAtTop * largest_; }));
+    return 2 * at_top > means.size();
+  }
+
   // Points that average many episodes scatter little: then few of them exclude any gain worth the name.
   bool IsPreciselyFlat() const {
     const std::vector<double> means = history_.Means();
@@ -78,9 +108,16 @@ class RewardFlat : public Cloned<RewardFlat> {
     const double noise = std::max(stats::RobustSigma(means), 1e-12);
     const double error = noise * std::sqrt(2.0 / static_cast<double>(quarter));
     const bool gained = (end - start) / error > trend_z_ || stats::TrendZ(means) > trend_z_;
-    const bool was_up = best - start > 2 * noise;                          // a fall after a rise is another finding
-    const bool saturated = start > kSaturated * largest_ && largest_ > 0;  // nothing left to gain
-    if (gained || was_up || saturated) return;
+    const bool was_up = best - start > 2 * noise;  // a fall after a rise is another finding
+    if (gained || was_up || IsSaturated(start)) return;
+    out.push_back(DescribeNoGain());
+  }
+
+  model::Finding DescribeNoGain() const {
+    const std::vector<double> means = history_.Means();
+    const std::size_t quarter = std::max<std::size_t>(4, means.size() / 4);
+    const double start = stats::Mean(std::span(means).first(quarter));
+    const double end = stats::Mean(std::span(means).last(quarter));
     const std::int64_t last = history_.buckets().back().last_step;
     model::Finding finding =
         MakeFinding(history_.buckets().front().first_step, last,
@@ -90,17 +127,21 @@ class RewardFlat : public Cloned<RewardFlat> {
     AddEvidence(finding, says::RlRewardFlatLastQuarter{.level = end}, last, end);
     AddMeasure(finding, "constant", 0);
     AddMeasure(finding, "level", end);
-    out.push_back(std::move(finding));
+    return finding;
   }
 
   static constexpr double kSaturated = 0.8;
+  static constexpr double kAtTop = 0.98;
   static constexpr double kNothing = 0.01;
+  bool language_;
   double min_points_;
   double trend_points_;
   double trend_z_;
   double fewest_points_;
   double least_gain_;
+  double unchanged_gain_;
   stats::BucketHistory history_{128};
+  stats::BucketHistory entropy_{128};
   double smallest_ = std::numeric_limits<double>::infinity();
   double largest_ = -std::numeric_limits<double>::infinity();
 };
@@ -112,7 +153,9 @@ class RewardCollapse : public Cloned<RewardCollapse> {
   explicit RewardCollapse(const Context& context)
       : places_(context),
         min_points_(context.Threshold("min_points")),
+        fewest_points_(context.Threshold("fewest_points")),
         lost_share_(context.Threshold("lost_share")),
+        below_start_(context.Threshold("below_start")),
         z_(context.Threshold("z")) {}
 
   void Observe(const Sample& sample) override {
@@ -121,7 +164,38 @@ class RewardCollapse : public Cloned<RewardCollapse> {
   void Restart(std::int64_t step) override { history_.ForgetFrom(step); }
 
   void Report(std::vector<model::Finding>& out) const override {
-    if (history_.points() < 3 || static_cast<double>(history_.points()) < min_points_) return;
+    const auto points = static_cast<double>(history_.points());
+    const std::size_t before = out.size();
+    if (points >= std::max(6.0, fewest_points_)) ReportFallFromStart(out);
+    if (out.size() == before && points >= std::max(3.0, min_points_)) ReportFallFromBest(out);
+  }
+
+ private:
+  // Below where it began, and it stays there: worse than the policy that had learned nothing.
+  void ReportFallFromStart(std::vector<model::Finding>& out) const {
+    const std::vector<double> means = history_.Means();
+    const std::span<const double> tail = std::span(means).last(means.size() / 2);
+    const double start = stats::Mean(std::span(means).first(3));
+    const double end = MedianOf(tail);
+    const double noise = std::max({stats::NoiseSigma(means), stats::RobustSigma(tail), 1e-12});
+    const double fall = start - end;
+    const bool stayed_down = *std::max_element(tail.begin(), tail.end()) < start - 0.5 * fall;
+    const std::vector<double> smooth = stats::SmoothByMedian(means, 5);
+    const double rise = *std::max_element(smooth.begin(), smooth.end()) - start;
+    if (2 * rise > fall) return;  // it had learned something, and lost it again
+    if (fall < below_start_ * std::abs(start) || fall < z_ * noise || !stayed_down) return;
+    const std::int64_t first = history_.buckets().front().first_step;
+    const std::int64_t last = history_.buckets().back().last_step;
+    model::Finding finding = MakeFinding(first, last, says::RlRewardCollapseBelowStart{.start = start, .end = end});
+    finding.severity = model::Severity::kWarning;  // a few episodes at the start may have been lucky
+    AddEvidence(finding, says::RlRewardCollapseEnd{.end = end}, last, end);
+    AddMeasure(finding, "best", start);
+    AddMeasure(finding, "end", end);
+    AddMeasure(finding, "from_start", 1);
+    out.push_back(std::move(finding));
+  }
+
+  void ReportFallFromBest(std::vector<model::Finding>& out) const {
     const std::vector<double> means = history_.Means();
     const std::vector<double> smooth = stats::SmoothByMedian(means, 5);
     const auto best = static_cast<std::size_t>(std::max_element(smooth.begin(), smooth.end()) - smooth.begin());
@@ -147,11 +221,12 @@ class RewardCollapse : public Cloned<RewardCollapse> {
     out.push_back(std::move(finding));
   }
 
- private:
   static constexpr std::uint64_t kLongEnough = 40;
   Places places_;
   double min_points_;
+  double fewest_points_;
   double lost_share_;
+  double below_start_;
   double z_;
   stats::BucketHistory history_{128};
 };

@@ -55,6 +55,14 @@ bool IsReinforcementLearning(const model::Run& run) {
          run.Find("reward_of") != nullptr;
 }
 
+bool IsLanguagePolicy(const model::Run& run) {
+  constexpr std::array<std::string_view, 4> kOfCompletions = {"completion_length", "truncated_share", "zero_std_share",
+                                                              "reward_of"};
+  return run.HasMethod("grpo") || run.HasMethod("ppo") ||
+         std::any_of(kOfCompletions.begin(), kOfCompletions.end(),
+                     [&](std::string_view signal) { return run.Find(signal) != nullptr; });
+}
+
 bool UsesLossScaler(const model::Run& run) {
   if (run.Find("loss_scale") != nullptr) return true;
   const model::Fact* fp16 = run.FindFact("fp16");
@@ -69,6 +77,15 @@ bool UsesLossScaler(const model::Run& run) {
 std::int64_t PlannedEnd(const model::Run& run, model::Axis axis, std::int64_t last_seen) {
   const model::Position planned = run.axes.To(axis, run.Planned());
   return planned.known() ? std::max(planned.value(), last_seen) : last_seen;
+}
+
+bool StaysAtItsStart(const stats::BucketHistory& entropy) {
+  constexpr double kSame = 0.99;
+  const std::vector<double> means = entropy.Means();
+  if (means.size() < 3) return false;
+  const double start = LevelOf(means, false);
+  const auto third = static_cast<std::ptrdiff_t>(means.size() / 3);
+  return start > 0 && stats::Median({means.end() - third, means.end()}) > kSame * start;
 }
 
 double LossCourse::StartLevel() const { return LevelOf(history_.Means(), false); }

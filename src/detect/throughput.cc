@@ -235,6 +235,7 @@ class DataStarved : public Cloned<DataStarved> {
         reinforcement_(IsReinforcementLearning(*context.run)),
         limit_(context.Threshold("limit")),
         error_limit_(context.Threshold("error_limit")),
+        least_wait_(context.Threshold("least_wait")),
         min_points_(Count(context.Threshold("min_points"))),
         fewest_points_(Count(context.Threshold("fewest_points"))) {}
 
@@ -247,9 +248,13 @@ class DataStarved : public Cloned<DataStarved> {
     // Some count the wait as a part of the step, some beside it.
     const double whole = sample.value < step_time_.value ? step_time_.value : step_time_.value + sample.value;
     Add(sample.step, sample.value / whole);
+    waits_.Add(sample.step, sample.value);
   }
 
-  void Restart(std::int64_t step) override { shares_.ForgetFrom(step); }
+  void Restart(std::int64_t step) override {
+    shares_.ForgetFrom(step);
+    waits_.ForgetFrom(step);
+  }
 
   void Report(std::vector<model::Finding>& out) const override {
     const std::vector<stats::Bucket>& buckets = shares_.buckets();
@@ -270,6 +275,7 @@ class DataStarved : public Cloned<DataStarved> {
         MakeFinding(step, buckets.back().last_step, says::ThroughputDataStarvedAlways{.share = share});
     if (first > 0) finding.says = says::ThroughputDataStarvedFrom{.share = share, .at = places_.At(step)};
     finding.severity = share >= error_limit_ ? model::Severity::kError : model::Severity::kWarning;
+    if (IsOnlyTheHandOver(step)) finding.severity = model::Severity::kInfo;
     AddEvidence(finding, says::ThroughputDataStarvedMedian{.share = share}, step, share);
     AddMeasure(finding, "share", share);
     AddMeasure(finding, "from_start", first == 0 ? 1 : 0);
@@ -280,6 +286,13 @@ class DataStarved : public Cloned<DataStarved> {
   enum Role : std::uint32_t { kDataTime, kStepTime, kDataShare };
 
   void Add(std::int64_t step, double share) { shares_.Add(step, std::min(share, 1.0)); }
+
+  // To take a batch that lies ready costs a millisecond or two with any loader. Where the whole step is as short as
+  // that, it is a share of it that no loader gives back.
+  bool IsOnlyTheHandOver(std::int64_t step) const {
+    const auto wait = LevelBetween(waits_, step, std::numeric_limits<std::int64_t>::max());
+    return wait && *wait < least_wait_;
+  }
 
   // A wait of twice the limit needs half the points: what is far beyond it is no first batch of an epoch.
   std::size_t PointsNeeded(double share) const {
@@ -292,10 +305,12 @@ class DataStarved : public Cloned<DataStarved> {
   bool reinforcement_;
   double limit_;
   double error_limit_;
+  double least_wait_;
   std::size_t min_points_;     // of a wait at the limit
   std::size_t fewest_points_;  // of a wait of any size
   Sample step_time_{kStepTime, model::kNoStep, 0, 0};
   stats::BucketHistory shares_{kBuckets};
+  stats::BucketHistory waits_{kBuckets};  // in seconds; none where only the share is logged
 };
 
 }  // namespace

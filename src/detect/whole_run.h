@@ -19,6 +19,9 @@ std::vector<model::Finding> FindingsOfGuard(const model::Run& run, const catalog
 // Data that were read again: after a restart, at step after step, or by several ranks.
 std::vector<model::Finding> FindingsOfBatches(const model::Run& run, const catalogue::Thresholds& thresholds);
 
+// Two networks trained against each other of which one has won.
+std::vector<model::Finding> FindingsOfAdversaries(const model::Run& run, const catalogue::Thresholds& thresholds);
+
 // What restarts lost: the position in the data, state that the checkpoints do not hold.
 std::vector<model::Finding> FindingsOfRestarts(const model::Run& run, const catalogue::Thresholds& thresholds);
 // How much of the run lies between the failure that ended it and its last checkpoint.

@@ -49,6 +49,15 @@ Answer GoodStepsBefore(const RunView& run, const Incident& incident) {
   return *steps <= kFewSteps ? No(says::GoodStepsBeforeNoFew{.steps = *steps}, crash->first) : Unknown();
 }
 
+// What fitted for many steps is no wrong setting of a layer: what changes from step to step is the batch.
+Answer BatchOfAnotherSize(const RunView& run, const Incident& incident) {
+  const model::Finding* crash = CrashOf(incident);
+  if (crash == nullptr || crash->id != "log/tensor-shapes") return Moot();
+  const auto steps = StepsBefore(run, *crash);
+  if (!steps || *steps < kManySteps) return Unknown();
+  return Yes(says::BatchOfAnotherSizeYes{.steps = *steps}, crash->first);
+}
+
 // ---- sizes in messages
 
 struct Mismatch {
@@ -247,6 +256,7 @@ Answer AtEndOfData(const RunView& run, const Incident& incident) {
 
 constexpr std::array kTests = {
     NamedTest{"good-steps-before", GoodStepsBefore},
+    NamedTest{"batch-of-another-size", BatchOfAnotherSize},
     NamedTest{"vocabulary-differs", VocabularyDiffers},
     NamedTest{"labels-all-cut", LabelsAllCut},
     NamedTest{"one-silent-rank", OneSilentRank},

@@ -31,6 +31,13 @@ Answer ReinforcementRun(const RunView& run, const Incident&) {
   return Unknown();
 }
 
+bool WritesText(const RunView& run) {
+  constexpr std::array<std::string_view, 3> kOfCompletions = {"completion_length", "truncated_share", "zero_std_share"};
+  return run.HasMethod("grpo") || run.HasMethod("ppo") ||
+         std::any_of(kOfCompletions.begin(), kOfCompletions.end(),
+                     [&](std::string_view signal) { return Logged(run, signal); });
+}
+
 // Whether the policy writes text: games and robots have neither completions nor prompts.
 Answer LanguagePolicy(const RunView& run, const Incident&) {
   if (!IsReinforcement(run)) return Moot();
@@ -87,8 +94,9 @@ Answer RewardIgnoresCompletion(const RunView& run, const Incident&) {
       .lowest = Quantile(reward, 0), .highest = Quantile(reward, 1), .share = without});
 }
 
+// A reward of text is a mark, and one that varies was given for something. A game pays for any way to play it.
 Answer AnySuccess(const RunView& run, const Incident&) {
-  if (!IsReinforcement(run)) return Moot();
+  if (!IsReinforcement(run) || !WritesText(run)) return Moot();
   const std::vector<double> reward = All(run, "reward");
   if (reward.size() < 5) return Unknown();
   const double best = Quantile(reward, 1.0);
@@ -115,7 +123,7 @@ Answer CompletionsVary(const RunView& run, const Incident&) {
 }
 
 // Both in absolute terms and against its own start: some policies begin with little entropy and learn well.
-Answer EntropyCollapsed(const RunView& run, const Incident&) {
+Answer EntropyCollapsed(const RunView& run, const Incident& incident) {
   if (!IsReinforcement(run)) return Moot();
   const std::vector<double> entropy = All(run, "entropy");
   if (entropy.size() < 5) return Unknown();
@@ -123,6 +131,8 @@ Answer EntropyCollapsed(const RunView& run, const Incident&) {
   const double start = Median({entropy.begin(), entropy.begin() + few});
   const double end = Median({entropy.end() - few, entropy.end()});
   const says::EntropyCollapsedSeen seen{.start = start, .end = end};
+  // The finding compares a policy of games with its own start, and with a choice between two.
+  if (incident.Has("rl/entropy-collapse") && end < 0.15) return Yes(seen, {}, end);
   if (end < 0.05 && end < 0.3 * start) return Yes(seen, {}, end);
   if (end > 0.1 && end > 0.3 * start) return No(seen, {}, end);
   return Unknown();
@@ -182,6 +192,92 @@ Answer RewardRose(const RunView& run, const Incident&) {
   return No(seen, {}, end);
 }
 
+// From its first points on, and never clearly above them: what a wrong sign looks like.
+Answer RewardFellFromStart(const RunView& run, const Incident& incident) {
+  if (!IsReinforcement(run)) return Moot();
+  const std::vector<double> reward = All(run, "reward");
+  if (reward.size() < 12) return Unknown();
+  const model::Finding* fell = incident.Find("rl/reward-collapse");
+  const double start = Median({reward.begin(), reward.begin() + 3});
+  const double end = Median({reward.end() - std::ssize(reward) / 4, reward.end()});
+  const says::RewardFellFromStartSeen seen{.start = start, .end = end};
+  const bool from_start = fell != nullptr && fell->MeasureOr("from_start", 0) > 0;
+  return from_start ? Yes(seen, {}, end) : No(seen, {}, end);
+}
+
+// KL divergences of single updates. What a policy of games logs as "KL" is that of its update: it has no reference.
+std::vector<double> UpdateKl(const RunView& run) {
+  std::vector<double> kl = All(run, "policy_kl");
+  if (kl.empty() && !WritesText(run)) kl = All(run, "kl");
+  for (double& value : kl) value = std::abs(value);  // estimates of next to nothing scatter around it
+  return kl;
+}
+
+Answer PolicyHardlyMoves(const RunView& run, const Incident&) {
+  if (!IsReinforcement(run)) return Moot();
+  const std::vector<double> kl = UpdateKl(run);
+  if (kl.size() < 5) return Unknown();
+  const double middle = Median(kl);
+  // Clipped updates are a hundredth or so; a policy that became certain does not move either, and is another matter.
+  constexpr double kNothing = 1e-5;
+  constexpr double kSomething = 1e-4;
+  const says::PolicyHardlyMovesSeen seen{.kl = middle};
+  const std::vector<double> entropy = All(run, "entropy");
+  const bool certain = !entropy.empty() && entropy.back() < 0.5 * Quantile(entropy, 1.0);
+  if (middle < kNothing && !certain) return Yes(seen, {}, middle);
+  return middle > kSomething || certain ? No(seen, {}, middle) : Unknown();
+}
+
+// Updates of the usual size that bring nothing: the policy follows noise, because what it sees does not show the way.
+Answer LearnsInVain(const RunView& run, const Incident& incident) {
+  constexpr double kUsual = 2e-3;
+  if (!IsReinforcement(run) || !incident.Has("rl/reward-flat")) return Moot();
+  const std::vector<double> kl = UpdateKl(run);
+  if (kl.size() < 5) return Unknown();
+  const says::LearnsInVainSeen seen{.kl = Median(kl)};
+  return Median(kl) > kUsual ? Yes(seen, {}, Median(kl)) : No(seen, {}, Median(kl));
+}
+
+// The detector asks for orders of magnitude where a reward is logged, and that the reward did not rise.
+Answer ValueLossRanAway(const RunView& run, const Incident& incident) {
+  if (!IsReinforcement(run) || WritesText(run)) return Moot();
+  const model::Finding* grew = incident.Find("loss/divergence");
+  if (grew == nullptr) return Unknown();
+  return Yes(says::ValueLossRanAwayYes{.best = grew->MeasureOr("best", 0), .end = grew->MeasureOr("end", 0)},
+             grew->first);
+}
+
+Answer PolicyWasThrown(const RunView& run, const Incident&) {
+  if (!IsReinforcement(run)) return Moot();
+  const std::vector<double> kl = UpdateKl(run);
+  if (kl.size() < 5) return Unknown();
+  const double largest = Quantile(kl, 1.0);
+  const says::PolicyWasThrownSeen seen{.kl = largest};
+  if (largest > 1) return Yes(seen, {}, largest);
+  return largest < 0.3 ? No(seen, {}, largest) : Unknown();
+}
+
+// A bonus for entropy that outweighs the reward pulls the policy back to where it was: updates do something, but less
+// than the hundredth or so of an update that follows the reward.
+Answer PolicyHeldRandom(const RunView& run, const Incident&) {
+  if (!IsReinforcement(run)) return Moot();
+  const std::vector<double> kl = UpdateKl(run);
+  const std::vector<double> entropy = All(run, "entropy");
+  if (kl.size() < 5 || entropy.size() < 12) return Unknown();
+  const double end = Median({entropy.end() - std::ssize(entropy) / 4, entropy.end()});
+  const says::PolicyHeldRandomSeen seen{.entropy = end, .kl = Median(kl)};
+  const bool random = end > 0.98 * Median({entropy.begin(), entropy.begin() + 3});
+  return random && Median(kl) > 1e-4 && Median(kl) < 2e-3 ? Yes(seen, {}, end) : No(seen, {}, end);
+}
+
+// The detectors compare the two losses; without a discriminator there are no sides.
+Answer OneSideWon(const RunView& run, const Incident& incident) {
+  if (!Logged(run, "discriminator_loss")) return No(says::OneSideWonNo{});
+  const auto won = std::find_if(incident.findings.begin(), incident.findings.end(),
+                                [](const model::Finding* finding) { return finding->MeasureOr("adversarial", 0) > 0; });
+  return won == incident.findings.end() ? Unknown() : Yes(says::OneSideWonYes{.what = (*won)->says}, (*won)->first);
+}
+
 constexpr std::array kTests = {
     NamedTest{"reinforcement-run", ReinforcementRun},
     NamedTest{"language-policy", LanguagePolicy},
@@ -194,6 +290,13 @@ constexpr std::array kTests = {
     NamedTest{"truncated-from-start", TruncatedFromStart},
     NamedTest{"length-at-limit", LengthAtLimit},
     NamedTest{"reward-rose", RewardRose},
+    NamedTest{"reward-fell-from-start", RewardFellFromStart},
+    NamedTest{"policy-hardly-moves", PolicyHardlyMoves},
+    NamedTest{"learns-in-vain", LearnsInVain},
+    NamedTest{"value-loss-ran-away", ValueLossRanAway},
+    NamedTest{"policy-was-thrown", PolicyWasThrown},
+    NamedTest{"policy-held-random", PolicyHeldRandom},
+    NamedTest{"one-side-won", OneSideWon},
 };
 
 }  // namespace

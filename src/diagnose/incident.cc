@@ -141,7 +141,11 @@ bool LastsToTheEnd(const Grouping& grouping, const model::Finding& finding) {
 
 // How a lost run ends: it is stopped by hand, by its time limit, or by code that met the NaN.
 bool EndsLostRun(const Grouping& grouping, const model::Finding& loss, const model::Finding& crash) {
-  if (!IsBlowUp(loss.id) || !LastsToTheEnd(grouping, loss)) return false;
+  if (!IsBlowUp(loss.id)) return false;
+  // That sampling met a NaN says nothing of where it came from. A loss that had left before does, also where it seemed
+  // to come back: the weights had been thrown far away.
+  if (crash.id == "log/sampling-not-finite") return true;
+  if (!LastsToTheEnd(grouping, loss)) return false;
   if (IsAny(crash.id,
             {"log/interrupted", "log/killed-signal", "log/failed-exit", "log/time-limit", "log/slurm-cancelled"}))
     return true;

@@ -184,6 +184,17 @@ TEST(DataStarved, AWaitBesideTheStepCountsToo) {
   EXPECT_NEAR(Get(maker.Find(), "throughput/data-starved")->MeasureOr("share", 0), 0.75, 0.01);
 }
 
+TEST(DataStarved, TheHandOverOfABatchIsOnlyANoteWhereStepsAreAsShort) {
+  RunMaker tiny;
+  tiny.Series("step_time_s", 100, [](int) { return 0.004; }).Series("data_time_s", 100, [](int) { return 0.001; });
+  ASSERT_NE(Get(tiny.Find(), "throughput/data-starved"), nullptr);
+  EXPECT_EQ(Get(tiny.Find(), "throughput/data-starved")->severity, model::Severity::kInfo);
+  RunMaker slow;
+  slow.Series("step_time_s", 100, [](int) { return 0.024; }).Series("data_time_s", 100, [](int) { return 0.02; });
+  ASSERT_NE(Get(slow.Find(), "throughput/data-starved"), nullptr);
+  EXPECT_EQ(Get(slow.Find(), "throughput/data-starved")->severity, model::Severity::kError);
+}
+
 TEST(DataStarved, SilentForALoaderThatKeepsAhead) {
   RunMaker maker;
   maker.Series("step_time_s", 300, [](int) { return 0.5; });

@@ -256,6 +256,23 @@ TEST(OneFailureIsOneStory, ALabelOutsideItsClassesIsNoToken) {
               ElementsAre("data/token-out-of-range"));
 }
 
+TEST(OneFailureIsOneStory, AnIndexIntoAnyTableIsNoTokenUnlessTheRunHasThem) {
+  const std::string text =
+      "step 8 loss 2\nTraceback (most recent call last):\n  File \"run.py\", line 9, in batch\n    part[rows]\n"
+      "IndexError: index 3841 is out of bounds for dimension 0 with size 2560\n";
+  EXPECT_THAT(IdsOf(FindingsOf(text)), ElementsAre("log/uncaught-exception"));
+  model::Run run = ReadLog(text);
+  run.facts.push_back({"vocab_size", "2560", "vocab_size", {}});
+  EXPECT_THAT(IdsOf(FindingsFromEvents(run, {})), ElementsAre("data/token-out-of-range"));
+}
+
+TEST(OneFailureIsOneStory, ALoaderOrAWatchdogThatGaveUpWaitingIsAHang) {
+  EXPECT_THAT(IdsOf(FindingsOf("step 8 loss 2\nRuntimeError: DataLoader timed out after 6 seconds\n")),
+              ElementsAre("hang/stalled"));
+  EXPECT_THAT(IdsOf(FindingsOf("step 8 loss 2\nTimeout (0:00:06)!\nThread 0x00007f (most recent call first):\n")),
+              ElementsAre("hang/stalled"));
+}
+
 TEST(NoFalseErrors, AnUploadThatFailsAfterTheTrainingIsAWarning) {
   const auto findings = FindingsOf(
       "step 10/10 loss 2\nTraining completed.\nTraceback (most recent call last):\n  File \"push.py\", line 3, in "

@@ -124,5 +124,85 @@ TEST(Settings, CanChangeAThresholdAndSwitchADetectorOff) {
   EXPECT_EQ(Get(Detect(maker.run(), *off), "rl/truncated"), nullptr);
 }
 
+// ---- policies that play: no language model
+
+double Settling(int step, double from, double to) { return to + (from - to) * std::exp(-step / 8.0); }
+
+TEST(PlayingPolicy, AFlatRewardOfFewPreciseMeansIsAWarningAndASolvedGameIsNone) {
+  RunMaker flat(3);
+  flat.Series("reward", 17, [&](int) { return 21 + flat.Gauss(0.4); });
+  ASSERT_NE(Get(flat.Find(), "rl/reward-flat"), nullptr) << Describe(flat.Find());
+  EXPECT_EQ(Get(flat.Find(), "rl/reward-flat")->severity, model::Severity::kWarning);
+  RunMaker solved;
+  solved.Series("reward", 17, [](int step) { return step % 7 == 0 ? 498.0 : 500.0; });
+  EXPECT_EQ(Get(solved.Find(), "rl/reward-flat"), nullptr) << "the points press against the largest return";
+}
+
+TEST(PlayingPolicy, ARewardThatWandersWhileThePolicyStaysRandomIsFlat) {
+  RunMaker maker(5);
+  maker.Series("reward", 50, [&](int step) { return 24 + 0.08 * step + maker.Gauss(2.5); });
+  maker.Series("entropy", 50, [&](int) { return 0.69 + maker.Gauss(0.001); });
+  const auto findings = maker.Find();
+  EXPECT_NE(Get(findings, "rl/reward-flat"), nullptr) << Describe(findings);
+  EXPECT_NE(Get(findings, "rl/entropy-high"), nullptr) << Describe(findings);
+}
+
+TEST(PlayingPolicy, ARewardThatGrowsManifoldIsNoneEvenWithoutLossOfEntropy) {
+  RunMaker maker(5);
+  maker.Series("reward", 50, [&](int step) { return 20 + 4.0 * step + maker.Gauss(2.5); });
+  maker.Series("entropy", 50, [&](int) { return 0.69 + maker.Gauss(0.001); });
+  const auto findings = maker.Find();
+  EXPECT_EQ(Get(findings, "rl/reward-flat"), nullptr);
+  EXPECT_EQ(Get(findings, "rl/entropy-high"), nullptr);
+}
+
+TEST(PlayingPolicy, ARewardThatFallsFromItsStartIsAWarning) {
+  RunMaker maker(2);
+  maker.Series("reward", 30, [&](int step) { return Settling(step, 20, 10) + maker.Gauss(0.1); });
+  ASSERT_NE(Get(maker.Find(), "rl/reward-collapse"), nullptr) << Describe(maker.Find());
+  EXPECT_EQ(Get(maker.Find(), "rl/reward-collapse")->severity, model::Severity::kWarning);
+  EXPECT_EQ(Get(maker.Find(), "rl/reward-collapse")->MeasureOr("from_start", 0), 1);
+}
+
+TEST(PlayingPolicy, AnEntropyBelowATenthOfItsStartIsAWarningWhateverTheReward) {
+  RunMaker maker;
+  maker.Series("entropy", 30, [](int step) { return Settling(step, 0.69, 0.02); });
+  maker.Series("reward", 30, [](int step) { return 20.0 + 5 * step; });
+  ASSERT_NE(Get(maker.Find(), "rl/entropy-collapse"), nullptr) << Describe(maker.Find());
+  EXPECT_EQ(Get(maker.Find(), "rl/entropy-collapse")->severity, model::Severity::kWarning);
+}
+
+TEST(PlayingPolicy, AnEntropyThatWasLostBeforeTheFirstPointIsFoundByTheChoiceBetweenTwo) {
+  RunMaker maker;
+  maker.Series("entropy", 30, [](int) { return 1e-8; }).Series("reward", 30, [&](int) { return 9 + maker.Gauss(1); });
+  EXPECT_NE(Get(maker.Find(), "rl/entropy-collapse"), nullptr);
+}
+
+TEST(PlayingPolicy, HalfOfTheEntropyOrOneOfContinuousActionsIsNoCollapse) {
+  RunMaker half;
+  half.Series("entropy", 30, [](int step) { return Settling(step, 0.69, 0.35); });
+  half.Series("reward", 30, [](int step) { return 20.0 + 5 * step; });
+  EXPECT_EQ(Get(half.Find(), "rl/entropy-collapse"), nullptr);
+  RunMaker continuous;
+  continuous.Series("entropy", 30, [](int step) { return 1.4 - 0.1 * step; });
+  continuous.Series("reward", 30, [](int step) { return 20.0 + 5 * step; });
+  EXPECT_EQ(Get(continuous.Find(), "rl/entropy-collapse"), nullptr) << "it goes below 0 and means something else";
+}
+
+TEST(PlayingPolicy, AValueLossMayRiseWithTheRewardButNotByOrdersWithoutIt) {
+  RunMaker learning(7);
+  learning.Series("reward", 50, [](int step) { return 20.0 + 5 * step; });
+  learning.Series("loss", 50, [&](int step) { return 0.1 * std::exp(step / 7.0 + learning.Gauss(0.3)); });
+  EXPECT_EQ(Get(learning.Find(), "loss/divergence"), nullptr) << Describe(learning.Find());
+  RunMaker lost(7);
+  lost.Series("reward", 50, [&](int) { return 20 + lost.Gauss(1); });
+  lost.Series("loss", 50, [&](int step) { return 0.1 * std::exp(step / 5.0 + lost.Gauss(0.3)); });
+  EXPECT_NE(Get(lost.Find(), "loss/divergence"), nullptr) << Describe(lost.Find());
+  RunMaker slow(7);
+  slow.Series("reward", 50, [&](int) { return 20 + slow.Gauss(1); });
+  slow.Series("loss", 50, [&](int step) { return 0.1 + 0.02 * step + slow.Gauss(0.005); });
+  EXPECT_EQ(Get(slow.Find(), "loss/divergence"), nullptr) << "tenfold is what returns of three times do";
+}
+
 }  // namespace
 }  // namespace vigil::detect::testing

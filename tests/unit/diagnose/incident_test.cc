@@ -60,6 +60,13 @@ TEST(Incidents, AnOverfitModelIsApartFromASpike) {
   EXPECT_EQ(run.Diagnoses().size(), 2U);
 }
 
+TEST(Incidents, SamplingThatFailedIsTheEndOfTheLossThatDivergedBefore) {
+  RunMaker run = LongRun();
+  run.Found("loss/divergence", 100, 300).Found("log/sampling-not-finite", 900, 900);
+  ASSERT_EQ(run.Diagnoses().size(), 1U);
+  EXPECT_EQ(RootOf(run, run.First()), "loss/divergence");
+}
+
 TEST(Incidents, TheExceptionThatTheNanRaisedBelongsToTheNan) {
   RunMaker run = LongRun();
   run.Found("loss/non-finite", 900, 1000)

@@ -143,5 +143,31 @@ TEST(Rl, APolicyThatLeavesItsReferenceAtAHighRateIsTheRate) {
   EXPECT_EQ(diagnosis.cause, "lr-too-high") << Describe(diagnosis);
 }
 
+// ---- policies that play
+
+RunMaker Playing(double kl) {
+  RunMaker run;
+  run.Series("reward", 60, [&](int) { return 22 + run.Noise(1); });
+  run.Series("entropy", 60, [&](int) { return 0.69 + run.Noise(0.001); });
+  run.Series("policy_kl", 60, [=](int) { return kl; });
+  run.Found("rl/reward-flat", 1, 60);
+  return run;
+}
+
+TEST(PlayingPolicy, UpdatesThatHardlyChangeThePolicyComeFromARateThatIsTooLow) {
+  const model::Diagnosis diagnosis = Playing(1e-6).First();
+  EXPECT_EQ(diagnosis.cause, "lr-too-low") << Describe(diagnosis);
+}
+
+TEST(PlayingPolicy, APolicyThatIsHeldRandomHasAnObjectiveOfItsOwn) {
+  const model::Diagnosis diagnosis = Playing(8e-4).First();
+  EXPECT_EQ(diagnosis.cause, "objective-mismatch") << Describe(diagnosis);
+}
+
+TEST(PlayingPolicy, UpdatesOfTheUsualSizeThatBringNothingAreATaskOutOfReach) {
+  const model::Diagnosis diagnosis = Playing(8e-3).First();
+  EXPECT_EQ(diagnosis.cause, "task-too-hard") << Describe(diagnosis);
+}
+
 }  // namespace
 }  // namespace vigil::diagnose
