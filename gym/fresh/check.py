@@ -10,7 +10,7 @@ import sys
 
 FIXTURES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "tests", "fixtures", "fresh")
 RUN_LIMIT, SET_LIMIT = 60_000, 4_000_000
-MARKS = re.compile(rb"/root/|/work/|/tmp/|venv-|freshvenv|fault=|" + re.escape(socket.gethostname()).encode())
+MARKS = re.compile(rb"/root/|/work/|/tmp/|venv-|fault=|" + re.escape(socket.gethostname()).encode())
 EVENTS = {
     "crash": r"Error",
     "killed": r"Killed|SIGKILL",

@@ -74,7 +74,7 @@ def model_of(spec):
     config = hf.GPT2Config(n_embd=64, n_layer=2, n_head=4, n_positions=32, bos_token_id=1, eos_token_id=2, **sizes)
     model = hf.GPT2LMHeadModel(config)
     if spec.model == "lora":
-        model.load_state_dict(torch.load(os.environ.get("FRESH_GPT", "/tmp/freshwork/gpt.pt")))
+        model.load_state_dict(torch.load(os.environ["FRESH_GPT"]))
         import peft
 
         rank = 8

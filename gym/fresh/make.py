@@ -21,12 +21,14 @@ import runs
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 FIXTURES = os.path.join(HERE, "..", "..", "tests", "fixtures", "fresh")
-WORK = os.environ.get("FRESH_WORK", "/tmp/freshwork/runs")
-ENVS = {"fresh": "/tmp/freshvenv", "more": "/tmp/fwvenv-more", "jax": "/tmp/fwvenv-jax"}
+BUILD = os.path.join(HERE, "..", "..", "build", "fresh")
+WORK = os.environ.get("FRESH_WORK", os.path.join(BUILD, "runs"))
+# Virtual environments with the packages of requirements.txt; their versions do not go together in one.
+ENVS = {name: os.path.join(os.environ.get("FRESH_ENVS", BUILD), name) for name in ("fresh", "more", "jax")}
 DROPPED = re.compile(r"\.(pt|pth|pkl|bin|zip|safetensors|keras|h5|npy|png|d3|pyc)$|__pycache__|_sources/|training_args")
 SECONDS = 150
 SCRUBBED = (
-    (rb"/tmp/(freshvenv|scalevenv|fwvenv-\w+)", b"/opt/venv"),
+    (re.escape(os.environ.get("FRESH_ENVS", BUILD)).encode() + rb"/\w+", b"/opt/venv"),
     (rb"/root/\.pyenv/versions/[\d.]+", b"/usr"),
     (re.escape(sys.base_prefix).encode(), b"/usr"),
     (rb"/root/", b"/home/user/"),

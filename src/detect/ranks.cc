@@ -77,6 +77,7 @@ struct StragglerLimits {
   // A rank that is slower by twice as much shows in half the points.
   std::size_t PointsNeeded(double seen) const {
     const double needed = static_cast<double>(min_points) * (ratio - 1) / std::max(seen - 1, ratio - 1);
+    if (!(needed < static_cast<double>(min_points))) return std::max(fewest_points, min_points);
     return std::max(fewest_points, static_cast<std::size_t>(std::ceil(needed)));
   }
 };

@@ -159,8 +159,10 @@ class Regression : public Cloned<Regression> {
 
   // The larger the change, the fewer points show it: the error of a level falls with the square root of their number.
   std::size_t PointsNeeded(double rise) const {
-    return std::clamp(static_cast<std::size_t>(std::ceil(points_by_effect_ / Square(rise))), fewest_points_,
-                      std::max(min_points_, fewest_points_));
+    const double needed = points_by_effect_ / Square(rise);
+    // Whatever the thresholds are: also where this is no number.
+    if (!(needed < static_cast<double>(min_points_))) return std::max(min_points_, fewest_points_);
+    return std::max(static_cast<std::size_t>(std::ceil(needed)), fewest_points_);
   }
 
   // A step that takes longer because it does more is no loss: tokens or samples per second show it.
@@ -297,6 +299,7 @@ class DataStarved : public Cloned<DataStarved> {
   // A wait of twice the limit needs half the points: what is far beyond it is no first batch of an epoch.
   std::size_t PointsNeeded(double share) const {
     const double needed = static_cast<double>(min_points_) * limit_ / share;
+    if (!(needed < static_cast<double>(min_points_))) return std::max(fewest_points_, min_points_);
     return std::max(fewest_points_, static_cast<std::size_t>(std::ceil(needed)));
   }
 

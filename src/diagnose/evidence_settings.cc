@@ -128,8 +128,7 @@ bool ScalerIsAtWork(const RunView& run, const Incident& incident) {
 }
 
 Answer HalfPrecisionShown(const RunView& run, const Incident& incident) {
-  const bool shown =
-      PrecisionOf(run) == Precision::kFp16 || Logged(run, "loss_scale") || ScalerIsAtWork(run, incident);
+  const bool shown = PrecisionOf(run) == Precision::kFp16 || Logged(run, "loss_scale") || ScalerIsAtWork(run, incident);
   return shown ? Yes(says::HalfPrecisionShownYes{}) : No(says::HalfPrecisionShownNo{});
 }
 

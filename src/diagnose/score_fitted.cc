@@ -245,9 +245,9 @@ struct Alike {
   std::string_view fitted;
   std::string_view other;
 };
-constexpr std::array kAlike = {
-    Alike{"bad-sample", "layer-numerics"}, Alike{"lr-too-high", "no-clipping"},
-    Alike{"bad-schedule", "scheduler-not-saved"}, Alike{"bad-schedule", "optimizer-not-saved"}};
+constexpr std::array kAlike = {Alike{"bad-sample", "layer-numerics"}, Alike{"lr-too-high", "no-clipping"},
+                               Alike{"bad-schedule", "scheduler-not-saved"},
+                               Alike{"bad-schedule", "optimizer-not-saved"}};
 
 // A message that names its cause, or one answer that weighs more than any curve can: the rows have decided.
 bool IsSettled(const Incident& incident, const std::vector<Candidate>& by_rows) {

@@ -12,8 +12,8 @@
 namespace vigil::pipeline {
 
 // Applies diagnose::Review at every look while the run is short. A review reads the whole run, so that one with many
-// points is reviewed again only when it has grown by a good part; until then the last review holds: what it found stays,
-// and what it took for harmless is not raised again.
+// points is reviewed again only when it has grown by a good part; until then the last review holds: what it found
+// stays, and what it took for harmless is not raised again.
 class LiveReview {
  public:
   void Apply(const model::Run& run, const catalogue::Thresholds& thresholds, std::vector<model::Finding>& findings);

@@ -38,8 +38,7 @@ struct Outcome {
 
 Outcome Judge(const Case& labelled, const model::Report& report);
 // Reads the path and says what the program would say.
-model::Report Examine(const std::string& path,
-                      const diagnose::FittedModel& model = diagnose::FittedModel::Shipped());
+model::Report Examine(const std::string& path, const diagnose::FittedModel& model = diagnose::FittedModel::Shipped());
 
 // What a file counts as that could not be read: nothing (a kind without a reader yet), or a run that was missed.
 enum class Unread : std::uint8_t { kApart, kMissed };

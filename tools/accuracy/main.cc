@@ -106,9 +106,10 @@ struct LabelledList {
 };
 
 std::vector<LabelledList> LabelledLists(const std::string& made) {
-  std::vector<LabelledList> lists = {{std::string(kRoot) + "/tests/fixtures", "LABELS.tsv", ParseFixtureLabels},
-                                     {std::string(kRoot) + "/tests/fixtures/frameworks", "LABELS.tsv", ParseFixtureLabels},
-                                     {std::string(kRoot) + "/tests/fixtures/fresh", "LABELS.tsv", ParseFixtureLabels}};
+  std::vector<LabelledList> lists = {
+      {std::string(kRoot) + "/tests/fixtures", "LABELS.tsv", ParseFixtureLabels},
+      {std::string(kRoot) + "/tests/fixtures/frameworks", "LABELS.tsv", ParseFixtureLabels},
+      {std::string(kRoot) + "/tests/fixtures/fresh", "LABELS.tsv", ParseFixtureLabels}};
   if (!made.empty()) lists.push_back({made, "MANIFEST.tsv", ParseMadeManifest});
   return lists;
 }

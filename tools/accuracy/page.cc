@@ -7,8 +7,8 @@ namespace {
 
 constexpr std::string_view kOpening = R"(# Accuracy
 
-How often the verdict is right, written by `make accuracy`. The first table is for what a fit makes of parts that it was kept from; it says
-whether there was one. The others are of runs that were looked at, and say which; of these only the runs never tuned on are a score on new runs.
+How often the verdict is right, written by `make accuracy`. The first table is of parts that the fit was kept from, and is the headline. The
+others are of runs that were looked at or fitted to: they say that nothing got worse, and little about new runs.
 
 * **right finding**, **found**: of the faulty runs, those with an expected finding at `warning` or above; **missed** are the others,
   a run that could not be read among them.
@@ -27,8 +27,16 @@ whether there was one. The others are of runs that were looked at, and say which
 
 constexpr std::string_view kHeldOut = R"(## Each part held out in turn
 
-Runs of the gym at scale (`gym/scale`): real, tiny trainings with a measured label. Each task, each family of models and each framework is
-held out in turn, with all runs that were trained beside it, and scored with what was fitted without it. What was fitted stands above the table.
+Runs of the gym at scale (`gym/scale`): real, tiny trainings with a measured label. Each task and each family of models is held out in turn,
+with all runs that were trained beside it, and scored with what was fitted without it. Below them each framework is held out, over the runs of
+real trainers in `tests/fixtures`, `tests/fixtures/frameworks` and `tests/fixtures/fresh` and over those that were learned from. Written by
+`make heldout`.
+
+Readers, thresholds and the rows of causes were worked on with these runs in view, so that even a held-out row flatters. The one score on runs
+that nobody had looked at: the 211 runs of `tests/fixtures/fresh` (49 print styles and frameworks, 70 faults), made by somebody who did not know
+what the program can do, were scored once before anything was changed for them. The right finding was there in 75 of 133 (56%), the right cause
+first in 51 of 125 (41%), a wrong cause in 16, no false error in 78 healthy runs; 11 runs were not read. The version without measures and
+fitted weights had 41, 14, 11 and none, and did not read 18.
 
 )";
 
@@ -53,8 +61,7 @@ finding in turn; no style was looked at in the choice. Styles marked lossy round
 
 constexpr std::string_view kFixtures = R"(## Runs of real trainers with a known fault
 
-The runs in `tests/fixtures`, made by `gym`. Those **never tuned on** are of other frameworks, and were scored without a look at them.
-Thresholds were chosen on those marked so, and detectors were written while the **scored** ones were looked at: they say that
+The runs in `tests/fixtures`, made by `gym`. Thresholds were chosen on those marked so, and detectors were written while the **scored** ones were looked at: they say that
 nothing got worse, and little about runs of others.
 
 )";

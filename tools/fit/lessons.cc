@@ -90,7 +90,8 @@ Result<std::vector<LabelledRun>> ReadLabels(const std::string& file) {
 void AddRecords(const std::vector<scale::Record>& records, Lessons& lessons) {
   const std::size_t first = lessons.runs.size();
   std::vector<std::vector<Example>> examples(records.size());
-  scale::ForEachInParallel(records.size(), 0, [&](std::size_t i) { examples[i] = ExamplesOfRecord(records[i], first + i); });
+  scale::ForEachInParallel(records.size(), 0,
+                           [&](std::size_t i) { examples[i] = ExamplesOfRecord(records[i], first + i); });
   for (std::size_t i = 0; i < records.size(); ++i) {
     lessons.runs.push_back({i, {}});
     Append(std::move(examples[i]), lessons);

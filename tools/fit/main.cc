@@ -69,7 +69,8 @@ std::string Origin(const Options& options, const Lessons& lessons, std::size_t s
   return fmt::format(
       "# What each level of each measure, each answer and each finding adds to each cause, in natural-log odds against "
       "a\n"
-      "# sound run. Fitted by `make fit` to {} runs in up to five views each ({} samples), as few and small as they can be\n"
+      "# sound run. Fitted by `make fit` to {} runs in up to five views each ({} samples), as few and small as they "
+      "can be\n"
       "# (penalties {} on absolute values, {} on squares): {} weights are not 0. Not written by hand.\n",
       lessons.runs.size(), samples, options.learn.fit.sparse, options.learn.fit.small, kept);
 }

@@ -229,8 +229,8 @@ std::vector<Sample> SamplesOf(const std::vector<Example>& examples, const std::v
     // What this view does not show cannot be learned from it.
     const auto known = [&](const std::string& cause) {
       const auto place = std::find(classes.begin(), classes.end(), cause);
-      return place != classes.end() &&
-             sample.offsets[static_cast<std::size_t>(place - classes.begin())] > static_cast<float>(diagnose::kNotShown);
+      return place != classes.end() && sample.offsets[static_cast<std::size_t>(place - classes.begin())] >
+                                           static_cast<float>(diagnose::kNotShown);
     };
     const auto cause = std::find_if(example.causes.begin(), example.causes.end(), known);
     if (cause == example.causes.end()) continue;

@@ -245,7 +245,7 @@ class CsvReader : public ingest::Reader {
       return;
     }
     row_.last_may_be_cut = last_given && cells.size() == layout_.columns.size();
-    row_.last_text = cells.back().text;
+    if (!cells.empty()) row_.last_text = cells.back().text;
   }
 
   // In the long form the value goes to the column of the metric that the row names. False when it names none.

@@ -112,10 +112,10 @@ TEST(Robustness, ASymptomWithoutAnySignalNeverNamesACause) {
     RunMaker run("");
     run.Found(row.id, 100, 200);
     for (const model::Diagnosis& diagnosis : run.Diagnoses()) {
-      // What a detector saw in the learning rate, the schedule, the scale, at a restart or in a result that no data allow
-      // is itself the evidence.
-      if (row.id == "lr/zero" || row.id == "loss/too-good" || row.id == "lr/schedule-break" || row.id == "numerics/loss-scale-collapse" ||
-          row.id == "loss/resume-jump" || row.id.starts_with("resume/"))
+      // What a detector saw in the learning rate, the schedule, the scale, at a restart or in a result that no data
+      // allow is itself the evidence.
+      if (row.id == "lr/zero" || row.id == "loss/too-good" || row.id == "lr/schedule-break" ||
+          row.id == "numerics/loss-scale-collapse" || row.id == "loss/resume-jump" || row.id.starts_with("resume/"))
         continue;
       EXPECT_EQ(diagnosis.cause, kUnknownCause) << row.id << "\n" << Describe(diagnosis);
     }

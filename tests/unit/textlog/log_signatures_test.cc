@@ -398,6 +398,7 @@ const Message kMessages[] = {
     {"log/guard", "guard: step 21: the loss is nan; 10 bad steps in a row; stopped"},
     {"log/liveness-failed", "NCCL health check failed at step 300, stopping"},
     {"log/faulthandler-timeout", "Timeout (0:00:06)!"},
+    {"log/dataloader-timeout", "RuntimeError: DataLoader timed out after 5 seconds"},
     {"log/state-missing", "warning: optimizer state was not found in the checkpoint"},
     {"log/state-missing", "resumed without the optimizer state"},
     {"log/masked-dropped", "Dropping fully masked examples from train dataset: 100%"},
