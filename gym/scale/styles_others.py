@@ -75,7 +75,8 @@ def write_espnet(view):
         head = f"[gpu01] {stamp(view, step)},123 (trainer:762) INFO: {where}"
         names = {"lr": "optim0_lr0", "step_time": "train_time"}
         loading = 0.01 * row.get("step_time", 0.35)
-        return f"{head} iter_time={loading:.2e}, " + ", ".join(f"{k}={fixed(v)}" for k, v in renamed(row, names).items())
+        fields = ", ".join(f"{k}={fixed(v)}" for k, v in renamed(row, names).items())
+        return f"{head} iter_time={loading:.2e}, {fields}"
 
     return log(view, line)
 

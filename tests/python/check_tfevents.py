@@ -71,6 +71,8 @@ def values_by_vigil(dump, path):
 
 
 # What the vocabulary turns into another unit: shares into percent, milliseconds into seconds, gigabytes into bytes.
+# stable-baselines3 logs the negated entropy as a loss; vigil stores the entropy.
+NEGATED = {"train/entropy_loss"}
 UNITS = (1, 100, 1e-3, 1e9, 2**30, 1e6, 2**20, 1e12)
 
 
@@ -94,7 +96,7 @@ def difference(expected, found):
     for tag, points in expected.items():
         if len(points) != len(found[tag]):
             return f"{tag}: {len(points)} points expected, {len(found[tag])} found"
-        unit = unit_of(points, found[tag])
+        unit = -1 if tag in NEGATED else unit_of(points, found[tag])
         for a, b in zip(points, found[tag], strict=True):
             if not same(a, b, unit):
                 return f"{tag}: expected (step, time, value) {a}, found {b}"
