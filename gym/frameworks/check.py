@@ -29,7 +29,7 @@ EVENTS = {
 
 def rows():
     with open(os.path.join(FIXTURES, "LABELS.tsv")) as f:
-        return [r for r in csv.DictReader(f, delimiter="\t", quoting=csv.QUOTE_NONE) if r["split"] == "unseen"]
+        return [r for r in csv.DictReader(f, delimiter="\t", quoting=csv.QUOTE_NONE) if r["split"] == "tune"]
 
 
 def files_of(row):

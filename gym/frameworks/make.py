@@ -206,7 +206,7 @@ def labelled(row):
         return None
     trainer, note, onset = row["path"].split("/")[0], row["note"], row["onset"]
     if row["fault"] == "healthy":
-        return [f"runs/{row['path']}", trainer, "healthy", "unseen", "none", "", "", note]
+        return [f"runs/{row['path']}", trainer, "healthy", "tune", "none", "", "", note]
     run = labels.read(record) if os.path.exists(record) else {"train": [], "eval": [], "final": None}
     twin = labels.read(os.path.join(WORK, row["twin"] + ".record")) if row["twin"] else run
     given = dict(word.split("=", 1) for word in row["settings"].split())
@@ -227,7 +227,7 @@ def labelled(row):
     if expect == "none":
         cause, onset = "", ""
     name = row["fault"].removeprefix("rl-")
-    return [f"runs/{row['path']}", trainer, name, "unseen", expect, cause, str(onset), note]
+    return [f"runs/{row['path']}", trainer, name, "tune", expect, cause, str(onset), note]
 
 
 def write_labels(rows):

@@ -104,7 +104,7 @@ def labelled(row, fixtures, work):
     if not os.path.isdir(folder):
         return None
     name = (row.name or row.fault).removeprefix("rl-").removesuffix("-crash")
-    first = [f"runs/{row.path}", row.path.split("/")[0], name, "fresh"]
+    first = [f"runs/{row.path}", row.path.split("/")[0], name, "tune"]
     if row.fault == "healthy":
         return [*first, "none", "", "", row.note]
     record = os.path.join(work, row.path + ".record")
