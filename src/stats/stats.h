@@ -58,8 +58,8 @@ class RobustWindow {
   // of that round and what was pushed since make up the window.
   std::vector<double> largest_from_;
   std::vector<double> smallest_from_;
-  double largest_since_;
-  double smallest_since_;
+  double largest_since_ = 0;
+  double smallest_since_ = 0;
   // The window in order, as it was `behind_` pushes ago. Not worth following any more when that is over most_behind_.
   mutable std::vector<double> sorted_;
   mutable std::vector<double> removed_;  // by each of those pushes

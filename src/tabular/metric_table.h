@@ -52,6 +52,8 @@ class MetricTable {
   ~MetricTable();
   MetricTable(const MetricTable&) = delete;
   MetricTable& operator=(const MetricTable&) = delete;
+  MetricTable(MetricTable&&) = delete;
+  MetricTable& operator=(MetricTable&&) = delete;
 
   // Columns are numbered in the order in which they are added.
   ColumnId AddColumn(ColumnSpec spec);

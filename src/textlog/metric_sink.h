@@ -52,7 +52,7 @@ class MetricSink {
   bool HasBadGradient(const NamedNumbers& numbers) const;
 
   struct HeldNull {
-    std::uint32_t index;
+    std::uint32_t index = 0;
     RowPlace place;
   };
 

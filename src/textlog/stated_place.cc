@@ -28,7 +28,7 @@ constexpr std::array kLeads = {
 std::optional<std::int64_t> NumberBehind(std::string_view text) {
   constexpr std::size_t kMostBetween = 3;
   const std::size_t digit = text.find_first_not_of(" =:#(_");
-  if (digit == std::string_view::npos || digit > kMostBetween || !IsDigit(text[digit])) return std::nullopt;
+  if (digit > kMostBetween || !IsDigit(text[digit])) return std::nullopt;
   std::size_t used = 0;
   const std::int64_t number = ReadDigits(text.substr(digit), used);
   const std::string_view rest = text.substr(digit + used);

@@ -362,7 +362,7 @@ std::optional<Layout> SniffLayout(std::string_view head, bool whole, std::string
   const Sample sample = TakeSample(std::string_view(text).substr(layout.body), layout.delimiter);
   if (has_header) {
     // "# step, loss" over rows that blanks set apart: which number belongs to which name is not known.
-    const bool has_rows = Trim(std::string_view(text).substr(layout.body)).size() > 0;
+    const bool has_rows = !Trim(std::string_view(text).substr(layout.body)).empty();
     if (hash != 0 && sample.rows.empty() && has_rows) return std::nullopt;
     layout.columns = NamedColumns(parser.cells());
     layout.header = std::string(Trim(line));

@@ -32,7 +32,8 @@ TEST(EarlyAndShortRunsAreJudgedByBounds, AFirstLossAboveTheLogarithmOfAnyVocabul
   RunMaker run("torch");
   run.Series("loss", 60, [](int s) { return Falling(368, 90, s, 20); });
   run.Series("eval_accuracy", 60, [](int s) { return 0.2 + 0.005 * s; }, 10);
-  const model::Finding* start = FindIn(Reviewed(run), "loss/bad-start");
+  const auto findings = Reviewed(run);
+  const model::Finding* start = FindIn(findings, "loss/bad-start");
   ASSERT_NE(start, nullptr);
   EXPECT_EQ(start->severity, model::Severity::kWarning);
 }
