@@ -290,6 +290,7 @@ class OptimizerReset : public Cloned<OptimizerReset> {
 
   static std::vector<double> Logs(const std::vector<Sample>& samples) {
     std::vector<double> logs;
+    logs.reserve(samples.size());
     for (const Sample& sample : samples) logs.push_back(std::log(std::max(sample.value, kTiny)));
     return logs;
   }
@@ -297,6 +298,7 @@ class OptimizerReset : public Cloned<OptimizerReset> {
   // The second highest of them: one bad sample is no burst.
   static const Sample& Burst(const std::vector<Sample>& samples) {
     std::vector<const Sample*> order;
+    order.reserve(samples.size());
     for (const Sample& sample : samples) order.push_back(&sample);
     std::nth_element(order.begin(), order.begin() + 1, order.end(),
                      [](const Sample* a, const Sample* b) { return a->value > b->value; });

@@ -83,6 +83,7 @@ bool IsAskedFor(const model::Diagnosis& diagnosis, std::string_view needs) {
 
 void AddMissing(model::Diagnosis& diagnosis, const Candidate& candidate) {
   std::vector<const OpenQuestion*> order;
+  order.reserve(candidate.unanswered.size());
   for (const OpenQuestion& question : candidate.unanswered) order.push_back(&question);
   // A question is worth asking for what it can say for a cause; that something unlikely is not so is no news.
   const auto size = [](const OpenQuestion* question) {
