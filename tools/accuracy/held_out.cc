@@ -24,7 +24,7 @@ std::map<std::string, std::vector<Listed>> ByFramework(const std::vector<ListedR
   std::map<std::string, std::vector<Listed>> frameworks;
   for (std::size_t list = 0; list < lists.size(); ++list) {
     for (std::size_t i = 0; i < lists[list].cases.size(); ++i)
-      frameworks[lists[list].cases[i].group].push_back({list, i});
+      frameworks[lists[list].cases[i].group].emplace_back(list, i);
   }
   return frameworks;
 }
@@ -37,6 +37,7 @@ scale::Fitter FitWithout(std::shared_ptr<const fit::Lessons> lessons) {
     std::vector<bool> is_fitted_on(records.size(), false);
     for (const std::size_t place : fitted_on) is_fitted_on[place] = true;
     std::vector<bool> take;
+    take.reserve(lessons->runs.size());
     for (const fit::Lessons::Origin& run : lessons->runs)
       take.push_back(run.record == fit::Lessons::kNoRecord || is_fitted_on[run.record]);
     auto model = std::make_shared<const diagnose::FittedModel>(fit::Learn(*lessons, take, LearnQuickly()).model);
@@ -51,6 +52,7 @@ std::vector<Outcome> JudgeEachFrameworkHeldOut(const fit::Lessons& lessons, cons
   std::vector<Outcome> outcomes;
   for (const auto& [framework, listed] : ByFramework(lists)) {
     std::vector<bool> take;
+    take.reserve(lessons.runs.size());
     for (const fit::Lessons::Origin& run : lessons.runs) take.push_back(run.framework != framework);
     const diagnose::FittedModel model = fit::Learn(lessons, take, LearnQuickly()).model;
     std::vector<Outcome> judged(listed.size());

@@ -109,7 +109,8 @@ Status AddLabelled(const std::string& file, Lessons& lessons) {
     if (imported.runs.size() != 1) continue;
     const Truth truth = healthy ? std::vector<std::string>() : run.causes;
     Append(ExamplesOf(
-               imported.runs.front(), lessons.runs.size(), [&](const auto&) { return truth; }, kWeightOfARun),
+               imported.runs.front(), lessons.runs.size(), [&](const auto&) -> Truth { return Truth(truth); },
+               kWeightOfARun),
            lessons);
     lessons.runs.push_back({Lessons::kNoRecord, run.framework});
   }

@@ -58,9 +58,10 @@ std::optional<Options> ParseOptions(int count, char** arguments) {
     const std::string_view word = arguments[i];
     if (!word.starts_with("--") && options.set.empty()) {
       options.set = word;
-    } else if (i + 1 >= count || !TakeOption(options, word, arguments[++i])) {
-      return std::nullopt;
+      continue;
     }
+    ++i;
+    if (i >= count || !TakeOption(options, word, arguments[i])) return std::nullopt;
   }
   return options.set.empty() ? std::nullopt : std::optional(options);
 }
@@ -79,6 +80,7 @@ Status WriteColumns(const std::string& file, const Lessons& lessons) {
   std::string text;
   for (const Example& example : lessons.examples) {
     std::vector<std::string> columns;
+    columns.reserve(example.columns.size());
     for (const std::uint32_t column : example.columns) columns.push_back(std::to_string(column));
     text += fmt::format("{}\t{}\t{}\t{}\n", example.run, example.weight, Join(example.causes, ","), Join(columns, " "));
   }

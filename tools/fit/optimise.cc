@@ -29,6 +29,7 @@ class Problem {
   // The gradient of the mean loss at a point; the loss itself is returned.
   double GradientAt(const Solution& at, Solution& gradient) {
     std::vector<std::jthread> workers;
+    workers.reserve(parts_.size());
     for (std::size_t i = 0; i < parts_.size(); ++i) workers.emplace_back([this, &at, i] { AddPart(at, i, parts_[i]); });
     workers.clear();
     std::fill(gradient.weights.begin(), gradient.weights.end(), 0.0F);

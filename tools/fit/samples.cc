@@ -216,6 +216,7 @@ std::vector<Sample> SamplesOf(const std::vector<Example>& examples, const std::v
                               const std::vector<bool>& take) {
   const std::vector<std::string> all = FittedCauses();
   std::vector<std::size_t> places;  // of the classes among all causes
+  places.reserve(classes.size());
   for (const std::string& name : classes)
     places.push_back(static_cast<std::size_t>(std::find(all.begin(), all.end(), name) - all.begin()));
   std::vector<Sample> samples;
