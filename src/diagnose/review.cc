@@ -187,6 +187,14 @@ void ClearSoundRun(const Examined& examined, std::vector<model::Finding>& findin
   }
 }
 
+// The losses of two sides that play against each other need not fall: their course alone is no error.
+void ClearAdversarial(const RunDigest& digest, std::vector<model::Finding>& findings) {
+  if (digest.Of("discriminator_loss") == nullptr) return;
+  for (model::Finding& finding : findings) {
+    if (IsCourse(finding)) finding.severity = std::min(finding.severity, model::Severity::kWarning);
+  }
+}
+
 void SortBySeverity(std::vector<model::Finding>& findings) {
   std::stable_sort(findings.begin(), findings.end(),
                    [](const model::Finding& a, const model::Finding& b) { return a.severity > b.severity; });
@@ -201,6 +209,7 @@ void Review(const model::Run& run, std::vector<model::Finding>& findings, const 
   if (model.empty() || !HasCourse(digest)) return;
   std::vector<model::Finding> bounded = FindByBounds(digest, findings, thresholds);
   std::move(bounded.begin(), bounded.end(), std::back_inserter(findings));
+  ClearAdversarial(digest, findings);
   const Examined examined{view, digest, MeasureRun(digest), model};
   if (std::any_of(findings.begin(), findings.end(), IsTrouble)) {
     ClearSoundRun(examined, findings);

@@ -88,6 +88,16 @@ TEST(GuardsAgainstFalseErrors, HeldOutScoresThatImproveToTheEndTakeADivergenceBa
   EXPECT_LT(FindIn(findings, "loss/divergence")->severity, model::Severity::kWarning);
 }
 
+TEST(GuardsAgainstFalseErrors, TheLossesOfAGanNeedNotFall) {
+  RunMaker run("torch");
+  run.Series("discriminator_loss", 400, [&](int) { return 1.3 + run.Noise(0.1); });
+  run.Series("generator_loss", 400, [&](int) { return 0.9 + run.Noise(0.2); });
+  run.Series("loss", 400, [&](int) { return 2.2 + run.Noise(0.2); });
+  run.Found("loss/not-decreasing", 1, 400);
+  for (const model::Finding& finding : Reviewed(run))
+    EXPECT_LT(finding.severity, model::Severity::kError) << finding.id;
+}
+
 TEST(GuardsAgainstFalseErrors, AHealthyRunStaysWithoutAlarm) {
   RunMaker run;
   run.Planned(1000).Fact("lr", "3e-4").Fact("optimizer", "adamw");
