@@ -46,7 +46,7 @@ TEST_F(WatchTest, EndsWithTheVerdictOfTheFinishedLog) {
 }
 
 TEST_F(WatchTest, AnInterruptLeavesTheVerdict) {
-  const std::string watch = "timeout --signal INT 3 " + QuoteForShell(VIGIL_PROGRAM) + " watch " +
+  const std::string watch = "timeout --signal INT 6 " + QuoteForShell(VIGIL_PROGRAM) + " watch " +
                             QuoteForShell(folder_.string()) + " --interval 0.05 --color never";
   const auto live = RunShell(Writer("hf/nan-hidden-s12") + watch + " 2>&1");
   EXPECT_THAT(live.output, HasSubstr("loss/non-finite"));
