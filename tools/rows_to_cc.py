@@ -82,6 +82,9 @@ class Writer:
         ]
         return self.array("EvidenceWeight", rows)
 
+    def methods(self, value):
+        return self.array("MethodSeverity", ["{%s, %s}" % (quote(name), self.severity(level)) for name, level in value.items()])
+
     def numbers(self, value):
         return self.array("double", [self.number(item) for item in value])
 
@@ -89,8 +92,20 @@ class Writer:
         return self.array("LevelWeights", ["{%s, %s}" % (quote(name), self.numbers(levels)) for name, levels in value.items()])
 
     def settings(self, value):
-        rows = ["{%s, %s, %s}" % (quote(r["framework"]), quote(r["setting"]), quote(r.get("file", ""))) for r in value]
+        rows = []
+        for row in value:
+            unknown = set(row) - {"framework", "setting", "file", "value", "code", "also"}
+            if unknown:
+                raise ValueError(f"unknown key {sorted(unknown)} of a setting")
+            texts = [quote(row.get(key, "")) for key in ("framework", "setting", "file", "value", "code")]
+            rows.append("{%s, %s}" % (", ".join(texts), self.words(row.get("also", []))))
         return self.array("RemedySetting", rows)
+
+    def remedy_kind(self, value):
+        return f"static_cast<RemedyKind>({['setting', 'code', 'look'].index(value)})"
+
+    def outcomes(self, value):
+        return self.array("OutcomeRow", ["{%s, %s}" % (quote(row["seen"]), quote(row["means"])) for row in value])
 
 
 TABLES = [
@@ -118,11 +133,20 @@ TABLES = [
         ("prior", "number", 0.0), ("explains", "words", []), ("evidence", "weights", []), ("next", "text", ""),
         ("remedies", "words", []), ("shown_by", "words", [])]),
     Table("remedies.toml", "remedy", "RemedyRow", [
-        ("id", "text", REQUIRED), ("title", "text", REQUIRED), ("text", "text", REQUIRED), ("fact", "text", ""),
+        ("id", "text", REQUIRED), ("title", "text", REQUIRED), ("text", "text", REQUIRED), ("reason", "text", REQUIRED),
+        ("effect", "text", REQUIRED), ("kind", "remedy_kind", REQUIRED), ("when", "words", []), ("fact", "text", ""),
         ("proposal", "text", ""), ("settings", "settings", [])]),
+    Table("launches.toml", "launch", "LaunchRow", [
+        ("id", "text", REQUIRED), ("command", "text", ""), ("set", "text", ""), ("resume", "text", ""), ("code", "text", ""),
+        ("steps", "text", "")]),
+    Table("next_commands.toml", "next", "NextRow", [
+        ("id", "text", REQUIRED), ("run", "text", REQUIRED), ("with", "text", ""), ("command", "text", ""), ("outcomes", "outcomes", REQUIRED)]),
     Table("config_rules.toml", "rule", "ConfigRuleRow", [
         ("id", "text", REQUIRED), ("title", "text", REQUIRED), ("severity", "severity", REQUIRED), ("when", "text", REQUIRED),
-        ("set", "text", REQUIRED), ("check", "text", "")]),
+        ("set", "text", REQUIRED), ("check", "text", REQUIRED), ("scope", "text", "both"), ("by_method", "methods", {}),
+        ("origin", "text", REQUIRED)]),
+    Table("config_keys.toml", "keys", "ConfigKeysRow", [
+        ("id", "text", REQUIRED), ("title", "text", REQUIRED), ("also", "words", []), ("traits", "words", []), ("names", "words", [])]),
     Table("enablers.toml", "enabler", "EnablerRow", [
         ("id", "text", REQUIRED), ("metric", "text", REQUIRED), ("framework", "text", REQUIRED), ("phrase", "text", REQUIRED)]),
     Table("pairs.toml", "pair", "PairRow", [
@@ -152,6 +176,18 @@ def read(path, table):
     return content.get(table.key, [])
 
 
+def share_settings(rows):
+    """Remedies that change the same setting name the row that has it: `settings_of`."""
+    by_id = {row["id"]: row for row in rows}
+    for row in rows:
+        other = row.pop("settings_of", None)
+        if other is None:
+            continue
+        if "settings" in row or other not in by_id or "settings" not in by_id[other]:
+            fail("remedies.toml", row["id"], f"settings_of names '{other}', which has no settings, or it has its own")
+        row["settings"] = by_id[other]["settings"]
+
+
 def load(rows_dir, table):
     path = rows_dir / table.file
     rows = read(path, table)
@@ -161,6 +197,8 @@ def load(rows_dir, table):
         decided = {row.get("id") for row in rows}  # one that has its code by now counts
         rows += [row for row in read(beside, table) if row.get("id") not in decided]
     known = {name for name, _, _ in table.fields} | {"templates"}  # templates_to_cc.py reads those
+    if table.struct == "RemedyRow":
+        share_settings(rows)
     seen = set()
     for row in rows:
         if "causes" in row:
@@ -213,6 +251,18 @@ def check_references(rows):
         demand(row, "metric", [row["metric"]], ids["SignalRow"])
     for row in rows["RemedyRow"]:
         demand(row, "fact", [row.get("fact", "")], ids["FactRow"])
+    families = {"unknown/" + family for family in FAMILIES}
+    for row in rows["NextRow"]:
+        demand(row, "id", [row["id"]], ids["CauseRow"] | families)
+        if row["run"] not in ("remedy", "again", "command") or (row["run"] == "command") != bool(row.get("command")):
+            fail("next_commands.toml", row["id"], "run is 'remedy', 'again' or, with a command, 'command'")
+        demand(row, "with", [row.get("with", "")], ids["RemedyRow"])
+        if len(row["outcomes"]) < 2:
+            fail("next_commands.toml", row["id"], "one outcome decides nothing: two are needed")
+    missing = (ids["CauseRow"] | families) - ids["NextRow"]
+    decided = {row["id"] for row in rows["CauseRow"] if row.get("remedies") or row.get("evidence")}
+    for name in sorted(missing & (decided | families)):
+        fail("next_commands.toml", name, "has no row")
     for row in rows["SignatureRow"]:
         demand(row, "cause", [row.get("cause", "")], ids["CauseRow"])
         demand(row, "finding", [row.get("finding", "")], ids["FindingRow"])

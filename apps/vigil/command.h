@@ -26,6 +26,7 @@ Command AddDiagnose(CLI::App& program);
 Command AddExplain(CLI::App& program);
 Command AddGym(CLI::App& program);
 Command AddJournal(CLI::App& program);
+Command AddPreflight(CLI::App& program);
 Command AddWatch(CLI::App& program);
 
 // By what findings are judged and when they make the program fail; the options --settings and --fail-on.

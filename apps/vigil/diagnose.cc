@@ -23,8 +23,19 @@ examples:
   vigil diagnose out/ --what                     what was recognised, and which files were not and why
   vigil diagnose out/my-run --fail-on warning    stricter exit code, for scripts
   vigil diagnose out/my-run --price 2.10         what the lost GPU-hours cost
+  vigil diagnose out/my-run --fix --dry-run      the config with the first remedy put in, as a diff
+  vigil diagnose train.log --fix --config my.yml --fix-each     each remedy in a config of its own
 
 exit codes: 0 nothing at or above --fail-on, 1 something is, 2 wrong usage or nothing could be read)";
+
+// What --fix and the options beside it say.
+struct FixArguments {
+  bool fix = false;
+  bool all = false;
+  bool each = false;
+  bool dry = false;
+  std::vector<std::string> configs;
+};
 
 struct DiagnoseOptions {
   std::vector<std::string> paths;
@@ -35,6 +46,7 @@ struct DiagnoseOptions {
   bool what = false;
   bool no_drain = false;
   double price = model::kNoValue;
+  FixArguments fix;
   Exports exports;
   Layout layout;
 };
@@ -78,6 +90,30 @@ int ShowWhat(const DiagnoseOptions& options) {
   return Print(text, imported.runs.empty() ? kFailure : kFine);
 }
 
+// Why the options for fixing cannot be used together, empty when they can.
+std::string WhyNoFix(const DiagnoseOptions& options) {
+  const FixArguments& fix = options.fix;
+  const bool any = fix.all || fix.each || fix.dry || !fix.configs.empty();
+  if (any && !fix.fix) return "--dry-run, --fix-all, --fix-each and --config say how --fix works; add --fix";
+  if (fix.fix && options.no_drain && !fix.dry)
+    return "--fix writes a file beside the config, which --no-drain and --read-only forbid; add --dry-run";
+  return {};
+}
+
+// Puts the remedies into the configs; whether all could be read and written.
+bool FixConfigs(const DiagnoseOptions& options, model::Report& report) {
+  if (!options.fix.fix) return true;
+  pipeline::FixOptions fix;
+  fix.which = options.fix.all    ? pipeline::FixWhich::kAll
+              : options.fix.each ? pipeline::FixWhich::kEach
+                                 : pipeline::FixWhich::kFirst;
+  fix.dry = options.fix.dry;
+  fix.configs = options.fix.configs;
+  const std::vector<Error> problems = pipeline::FixConfigs(report, fix);
+  for (const Error& problem : problems) Complain(problem.Text());
+  return problems.empty();
+}
+
 int RunDiagnose(const DiagnoseOptions& options) {
   if (std::find(options.paths.begin(), options.paths.end(), "") != options.paths.end())
     return Refuse("diagnose: an empty path was given (an unset variable?)");
@@ -85,6 +121,7 @@ int RunDiagnose(const DiagnoseOptions& options) {
   if (options.no_drain && options.exports.tensorboard)
     return Refuse(
         "diagnose: --tensorboard writes into the folder of each run, which --no-drain and --read-only forbid");
+  if (const std::string why = WhyNoFix(options); !why.empty()) return Refuse("diagnose: " + why);
   std::vector<std::string> on_stdout = OptionsOnStandardOutput(options.exports);
   if (options.json) on_stdout.emplace_back("--json");
   if (on_stdout.size() > 1)
@@ -110,13 +147,26 @@ int RunDiagnose(const DiagnoseOptions& options) {
   const bool nothing = outcome.report.runs.empty();
   const int code = nothing ? ComplainOfNothing(outcome, options) : ExitCode(outcome.report, options.limits);
   if (nothing && !options.json) return code;
+  const bool fixed = FixConfigs(options, outcome.report);
   const std::vector<Error> not_written =
       WriteExports(options.exports, outcome.report, options.limits, options.paths, [&](const std::string& path) {
         if (!options.quiet) Complain(fmt::format("wrote {}", path));
       });
   for (const Error& problem : not_written) Complain(problem.Text());
-  const int end = not_written.empty() ? code : kFailure;
+  const int end = not_written.empty() && fixed ? code : kFailure;
   return OptionsOnStandardOutput(options.exports).empty() ? Print(Rendered(options, outcome.report), end) : end;
+}
+
+void AddFixOptions(CLI::App& command, FixArguments& fix) {
+  command.add_flag("--fix", fix.fix,
+                   "write the run's config with the first remedy put in beside it, never over it, and show the diff");
+  command.add_flag("--dry-run", fix.dry, "with --fix: show the diff and write nothing");
+  CLI::Option* all = command.add_flag("--fix-all", fix.all, "with --fix: all remedies that are settings, in one file");
+  command.add_flag("--fix-each", fix.each, "with --fix: each of them in a file of its own")->excludes(all);
+  command
+      .add_option("--config", fix.configs, "with --fix: the config to change, where it is not among the run's files")
+      ->type_name("FILE")
+      ->check(CLI::ExistingFile);
 }
 
 }  // namespace
@@ -137,6 +187,7 @@ Command AddDiagnose(CLI::App& program) {
   command->add_option("--price", options->price, "what a GPU costs in an hour: what was lost is given in money too")
       ->type_name("PER_GPU_HOUR")
       ->check(CLI::NonNegativeNumber);
+  AddFixOptions(*command, options->fix);
   AddLimitOptions(*command, options->limits);
   AddDrainOption(*command, options->no_drain);
   AddSecretsOption(*command);

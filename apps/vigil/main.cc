@@ -16,6 +16,7 @@ constexpr std::string_view kExamples = R"(
 examples:
   vigil diagnose out/my-run          what happened, the cause, the setting to change, where to restart
   vigil watch out/my-run             the same while it runs: values, spark lines, alarms
+  vigil preflight train.yaml         check the configuration before the run starts
   vigil explain loss/spike           what a finding means
   vigil gym --fault lr-too-high      train a small model with that fault, to see vigil at work
   vigil diagnose --help              options and exit codes)";
@@ -114,8 +115,8 @@ int Main(int argc, char** argv) {
   program.get_formatter()->column_width(26);
   program.set_help_flag("-h,--help", "this text");
   program.footer(std::string(kExamples));
-  const std::vector<Command> commands = {AddDiagnose(program), AddWatch(program), AddExplain(program), AddGym(program),
-                                         AddJournal(program)};
+  const std::vector<Command> commands = {AddDiagnose(program), AddWatch(program), AddPreflight(program),
+                                         AddExplain(program),  AddGym(program),   AddJournal(program)};
   // Leftover words are refused by us, with the nearest names.
   program.allow_extras();
   for (const Command& command : commands) command.app->allow_extras();

@@ -30,6 +30,7 @@ Unit MakeUnit(model::Run part, const std::string& writer_folder, std::size_t ord
     const ingest::FormatTraits traits = ingest::TraitsOf(formats, each.format);
     each.digits = traits.digits;
     each.has_messages = traits.has_messages;
+    each.is_config = traits.is_config;
   }
   unit.formats = {source.format};
   unit.order = order;

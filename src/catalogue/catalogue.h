@@ -149,37 +149,12 @@ struct PairRow {
   std::string_view tell_apart;
 };
 
-// A remedy in the words of one framework ("*" for any).
-struct RemedySetting {
-  std::string_view framework;
-  std::string_view setting;
-  std::string_view file;
-};
-
-struct RemedyRow {
-  std::string_view id;
-  std::string_view title;
-  std::string_view text;
-  std::string_view fact;      // canonical setting that it changes, or empty
-  std::string_view proposal;  // name of the code that computes the value, or empty
-  std::span<const RemedySetting> settings;
-};
-
 // The setting that makes a metric appear, in the words of one framework ("*" for any).
 struct EnablerRow {
   std::string_view id;  // "<metric>/<framework>"
   std::string_view metric;
   std::string_view framework;
   std::string_view phrase;  // id of a template without places
-};
-
-struct ConfigRuleRow {
-  std::string_view id;  // "config/<rule>"
-  std::string_view title;
-  model::Severity severity;
-  std::string_view when;
-  std::string_view set;
-  std::string_view check;  // name of the code, empty when nothing in a run's files decides it yet
 };
 
 // A known error message. `role`: root (may be the first cause), cascade (set off by another rank's failure), teardown.
@@ -220,13 +195,10 @@ std::span<const FittedRow> Fitted();
 std::span<const CauseRow> Causes();
 std::span<const PairRow> Pairs();
 std::span<const EnablerRow> Enablers();
-std::span<const RemedyRow> Remedies();
-std::span<const ConfigRuleRow> ConfigRules();
 std::span<const SignatureRow> Signatures();
 
 const FindingRow* FindFinding(std::string_view id);
 const CauseRow* FindCause(std::string_view id);
-const RemedyRow* FindRemedy(std::string_view id);
 // In either order; null when nothing is written for the two.
 const PairRow* FindPair(std::string_view a, std::string_view b);
 const EvidenceRow* FindEvidence(std::string_view id);

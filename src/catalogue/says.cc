@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <array>
 
+#include "catalogue/advice.h"
 #include "catalogue/catalogue.h"
+#include "catalogue/config_rules.h"
 
 namespace vigil::says {
 namespace {
@@ -62,6 +64,9 @@ constexpr std::array kRowTexts = {
             [](std::string_view id) { return FieldOf(FindSignature(id), &SignatureRow::explanation); }},
     RowText{"signature", "fix", [](std::string_view id) { return FieldOf(FindSignature(id), &SignatureRow::fix); }},
     RowText{"remedy", "text", [](std::string_view id) { return FieldOf(FindRemedy(id), &RemedyRow::text); }},
+    RowText{"remedy", "reason", [](std::string_view id) { return FieldOf(FindRemedy(id), &RemedyRow::reason); }},
+    RowText{"remedy", "effect", [](std::string_view id) { return FieldOf(FindRemedy(id), &RemedyRow::effect); }},
+    RowText{"rule", "set", [](std::string_view id) { return FieldOf(FindConfigRule(id), &ConfigRuleRow::set); }},
     RowText{"remedy", "title", [](std::string_view id) { return FieldOf(FindRemedy(id), &RemedyRow::title); }},
 };
 

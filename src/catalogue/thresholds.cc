@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "catalogue/catalogue.h"
+#include "catalogue/config_rules.h"
 
 namespace vigil::catalogue {
 namespace {

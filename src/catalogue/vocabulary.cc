@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <unordered_map>
 
 #include "catalogue/catalogue.h"
@@ -112,8 +113,21 @@ std::optional<Meaning> InterpretParts(std::string_view raw_name) {
   const std::string_view quantity = split.quantity == "share" ? std::string_view() : std::string_view(split.quantity);
   for (const std::string& stem : split.stems) {
     if (const auto at = stems.find(StemKey(quantity, stem)); at != stems.end()) return MeaningOf(split, at->second);
+    // A whole name counts in other places than its own, too: "train/pg_clipfrac".
+    const auto& exact = TheVocabulary().exact;
+    const auto named = quantity.empty() ? exact.find(stem) : exact.end();
+    if (named != exact.end() && named->second.scale == 1) return MeaningOf(split, {named->second.row, false});
   }
   return InterpretRate(split);
+}
+
+// "info/learner/default_policy/learner_stats/cur_lr": where a tree of results keeps a number says nothing about it.
+std::optional<Meaning> InterpretLeaf(std::string_view raw_name) {
+  constexpr std::ptrdiff_t kDeep = 3;
+  if (std::count(raw_name.begin(), raw_name.end(), '/') < kDeep) return std::nullopt;
+  const std::string_view leaf = raw_name.substr(raw_name.rfind('/') + 1);
+  std::optional<Meaning> meaning = leaf.empty() ? std::nullopt : Interpret(leaf);
+  return meaning && !meaning->weak ? meaning : std::nullopt;
 }
 
 }  // namespace
@@ -129,7 +143,8 @@ std::optional<Meaning> Interpret(std::string_view raw_name) {
     const std::string_view value = Trim(raw_name).substr(wildcard.before.size(), name.size() - fixed);
     return Meaning{wildcard.row->id, wildcard.row->unit, {{std::string(wildcard.row->label), std::string(value)}}};
   }
-  return InterpretParts(raw_name);
+  if (std::optional<Meaning> meaning = InterpretParts(raw_name)) return meaning;
+  return InterpretLeaf(raw_name);
 }
 
 std::string_view InterpretFact(std::string_view raw_key) {

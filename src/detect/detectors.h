@@ -69,6 +69,21 @@ std::unique_ptr<Detector> MakeLowMfu(const Context& context);
 std::unique_ptr<Detector> MakeStepOutliers(const Context& context);
 // memory_growth.cc
 std::unique_ptr<Detector> MakeMemoryGrowth(const Context& context);
+// gradient_level.cc
+std::unique_ptr<Detector> MakeGradUnstable(const Context& context);
+std::unique_ptr<Detector> MakeAlwaysClipped(const Context& context);
+// sampling.cc
+std::unique_ptr<Detector> MakeOffPolicy(const Context& context);
+std::unique_ptr<Detector> MakeOverClipped(const Context& context);
+std::unique_ptr<Detector> MakeLengthHacking(const Context& context);
+// ebft.cc
+std::unique_ptr<Detector> MakeAlignment(const Context& context);
+std::unique_ptr<Detector> MakeDiversityCollapse(const Context& context);
+std::unique_ptr<Detector> MakeCfm(const Context& context);
+// shares.cc
+std::unique_ptr<Detector> MakeMemoryPressure(const Context& context);
+std::unique_ptr<Detector> MakePadding(const Context& context);
+std::unique_ptr<Detector> MakeLengthOutlier(const Context& context);
 
 // ---- shared by the detectors
 

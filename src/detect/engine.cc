@@ -162,7 +162,8 @@ std::vector<model::Finding> FindingsOfTheRun(const model::Run& run, const catalo
   std::vector<model::Finding> findings = FindingsFromEvents(run, thresholds);
   const std::vector<model::Finding> cadence = FindingsOfCadence(run, findings, thresholds);
   findings.insert(findings.end(), cadence.begin(), cadence.end());
-  for (const auto find : {FindingsAcrossRanks, FindingsOfGuard, FindingsOfRestarts, FindingsOfAdversaries}) {
+  for (const auto find :
+       {FindingsAcrossRanks, FindingsOfGuard, FindingsOfRestarts, FindingsOfAdversaries, FindingsAcrossLabels}) {
     std::vector<model::Finding> more = find(run, thresholds);
     findings.insert(findings.end(), more.begin(), more.end());
   }

@@ -18,6 +18,7 @@ class EntropyCollapse : public Cloned<EntropyCollapse> {
         plays_(!IsLanguagePolicy(*context.run) && IsReinforcementLearning(*context.run)),
         share_of_start_(context.Threshold("share_of_start")),
         floor_(context.Threshold("floor")),
+        watch_(context.Threshold("watch")),
         min_points_(context.Threshold("min_points")) {}
 
   void Observe(const Sample& sample) override {
@@ -46,6 +47,9 @@ class EntropyCollapse : public Cloned<EntropyCollapse> {
       out.push_back(DescribeCollapse(start));
     } else if (IsFallingFast(start)) {
       out.push_back(DescribeFall(start));
+    } else if (const std::vector<double> means = history_.Means();
+               means.size() >= kFewestWatched && stats::Median({means.end() - 5, means.end()}) < watch_) {
+      out.push_back(DescribeWatched(stats::Median({means.end() - 5, means.end()})));
     }
   }
 
@@ -90,6 +94,14 @@ class EntropyCollapse : public Cloned<EntropyCollapse> {
     return finding;
   }
 
+  // Between what is healthy and what is flagged: worth a note.
+  model::Finding DescribeWatched(double end) const {
+    model::Finding finding = MakeFinding(history_.buckets().front().first_step, last_.step,
+                                         says::RlEntropyCollapseWatch{.end = end, .watch = watch_});
+    finding.severity = model::Severity::kInfo;
+    return finding;
+  }
+
   model::Finding DescribeFall(double start) const {
     model::Finding finding =
         MakeFinding(history_.buckets().front().first_step, last_.step,
@@ -111,11 +123,13 @@ class EntropyCollapse : public Cloned<EntropyCollapse> {
   }
 
   static constexpr std::uint64_t kFewest = 5;
+  static constexpr std::size_t kFewestWatched = 10;
   Places places_;
   bool language_;
   bool plays_;
   double share_of_start_;
   double floor_;
+  double watch_;
   double min_points_;
   stats::BucketHistory history_{128};
   LossCourse reward_;
@@ -127,7 +141,9 @@ class EntropyCollapse : public Cloned<EntropyCollapse> {
 class EntropyHigh : public Cloned<EntropyHigh> {
  public:
   explicit EntropyHigh(const Context& context)
-      : enabled_(!IsLanguagePolicy(*context.run) && IsReinforcementLearning(*context.run)),
+      : enabled_(IsReinforcementLearning(*context.run)),
+        // The entropy of a token; that of a policy that plays has the scale of its actions.
+        least_(IsLanguagePolicy(*context.run) ? context.Threshold("language") : 0),
         min_points_(context.Threshold("min_points")),
         gain_(context.Threshold("gain")) {}
 
@@ -146,6 +162,7 @@ class EntropyHigh : public Cloned<EntropyHigh> {
         std::min(static_cast<double>(entropy_.points()), static_cast<double>(reward_.points())) >= min_points_;
     if (!enabled_ || !enough || !StaysAtItsStart(entropy_) || RewardGained()) return;
     const std::vector<stats::Bucket>& buckets = entropy_.buckets();
+    if (buckets.back().mean <= least_) return;
     model::Finding finding =
         MakeFinding(buckets.front().first_step, buckets.back().last_step,
                     says::RlEntropyHighStays{.start = buckets.front().mean, .end = buckets.back().mean});
@@ -160,6 +177,7 @@ class EntropyHigh : public Cloned<EntropyHigh> {
   }
 
   bool enabled_;
+  double least_;
   double min_points_;
   double gain_;
   stats::BucketHistory entropy_{128};
@@ -173,6 +191,7 @@ class KlBlowup : public Cloned<KlBlowup> {
   explicit KlBlowup(const Context& context)
       : places_(context),
         limit_(context.Threshold("limit")),
+        watch_(context.Threshold("watch")),
         points_needed_(context.Threshold("points")),
         per_token_(context.run->HasMethod("grpo")) {}
 
@@ -206,6 +225,8 @@ class KlBlowup : public Cloned<KlBlowup> {
     } else if (const double growth = GrowthOverHistory(end);
                growth > kRunaway && end > (per_token_ ? 0.5 * limit_ : 10 * limit_)) {
       out.push_back(DescribeGrowth(growth, end));
+    } else if (per_token_ && end > watch_) {
+      out.push_back(DescribeWatched(end));
     }
   }
 
@@ -219,6 +240,15 @@ class KlBlowup : public Cloned<KlBlowup> {
     AddEvidence(finding, says::RlKlBlowupPoint{.value = largest_.value, .at = places_.At(largest_.step)}, largest_.step,
                 largest_.value, largest_.line);
     AddMeasure(finding, "largest", largest_.value);
+    AddMeasure(finding, "end", end);
+    return finding;
+  }
+
+  // Between what is healthy and what is flagged: worth a note.
+  model::Finding DescribeWatched(double end) const {
+    model::Finding finding = MakeFinding(history_.buckets().front().first_step, last_.step,
+                                         says::RlKlBlowupWatch{.end = end, .watch = watch_});
+    finding.severity = model::Severity::kInfo;
     AddMeasure(finding, "end", end);
     return finding;
   }
@@ -243,6 +273,7 @@ class KlBlowup : public Cloned<KlBlowup> {
   static constexpr double kRunaway = 10;
   Places places_;
   double limit_;
+  double watch_;
   double points_needed_;
   bool per_token_;
   stats::BucketHistory history_{128};
@@ -262,25 +293,32 @@ class KlBlowup : public Cloned<KlBlowup> {
 class Truncated : public Cloned<Truncated> {
  public:
   explicit Truncated(const Context& context)
-      : places_(context), limit_(context.Threshold("limit")), min_points_(context.Threshold("min_points")) {}
+      : places_(context),
+        limit_(context.Threshold("limit")),
+        watch_(context.Threshold("watch")),
+        min_points_(context.Threshold("min_points")) {}
 
   void Observe(const Sample& sample) override {
     if (!std::isfinite(sample.value)) return;
     if (sample.role == 1) length_ = sample.value;
     if (sample.role != 0) return;
+    if (points_ == 0) begin_ = sample.step;
     recent_[points_++ % recent_.size()] = sample.value;
     last_step_ = sample.step;
     if (sample.value > limit_ && above_++ == 0) first_ = sample;
   }
 
+  void SetLoggingInterval(double interval) override { interval_ = std::max(1.0, interval); }
+
   void Report(std::vector<model::Finding>& out) const override {
-    if (static_cast<double>(points_) < min_points_) return;
+    // A point counts for the steps that it is the mean of.
+    if (static_cast<double>(points_) < std::max(kFewestPoints, min_points_ / interval_)) return;
     const double share = static_cast<double>(above_) / static_cast<double>(points_);
     const double end = stats::Median(
         {recent_.begin(),
          recent_.begin() + static_cast<std::ptrdiff_t>(std::min<std::uint64_t>(points_, recent_.size()))});
     // Most of the run, or where it ended; a policy that learned to end its answers is fine.
-    if (above_ == 0 || end <= limit_ || (share < 0.5 && above_ < recent_.size())) return;
+    if (above_ == 0 || end <= limit_ || (share < 0.5 && above_ < recent_.size())) return ReportWatched(end, out);
     model::Finding finding =
         MakeFinding(first_.step, last_step_, says::RlTruncatedShare{.end = end, .share = share, .limit = limit_});
     AddEvidence(finding, says::RlTruncatedFirst{.share = first_.value, .at = places_.At(first_.step)}, first_.step,
@@ -293,9 +331,22 @@ class Truncated : public Cloned<Truncated> {
   }
 
  private:
+  // Between what is healthy and what is flagged: worth a note.
+  void ReportWatched(double end, std::vector<model::Finding>& out) const {
+    if (points_ < recent_.size() || end <= watch_) return;
+    model::Finding finding = MakeFinding(begin_, last_step_, says::RlTruncatedWatch{.end = end, .watch = watch_});
+    finding.severity = model::Severity::kInfo;
+    AddMeasure(finding, "end", end);
+    out.push_back(std::move(finding));
+  }
+
+  static constexpr double kFewestPoints = 3;
   Places places_;
   double limit_;
+  double watch_;
   double min_points_;
+  double interval_ = 1;
+  std::int64_t begin_ = 0;
   std::array<double, 8> recent_{};
   std::uint64_t points_ = 0;
   std::uint64_t above_ = 0;

@@ -48,6 +48,17 @@ constexpr Entry kDetectors[] = {
     {"LowMfu", MakeLowMfu},
     {"StepOutliers", MakeStepOutliers},
     {"MemoryGrowth", MakeMemoryGrowth},
+    {"GradUnstable", MakeGradUnstable},
+    {"AlwaysClipped", MakeAlwaysClipped},
+    {"OffPolicy", MakeOffPolicy},
+    {"OverClipped", MakeOverClipped},
+    {"LengthHacking", MakeLengthHacking},
+    {"Alignment", MakeAlignment},
+    {"DiversityCollapse", MakeDiversityCollapse},
+    {"Cfm", MakeCfm},
+    {"MemoryPressure", MakeMemoryPressure},
+    {"Padding", MakePadding},
+    {"LengthOutlier", MakeLengthOutlier},
 };
 
 }  // namespace

@@ -178,9 +178,13 @@ class ScheduleRestart : public Cloned<ScheduleRestart> {
   void Observe(const Sample& sample) override {
     if (sample.role != 0 || !std::isfinite(sample.value) || sample.value < 0) return;
     if (first_rate_ < 0) first_rate_ = sample.value;
-    // A schedule that leaps by itself (cycles, warm restarts) may do so at a restart too.
-    if (!waiting_ && last_rate_ > 0 && !Near(last_rate_, sample.value, factor_)) ++leaps_;
+    // A schedule that leaps by itself (cycles, warm restarts) may do so at a restart too. A warm-up doubles at its
+    // second point and leaps nowhere: it grows from nothing by equal steps.
+    const double step = sample.value - (waiting_ || last_rate_ < 0 ? 0 : last_rate_);
+    const bool goes_on = std::abs(step - last_step_) <= kEqual * std::abs(step);
+    if (!waiting_ && last_rate_ > 0 && !goes_on && !Near(last_rate_, sample.value, factor_)) ++leaps_;
     last_rate_ = sample.value;
+    last_step_ = step;
     if (waiting_) Judge(sample);
     waiting_ = false;
     points_.Add(sample);
@@ -229,8 +233,10 @@ class ScheduleRestart : public Cloned<ScheduleRestart> {
 
   static constexpr std::size_t kBefore = 4;
   static constexpr int kCyclic = 2;
+  static constexpr double kEqual = 0.2;
   Places places_;
   double factor_;
+  double last_step_ = 0;
   PointsBefore points_;
   std::vector<Sample> before_;
   bool waiting_ = false;

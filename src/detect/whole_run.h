@@ -22,6 +22,9 @@ std::vector<model::Finding> FindingsOfBatches(const model::Run& run, const catal
 // Two networks trained against each other of which one has won.
 std::vector<model::Finding> FindingsOfAdversaries(const model::Run& run, const catalogue::Thresholds& thresholds);
 
+// Series of one metric beside each other: a reward function that never moves, an evaluation set that is given up.
+std::vector<model::Finding> FindingsAcrossLabels(const model::Run& run, const catalogue::Thresholds& thresholds);
+
 // What restarts lost: the position in the data, state that the checkpoints do not hold.
 std::vector<model::Finding> FindingsOfRestarts(const model::Run& run, const catalogue::Thresholds& thresholds);
 // How much of the run lies between the failure that ended it and its last checkpoint.

@@ -2,6 +2,7 @@
 // steps of long ones are judged too.
 #pragma once
 
+#include <string_view>
 #include <vector>
 
 #include "catalogue/catalogue.h"
@@ -10,8 +11,12 @@
 
 namespace vigil::diagnose {
 
-// loss/bad-start, loss/spike in the first steps, loss/too-good: those that no finding says already.
+// The measure that marks a finding by a bound about learning: the rest of the curve does not take it back.
+inline constexpr std::string_view kByBound = "by_bound";
+
+// loss/bad-start, loss/spike in the first steps, loss/too-good; of a run that has ended also that nothing was learned
+// (loss/not-decreasing, loss/at-chance, loss/plateau): those that no finding says already.
 std::vector<model::Finding> FindByBounds(const RunDigest& digest, const std::vector<model::Finding>& findings,
-                                         const catalogue::Thresholds& thresholds);
+                                         const catalogue::Thresholds& thresholds, bool ended);
 
 }  // namespace vigil::diagnose

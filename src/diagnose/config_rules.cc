@@ -6,6 +6,7 @@
 
 #include "base/base.h"
 #include "catalogue/says.h"
+#include "diagnose/config_checks.h"
 #include "diagnose/curve.h"
 #include "diagnose/diagnose.h"
 #include "diagnose/facts.h"
@@ -14,25 +15,11 @@
 namespace vigil::diagnose {
 namespace {
 
-// What a check has to say when its rule is broken: the statement, and the setting it stands on.
-struct Breach {
-  model::Statement says;
-  const model::Fact* fact = nullptr;
-  bool grave = false;  // a warning, whatever the row says
-};
-
-using Check = std::optional<Breach> (*)(const RunView& run);
-
-struct NamedCheck {
-  std::string_view name;
-  Check check;
-};
-
 // Only where it is stated: a trainer without the setting may clip in its code.
 std::optional<Breach> NoClipping(const RunView& run) {
   const Clipping clipping = ClippingOf(run);
   if (clipping.state != Clip::kOff || !clipping.stated) return std::nullopt;
-  return Breach{says::ConfigNoClippingBroken{}, run.FindFact("max_grad_norm")};
+  return Breach{.says = says::ConfigNoClippingBroken{}, .fact = run.FindFact("max_grad_norm"), .proposed = "1.0"};
 }
 
 std::optional<Breach> NoWarmup(const RunView& run) {
@@ -43,8 +30,10 @@ std::optional<Breach> NoWarmup(const RunView& run) {
   if ((!steps && !ratio) || planned < 100) return std::nullopt;
   const double share = std::max(ratio.value_or(0), steps.value_or(0) < 1 ? steps.value_or(0) : *steps / planned);
   if (share >= 0.01) return std::nullopt;
-  return Breach{says::ConfigNoWarmupBroken{.share = share, .planned = model::Extent{model::Axis::kStep, planned}},
-                run.FindFact(steps ? "warmup_steps" : "warmup_ratio")};
+  return Breach{
+      .says = says::ConfigNoWarmupBroken{.share = share, .planned = model::Extent{model::Axis::kStep, planned}},
+      .fact = run.FindFact(steps ? "warmup_steps" : "warmup_ratio"),
+      .proposed = steps ? FormatExact(std::round(planned * 0.05)) : "0.05"};
 }
 
 // Nobody means a rate so far above what the method takes; a slip of the exponent is.
@@ -54,18 +43,21 @@ constexpr double kBeyondAllUse = 100;
 // of magnitude.
 std::optional<Breach> LrOutsideBand(const RunView& run) {
   const auto lr = run.FactNumber("lr");
-  const LrBand band = UsualLr(run);
+  const LrBand band = BandForOptimizer(run);
   if (!lr || !band.exact || !(*lr > 0) || (*lr <= 3 * band.high && *lr >= band.low / 3)) return std::nullopt;
-  return Breach{says::ConfigLrBandBroken{.lr = *lr, .low = band.low, .high = band.high, .method = band.method},
-                run.FindFact("lr"), *lr > kBeyondAllUse * band.high};
+  return Breach{.says = says::ConfigLrBandBroken{.lr = *lr, .low = band.low, .high = band.high, .method = band.method},
+                .fact = run.FindFact("lr"),
+                .grave = *lr > kBeyondAllUse * band.high,
+                .proposed = FormatExact(*lr > band.high ? band.high : band.low)};
 }
 
 // A policy can collapse within a few steps, so that a coarse log shows only the ruin.
 std::optional<Breach> SparseLogging(const RunView& run) {
   const auto every = run.FactNumber("logging_steps");
   if (!IsReinforcement(run) || !every || !(*every > 1)) return std::nullopt;
-  return Breach{says::ConfigSparseLoggingBroken{.every = model::Extent{model::Axis::kStep, *every}},
-                run.FindFact("logging_steps")};
+  return Breach{.says = says::ConfigSparseLoggingBroken{.every = model::Extent{model::Axis::kStep, *every}},
+                .fact = run.FindFact("logging_steps"),
+                .proposed = "1"};
 }
 
 // Few completions alone are a choice; they are a problem where most groups come out all alike.
@@ -73,26 +65,41 @@ std::optional<Breach> FewGenerations(const RunView& run) {
   const auto count = run.FactNumber("num_generations");
   const double without = Median(FiniteValues(LastCourse(run, "zero_std_share").View()));
   if (!count || !(*count < 16) || !(without > 0.5)) return std::nullopt;
-  return Breach{says::ConfigFewGenerationsBroken{.completions = *count, .share = without},
-                run.FindFact("num_generations")};
+  return Breach{.says = says::ConfigFewGenerationsBroken{.completions = *count, .share = without},
+                .fact = run.FindFact("num_generations"),
+                .proposed = "16"};
 }
 
-// Trainers refuse such a batch, or drop the rest of it without a word.
+// TRL generates for so many micro batches at once: the accumulation of gradients unless it is stated.
+double MicroBatchesPerGeneration(const RunView& run) {
+  const auto stated = StatedNumber(run, {"steps_per_generation", "trl.steps_per_generation"});
+  return std::max(1.0, stated ? *stated : run.FactNumber("accumulation").value_or(1));
+}
+
+// Trainers refuse such a batch, or drop the rest of it without a word. More ranks than are known may make it fit.
 std::optional<Breach> GenerationsIndivisible(const RunView& run) {
   const auto count = run.FactNumber("num_generations");
   const auto batch = run.FactNumber("batch_size");
   if (!count || !batch || !(*count >= 1) || !(*batch >= 1) || *count > 1e6 || *batch > 1e9) return std::nullopt;
-  const double all = *batch * std::max(1.0, run.FactNumber("accumulation").value_or(1)) * std::max(1, run->ranks);
+  const PlannedNumber ranks = PlanOf(*run).data_ranks;
+  const double known_ranks = ranks.known() ? ranks.value : std::max(1, run->ranks);
+  const auto stated = StatedNumber(run, {"generation_batch_size", "trl.generation_batch_size"});
+  const double all = stated ? *stated : *batch * MicroBatchesPerGeneration(run) * known_ranks;
   if (std::fmod(all, *count) == 0) return std::nullopt;
-  return Breach{says::ConfigGenerationsIndivisibleBroken{.batch = all, .completions = *count},
-                run.FindFact("num_generations")};
+  const bool is_sure = ranks.known() || stated.has_value();
+  return Breach{.says = says::ConfigGenerationsIndivisibleBroken{.batch = all, .completions = *count},
+                .fact = run.FindFact("num_generations"),
+                .other = run.FindFact("batch_size"),
+                .severity = is_sure ? std::nullopt : std::optional(model::Severity::kWarning)};
 }
 
 // An adapter is small: the decay of pretraining pulls it back to nothing.
 std::optional<Breach> WeightDecayHigh(const RunView& run) {
   const auto decay = run.FactNumber("weight_decay");
   if (!decay || !(*decay > 0.1) || (!run.HasMethod("lora") && run.FindFact("adapter") == nullptr)) return std::nullopt;
-  return Breach{says::ConfigWeightDecayHighBroken{.decay = *decay}, run.FindFact("weight_decay")};
+  return Breach{.says = says::ConfigWeightDecayHighBroken{.decay = *decay},
+                .fact = run.FindFact("weight_decay"),
+                .proposed = "0.01"};
 }
 
 bool IsOff(const model::Fact& fact) {
@@ -101,18 +108,13 @@ bool IsOff(const model::Fact& fact) {
   return word == "no" || word == "none" || word == "false" || (number && *number == 0) || word.ends_with(".no");
 }
 
-model::Quote QuoteOf(const RunView& run, const model::Fact& fact) {
-  const bool has_source = fact.place.source < run->sources.size();
-  return {fact.value, has_source ? run->sources[fact.place.source].path : std::string(), fact.place.line};
-}
-
 // Evaluation that was done anyway, by other means, breaks no rule.
 std::optional<Breach> NoEval(const RunView& run) {
   if (Logged(run, "eval_loss") || Logged(run, "eval_accuracy") || IsReinforcement(run)) return std::nullopt;
   for (const std::string_view key : {"eval_strategy", "evaluation_strategy", "val_set_size"}) {
     const model::Fact* fact = FindSetting(run, key);
     if (fact != nullptr && IsOff(*fact))
-      return Breach{says::ConfigNoEvalBroken{.setting = key, .value = QuoteOf(run, *fact)}, fact};
+      return Breach{.says = says::ConfigNoEvalBroken{.setting = key, .value = QuoteOf(run, *fact)}, .fact = fact};
   }
   return std::nullopt;
 }
@@ -136,22 +138,23 @@ bool NamesBf16Gpu(const RunView& run) {
 
 std::optional<Breach> Fp16OnBf16Hardware(const RunView& run) {
   if (PrecisionOf(run) != Precision::kFp16 || !NamesBf16Gpu(run)) return std::nullopt;
-  return Breach{says::ConfigFp16OnBf16HardwareBroken{},
-                FindSetting(run, run.FindFact("fp16") != nullptr ? "fp16" : "precision")};
+  return Breach{.says = says::ConfigFp16OnBf16HardwareBroken{},
+                .fact = FindSetting(run, run.FindFact("fp16") != nullptr ? "fp16" : "precision")};
 }
 
 std::optional<Breach> NanHidden(const RunView& run) {
   // Only where it is stated: every run of that trainer has it by default, and a note on every run is noise.
   const auto filter = FactSwitch(run, "nan_filter");
   if (!filter || !*filter) return std::nullopt;
-  return Breach{says::ConfigNanHiddenBroken{}, run.FindFact("nan_filter")};
+  return Breach{.says = says::ConfigNanHiddenBroken{}, .fact = run.FindFact("nan_filter"), .proposed = "false"};
 }
 
 // It costs nothing until the first restart, and then cannot be repaired.
 std::optional<Breach> NoCheckpointState(const RunView& run) {
   const auto only = FactSwitch(run, "save_only_model");
   if (!only || !*only) return std::nullopt;
-  return Breach{says::ConfigNoCheckpointStateBroken{}, FindSetting(run, "save_only_model")};
+  return Breach{
+      .says = says::ConfigNoCheckpointStateBroken{}, .fact = FindSetting(run, "save_only_model"), .proposed = "false"};
 }
 
 constexpr std::array kChecks = {
@@ -168,52 +171,8 @@ constexpr std::array kChecks = {
     NamedCheck{"no-checkpoint-state", NoCheckpointState},
 };
 
-Check FindCheck(std::string_view name) {
-  const auto at =
-      std::find_if(kChecks.begin(), kChecks.end(), [&](const NamedCheck& named) { return named.name == name; });
-  return at == kChecks.end() ? nullptr : at->check;
-}
-
-// A setting is a risk, not a failure: the severity of a user's file never lifts it above a warning.
-model::Finding ToFinding(const catalogue::ConfigRuleRow& rule, Breach breach, const RunView& run,
-                         model::Severity severity) {
-  model::Finding finding;
-  finding.id = rule.id;
-  finding.family = model::Family::kSetup;
-  finding.severity = breach.grave ? model::Severity::kWarning : std::min(severity, model::Severity::kWarning);
-  finding.says = std::move(breach.says);
-  if (breach.fact != nullptr) {
-    const model::Fact& fact = *breach.fact;
-    model::Evidence evidence;
-    const model::Quote value = QuoteOf(run, fact);
-    evidence.path = value.path;
-    evidence.line = value.line;
-    evidence.says = says::ConfigStated{.setting = fact.raw_key.empty() ? fact.key : fact.raw_key, .value = value};
-    finding.evidence.push_back(std::move(evidence));
-  }
-  return finding;
-}
-
 }  // namespace
 
-std::vector<model::Finding> CheckConfig(const model::Run& run, const catalogue::Thresholds& thresholds) {
-  std::vector<model::Finding> findings;
-  for (const catalogue::ConfigRuleRow& rule : catalogue::ConfigRules()) {
-    const Check check = FindCheck(rule.check);
-    if (check == nullptr || !thresholds.Enabled(rule.id)) continue;
-    if (auto breach = check(run))
-      findings.push_back(ToFinding(rule, std::move(*breach), run, thresholds.SeverityOf(rule.id, rule.severity)));
-  }
-  std::stable_sort(findings.begin(), findings.end(),
-                   [](const model::Finding& a, const model::Finding& b) { return a.severity > b.severity; });
-  return findings;
-}
-
-std::vector<std::string_view> ConfigCheckNames() {
-  std::vector<std::string_view> names;
-  names.reserve(kChecks.size());
-  for (const NamedCheck& named : kChecks) names.push_back(named.name);
-  return names;
-}
+std::span<const NamedCheck> RunChecks() { return kChecks; }
 
 }  // namespace vigil::diagnose

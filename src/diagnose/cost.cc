@@ -24,7 +24,7 @@ struct Stretch {
 // Work up to a crash is lost from the last checkpoint on; where none is known, nobody can say what is lost.
 std::optional<Stretch> LostByCrash(const RunView& run, Position crash) {
   Position saved;
-  for (const Checkpoint& checkpoint : KnownCheckpoints(run)) {
+  for (const Checkpoint& checkpoint : WrittenCheckpoints(run)) {
     if (std::is_lteq(run.axes().Compare(checkpoint.at, crash))) saved = Later(run.axes(), saved, checkpoint.at);
   }
   if (!saved.known() || !crash.known()) return std::nullopt;

@@ -45,10 +45,13 @@ std::size_t Rank(std::string_view signal) {
 bool IsOptional(std::string_view signal, const RunView& run) {
   if (signal == "loss_scale") return PrecisionOf(run) != Precision::kFp16;
   if (signal.starts_with("preference_")) return !run.HasMethod("dpo");
+  if (signal.starts_with("ebft_")) return !run.HasMethod("ebft");
   // One kind of memory is what a run is judged by, and few loaders time themselves.
   if (signal == "host_memory") return Logged(run, "mem_allocated");
   if (signal == "mem_allocated") return Logged(run, "host_memory");
-  constexpr std::array<std::string_view, 4> kRare = {"data_time_s", "comm_time_s", "mem_reserved", "mfu"};
+  constexpr std::array<std::string_view, 8> kRare = {"data_time_s",   "comm_time_s",        "mem_reserved",
+                                                     "mfu",           "clip_share",         "sampling_gap",
+                                                     "padding_share", "sequence_length_max"};
   return std::find(kRare.begin(), kRare.end(), signal) != kRare.end();
 }
 

@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <span>
 #include <tuple>
 
 #include "catalogue/says.h"
 #include "diagnose/cost.h"
 #include "diagnose/incident.h"
+#include "diagnose/launch.h"
 #include "diagnose/places.h"
 #include "diagnose/remedy.h"
 #include "diagnose/score.h"
@@ -15,16 +17,17 @@
 namespace vigil::diagnose {
 namespace {
 
-// Below this share a cause is a guess and is not named.
+// Below this share a cause is a guess and is not named alone.
 constexpr double kNamed = 0.4;
-constexpr double kNamedInPair = 0.3;
-constexpr double kPair = 0.55;
+// With its rivals it is, where it is one in a few and they hold most of what is likely.
+constexpr double kNamedWithRivals = 0.2;
+constexpr double kMostOfAll = 0.6;
 constexpr double kWorthNaming = 0.12;
 // Evidence worth at least one clear hint must speak for a cause before it is named.
 constexpr double kLeastSupport = 1.0;
 // A rival with at least this share of the leader's confidence is not excluded.
-constexpr double kRivalShare = 0.4;
-constexpr double kLeastRival = 0.1;
+constexpr double kRivalShare = 0.15;
+constexpr double kLeastRival = 0.07;
 constexpr std::size_t kMostRivals = 3;
 // Hints weaker than this are not worth a line.
 constexpr double kWorthALine = 0.25;
@@ -32,14 +35,6 @@ constexpr double kWorthALine = 0.25;
 constexpr double kHarmIsShown = 0.6;
 constexpr std::size_t kMostMissing = 4;
 constexpr double kWorthLogging = 0.8;
-
-// A cause is named when it is more than a guess, or when it and its rival together are: then both are named.
-bool IsNamed(const std::vector<Candidate>& candidates) {
-  if (candidates.empty() || candidates[0].support < kLeastSupport) return false;
-  const double first = candidates[0].confidence;
-  const double second = candidates.size() > 1 ? candidates[1].confidence : 0;
-  return first >= kNamed || (first >= kNamedInPair && first + second >= kPair);
-}
 
 // The candidates beside the first that the evidence does not exclude.
 std::span<const Candidate> RivalsOf(const std::vector<Candidate>& candidates) {
@@ -49,6 +44,15 @@ std::span<const Candidate> RivalsOf(const std::vector<Candidate>& candidates) {
   };
   while (end < candidates.size() && end <= kMostRivals && is_rival(candidates[end])) ++end;
   return std::span(candidates).subspan(std::min<std::size_t>(1, end), end == 0 ? 0 : end - 1);
+}
+
+// A cause is named when it is more than a guess, or when it and its rivals together are: then all of them are named.
+bool IsNamed(const std::vector<Candidate>& candidates) {
+  if (candidates.empty() || candidates[0].support < kLeastSupport) return false;
+  if (candidates[0].confidence >= kNamed) return true;
+  double together = candidates[0].confidence;
+  for (const Candidate& rival : RivalsOf(candidates)) together += rival.confidence;
+  return candidates[0].confidence >= kNamedWithRivals && together >= kMostOfAll;
 }
 
 model::Statement TitleOf(const Candidate& candidate) {
@@ -129,6 +133,15 @@ void AddRemedyOf(model::Diagnosis& diagnosis, const Candidate& rival, const RunV
   }
 }
 
+bool HasValue(const model::Remedy& remedy) { return !remedy.setting.empty() && !remedy.proposed.empty(); }
+
+// The advice of a message goes first, but for a value that was computed from this run.
+void AddRemedies(model::Diagnosis& diagnosis, std::vector<model::Remedy> remedies) {
+  const bool computed = !remedies.empty() && HasValue(remedies.front());
+  diagnosis.remedies.insert(computed ? diagnosis.remedies.begin() : diagnosis.remedies.end(),
+                            std::make_move_iterator(remedies.begin()), std::make_move_iterator(remedies.end()));
+}
+
 void Name(model::Diagnosis& diagnosis, const std::vector<Candidate>& candidates, const RunView& run,
           const Incident& incident) {
   const Candidate& best = candidates[0];
@@ -138,7 +151,7 @@ void Name(model::Diagnosis& diagnosis, const std::vector<Candidate>& candidates,
   diagnosis.next = NextOf(best);
   AddEvidence(diagnosis, best);
   AddMissing(diagnosis, best);
-  for (model::Remedy& remedy : RemediesFor(*best.cause, run, incident)) diagnosis.remedies.push_back(std::move(remedy));
+  AddRemedies(diagnosis, RemediesFor(*best.cause, run, incident));
   const std::span<const Candidate> rivals = RivalsOf(candidates);
   for (const Candidate& rival : rivals) AddRival(diagnosis, rival, best);
   if (rivals.empty()) return;
@@ -218,6 +231,16 @@ void AdviseByMessage(model::Diagnosis& diagnosis, const RunView& run, const Inci
   }
 }
 
+// Where to go on from, what to leave out, how to start it, and what to run next.
+void AdviseOnRestart(model::Diagnosis& diagnosis, const RunView& run, const Incident& incident) {
+  RestartAdvice restart = RestartPoint(run, incident);
+  diagnosis.restart = std::move(restart.says);
+  diagnosis.skip = DataToSkip(run, incident, diagnosis.cause);
+  if (restart.is_needed)
+    diagnosis.restart_command = CommandFor(run, {FirstChange(diagnosis.remedies), restart.checkpoint});
+  diagnosis.next_command = NextCommandFor(run, incident, diagnosis, restart.checkpoint);
+}
+
 // The incident has one axis: that of its onset.
 void Place(model::Diagnosis& diagnosis, const RunView& run, const Incident& incident) {
   if (!incident.onset.known() && !incident.last.known()) return;
@@ -232,17 +255,17 @@ model::Diagnosis DiagnoseIncident(const RunView& run, const FittedModel& model, 
   diagnosis.family = FamilyOf(incident, candidates);
   Place(diagnosis, run, incident);
   diagnosis.findings = incident.indices;
-  diagnosis.restart = RestartPoint(run, incident);
   diagnosis.cost = CostOf(run, incident);
-  // A message that is the failure itself knows best what to do about it.
+  // A message that is the failure itself knows best what to do about it, where it does not mean another cause.
   if (IsMessage(incident.root()) || catalogue::SignatureOf(*incident.findings.back()) != nullptr)
-    diagnosis.remedies = FixesOfMessages(incident);
+    diagnosis.remedies = FixesOfMessages(incident, IsNamed(candidates) ? candidates[0].cause->id : std::string_view());
   if (IsNamed(candidates)) {
     Name(diagnosis, candidates, run, incident);
   } else {
     LeaveOpen(diagnosis, candidates, incident);
   }
   AdviseByMessage(diagnosis, run, incident);
+  AdviseOnRestart(diagnosis, run, incident);
   return diagnosis;
 }
 

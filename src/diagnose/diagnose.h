@@ -10,6 +10,7 @@
 #include "catalogue/catalogue.h"
 #include "diagnose/fitted.h"
 #include "model/finding.h"
+#include "model/report.h"
 
 namespace vigil::diagnose {
 
@@ -42,6 +43,11 @@ struct Features {
 Features FeaturesOf(const model::Run& run, const std::vector<model::Finding>& findings,
                     const std::vector<std::string>& causes);
 
+// Findings that several runs show beside each other, added to each run concerned: loss/seed-variance where runs that
+// differ only in their seed end apart, repro/nondeterminism where runs of the same settings and seed differ. Runs count
+// as the same where they state a seed and several settings, and all that they state is equal but for places and names.
+void CompareRuns(std::vector<model::RunReport>& runs, const catalogue::Thresholds& thresholds);
+
 // Which families could be checked with what the run left, and what would enable the others.
 std::vector<model::Coverage> Cover(const model::Run& run);
 
@@ -52,6 +58,7 @@ std::vector<model::Finding> CheckConfig(const model::Run& run, const catalogue::
 // proposals (remedies.toml `proposal`) and config checks (config_rules.toml `check`).
 std::vector<std::string_view> EvidenceTestNames();
 std::vector<std::string_view> ProposalNames();
+std::vector<std::string_view> ConditionNames();  // and the conditions of remedies (remedies.toml `when`)
 std::vector<std::string_view> ConfigCheckNames();
 
 }  // namespace vigil::diagnose

@@ -9,9 +9,9 @@
 namespace vigil::diagnose {
 namespace {
 
-std::array<std::span<const NamedTest>, 9> Tables() {
-  return {BlowUpTests(), LearningRateTests(), NumericsTests(), LearningTests(), RlTests(),
-          ResumeTests(), CostTests(),         SettingTests(),  CrashTests()};
+std::array<std::span<const NamedTest>, 12> Tables() {
+  return {BlowUpTests(), LearningRateTests(), NumericsTests(), LearningTests(), RlTests(),        ResumeTests(),
+          CostTests(),   SettingTests(),      CrashTests(),    SamplingTests(), PrecisionTests(), RankTests()};
 }
 
 }  // namespace

@@ -38,6 +38,9 @@ std::span<const NamedTest> ResumeTests();
 std::span<const NamedTest> CostTests();
 std::span<const NamedTest> SettingTests();
 std::span<const NamedTest> CrashTests();
+std::span<const NamedTest> SamplingTests();
+std::span<const NamedTest> PrecisionTests();
+std::span<const NamedTest> RankTests();
 
 // The code of a test, null when there is none.
 EvidenceTest FindTest(std::string_view name);

@@ -291,7 +291,18 @@ Answer EpochStepsDown(const RunView& run, const Incident&) {
   return 4 * down <= boundaries ? No(seen) : Unknown();
 }
 
+// What the finding has measured already.
+Answer LossRepeats(const RunView&, const Incident& incident) {
+  const model::Finding* found = incident.Find("loss/sawtooth");
+  if (found == nullptr) return Moot();
+  const auto period = static_cast<std::uint64_t>(found->MeasureOr("period", 0));
+  const double strength = found->MeasureOr("strength", 0);
+  if (period == 0) return Unknown();
+  return Yes(says::LossRepeatsYes{.period = period, .strength = strength}, found->first, strength);
+}
+
 constexpr std::array kTests = {
+    NamedTest{"loss-repeats", LossRepeats},
     NamedTest{"loss-never-moved", LossNeverMoved},
     NamedTest{"fell-then-flat", FellThenFlat},
     NamedTest{"still-falling", StillFalling},

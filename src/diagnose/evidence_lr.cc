@@ -262,6 +262,14 @@ Answer LrIsZero(const RunView& run, const Incident& incident) {
   if (2 * zeros > std::ssize(during.values))
     return Yes(says::LrIsZeroYes{.zeros = zeros, .points = during.size()}, during.PositionOf(0), 0.0);
   const double highest = Largest(during);
+  // A schedule that was stepped too often takes the rate down by orders of magnitude long before the end.
+  constexpr double kNothingLeft = 1e-4;
+  const double peak = Largest(all);
+  const auto faded =
+      std::count_if(all.values.begin(), all.values.end(), [&](double rate) { return rate < kNothingLeft * peak; });
+  if (peak > 0 && 2 * faded > std::ssize(all.values))
+    return Yes(says::LrIsZeroFaded{.peak = peak, .points = static_cast<std::size_t>(faded), .all = all.size()},
+               all.PositionOf(all.size() - 1), all.values.back());
   if (highest > 0) return No(says::LrIsZeroNo{.highest = highest}, during.PositionOf(0), highest);
   return ConfiguredLrIsZero(run);
 }

@@ -238,7 +238,7 @@ Answer FreshProcessAtOnset(const RunView& run, const Incident& incident) {
 
 Answer OnsetAtCheckpoint(const RunView& run, const Incident& incident) {
   if (!incident.onset.known()) return Unknown();
-  const std::vector<Checkpoint> saved = KnownCheckpoints(run);
+  const std::vector<Checkpoint> saved = WrittenCheckpoints(run);
   const model::Series* lr = run.Find("lr");
   // The break shows at the first point of the rate behind the checkpoint.
   double reach = 1;

@@ -150,10 +150,17 @@ Answer ZeroStdRising(const RunView& run, const Incident&) {
   return end <= start + 0.1 ? No(seen, {}, end) : Unknown();
 }
 
+// A point counts for the steps that it is the mean of: three of several steps each are as good as five of one.
+bool IsEnough(const RunView& run, std::string_view signal, std::size_t points) {
+  constexpr double kOfSeveral = 2;
+  const model::Series* series = run.Find(signal);
+  return points >= 5 || (points >= 3 && series != nullptr && IntervalOf(*series) >= kOfSeveral);
+}
+
 Answer TruncatedFromStart(const RunView& run, const Incident&) {
   if (!IsReinforcement(run)) return Moot();
   const std::vector<double> share = All(run, "truncated_share");
-  if (share.size() < 5) return Unknown();
+  if (!IsEnough(run, "truncated_share", share.size())) return Unknown();
   // Before the policy has changed: what it does later may be its own doing.
   const double start = 0.5 * (share[0] + share[1]);
   if (start > 0.6) return Yes(says::TruncatedFromStartYes{.share = start}, {}, start);
@@ -165,7 +172,7 @@ Answer TruncatedFromStart(const RunView& run, const Incident&) {
 Answer LengthAtLimit(const RunView& run, const Incident&) {
   if (!IsReinforcement(run)) return Moot();
   const std::vector<double> length = All(run, "completion_length");
-  if (length.size() < 5) return Unknown();
+  if (!IsEnough(run, "completion_length", length.size())) return Unknown();
   auto limit = run.FactNumber("max_completion_length");
   if (!limit) {
     const std::vector<double> longest = All(run, "completion_length_max");

@@ -134,6 +134,31 @@ bool IsLanguageModel(const RunView& run) {
   return std::any_of(kBands.begin(), kBands.end(), [&](const MethodBand& band) { return run.HasMethod(band.method); });
 }
 
+namespace {
+
+bool NamesAdversarial(std::string_view word) {
+  constexpr std::array<std::string_view, 9> kNames = {"gan",       "dcgan",  "wgan",    "cyclegan",   "stylegan",
+                                                      "stylegan2", "biggan", "pix2pix", "adversarial"};
+  return std::find(kNames.begin(), kNames.end(), word) != kNames.end();
+}
+
+// A model that is named after it.
+bool SaysAdversarial(const model::Fact& fact) {
+  if (fact.key != "architectures") return false;
+  std::string text = ToLower(fact.value);
+  for (char& c : text) c = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') ? c : ' ';
+  const std::vector<std::string_view> words = Split(text, ' ');
+  return std::any_of(words.begin(), words.end(), NamesAdversarial);
+}
+
+}  // namespace
+
+bool IsAdversarial(const RunView& run) {
+  if (Logged(run, "discriminator_loss") || Logged(run, "generator_loss")) return true;
+  if (run.FindFact("discriminator_lr") != nullptr) return true;
+  return std::any_of(run->facts.begin(), run->facts.end(), SaysAdversarial);
+}
+
 // What was logged counts before what was configured: a scheduler may never have reached the setting.
 double PeakLr(const RunView& run) {
   double peak = model::kNoValue;

@@ -24,6 +24,8 @@ bool IsReinforcement(const RunView& run);
 bool UsesAdam(const RunView& run);
 // Counts tokens, or does what only language models are trained by.
 bool IsLanguageModel(const RunView& run);
+// Two sides that play against each other: the loss of one of them was logged, or a setting says so.
+bool IsAdversarial(const RunView& run);
 
 // Highest learning rate of the run: what was logged, else what was configured; NaN when neither is known.
 double PeakLr(const RunView& run);

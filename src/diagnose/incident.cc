@@ -25,6 +25,7 @@ struct Role {
 constexpr std::array kRoles = {
     Role{"data/labels-masked", Thread::kNoLearning, 0},
     Role{"data/repeated", Thread::kOther, 0},
+    Role{"data/padding", Thread::kSpeed, 0},
     Role{"data/", Thread::kInstability, 0},
     Role{"lr/schedule-break", Thread::kInstability, 1},
     Role{"lr/zero", Thread::kNoLearning, 0},
@@ -45,6 +46,7 @@ constexpr std::array kRoles = {
     Role{"loss/eval-gap", Thread::kGeneralise, 1},
     Role{"loss/too-good", Thread::kGeneralise, 1},
     Role{"loss/forgetting", Thread::kGeneralise, 1},
+    Role{"loss/seed-variance", Thread::kOther, 0},
     Role{"loss/resume-jump", Thread::kResume, 1},
     Role{"loss/non-finite", Thread::kInstability, 6},
     Role{"loss/", Thread::kInstability, 5},

@@ -7,9 +7,9 @@
 namespace vigil::diagnose {
 namespace {
 
-std::array<std::span<const NamedMeasure>, 6> Tables() {
-  return {CourseMeasures(), EvaluationMeasures(), GradientMeasures(),
-          RateMeasures(),   SettingMeasures(),    PolicyMeasures()};
+std::array<std::span<const NamedMeasure>, 7> Tables() {
+  return {CourseMeasures(),  EvaluationMeasures(), GradientMeasures(), RateMeasures(),
+          SettingMeasures(), PolicyMeasures(),     ProgressMeasures()};
 }
 
 }  // namespace

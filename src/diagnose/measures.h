@@ -27,6 +27,7 @@ std::span<const NamedMeasure> GradientMeasures();
 std::span<const NamedMeasure> RateMeasures();
 std::span<const NamedMeasure> SettingMeasures();
 std::span<const NamedMeasure> PolicyMeasures();
+std::span<const NamedMeasure> ProgressMeasures();
 
 // The code of a measure, null when there is none.
 Measure FindMeasure(std::string_view name);

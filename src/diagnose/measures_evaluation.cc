@@ -57,11 +57,13 @@ std::optional<double> OverTrainAtFirst(const RunDigest& run) {
   return level > 0 ? std::optional(eval->first / level) : std::nullopt;
 }
 
-// What is left of the first training loss in the last evaluation: next to nothing is too good for most data.
+// What is left of the first training loss in the last evaluation: next to nothing is too good for most data. A loss
+// that goes below 0 has no end that could be reached.
 std::optional<double> Left(const RunDigest& run) {
   const Digest* eval = EvalOf(run);
   const Digest* loss = LossOn(run, "loss");
-  return eval == nullptr || loss == nullptr ? std::nullopt : std::optional(eval->end / loss->scale);
+  if (eval == nullptr || loss == nullptr || eval->end < 0 || loss->end < 0) return std::nullopt;
+  return eval->end / loss->scale;
 }
 
 std::optional<double> OverChance(const RunDigest& run, double Digest::* level) {
@@ -143,7 +145,34 @@ std::optional<double> LossOverScore(const RunDigest& run) {
   return loss->late / calibrated;
 }
 
+// The loss over that of a guess among as many answers as the accuracy says there are. At 1 every answer is as likely as
+// any other, however many there are: nothing has to be known of the task.
+std::optional<double> OverGuess(const Digest* loss, const Digest* accuracy) {
+  constexpr std::size_t kFewest = 2;
+  if (loss == nullptr || accuracy == nullptr || loss->size() < kFewest || accuracy->size() < kFewest)
+    return std::nullopt;
+  if (!(loss->late > 0) || !(accuracy->late > 1e-4) || accuracy->late > 0.99) return std::nullopt;
+  return loss->late / -std::log(accuracy->late);
+}
+std::optional<double> LossOverGuess(const RunDigest& run) {
+  return OverGuess(LossOn(run, "loss"), ScoreOn(run, "accuracy"));
+}
+std::optional<double> EvalOverGuess(const RunDigest& run) {
+  return OverGuess(EvalOf(run), ScoreOn(run, "eval_accuracy"));
+}
+
+// How much more the training loss fell than that of held-out data, as shares of their first values.
+std::optional<double> FallsApart(const RunDigest& run) {
+  const Digest* loss = LossOn(run, "loss");
+  const auto held_out = Fall(run);
+  if (loss == nullptr || loss->size() < 2 || !held_out) return std::nullopt;
+  return (loss->first - loss->end) / loss->scale - *held_out;
+}
+
 constexpr std::array kMeasures = {
+    NamedMeasure{"loss-over-guess", LossOverGuess},
+    NamedMeasure{"eval-over-guess", EvalOverGuess},
+    NamedMeasure{"falls-apart", FallsApart},
     NamedMeasure{"score-same-share", ScoreSameShare},
     NamedMeasure{"loss-over-score", LossOverScore},
     NamedMeasure{"eval-fall", Fall},

@@ -3,6 +3,7 @@
 #include <array>
 #include <cmath>
 
+#include "diagnose/curve.h"
 #include "diagnose/facts.h"
 #include "diagnose/measures.h"
 
@@ -60,6 +61,22 @@ std::optional<double> OverLoss(const RunDigest& run) {
   return std::max(std::abs(norm->Level(0, 1)), kTiny) / loss->scale;
 }
 
+// How much the norm differs from point to point in the second half. Noise in thousands of weights has a norm that
+// hardly varies; the gradient of real batches does.
+std::optional<double> Spread(const RunDigest& run) {
+  constexpr std::size_t kEnough = 8;
+  const Digest* norm = Norm(run);
+  if (norm == nullptr || norm->size() < kEnough) return std::nullopt;
+  const std::size_t begin = norm->size() / 2;
+  std::vector<double> steps;
+  for (std::size_t i = begin + 1; i < norm->size(); ++i) {
+    const double low = std::min(norm->values[i], norm->values[i - 1]);
+    const double high = std::max(norm->values[i], norm->values[i - 1]);
+    if (low > 0) steps.push_back(high / low - 1);
+  }
+  return steps.size() < 3 ? std::nullopt : std::optional(Median(std::move(steps)));
+}
+
 // Above 1 where all values are finite.
 std::optional<double> NonFiniteAt(const RunDigest& run) {
   constexpr double kNever = 2;
@@ -86,6 +103,7 @@ constexpr std::array kMeasures = {
     NamedMeasure{"grad-zero-share", ZeroShare},
     NamedMeasure{"grad-over-clip", OverClip},
     NamedMeasure{"grad-over-loss", OverLoss},
+    NamedMeasure{"grad-spread", Spread},
     NamedMeasure{"grad-non-finite-at", NonFiniteAt},
     NamedMeasure{"grad-grew-before", GrewBefore},
     NamedMeasure{"loss-scale-left", LossScaleLeft},

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "diagnose/curve.h"
+#include "diagnose/facts.h"
 #include "diagnose/measures.h"
 
 namespace vigil::diagnose {
@@ -111,7 +112,7 @@ std::optional<double> GeneratorGrowth(const RunDigest& run) { return Growth(run,
 
 std::optional<double> IsReinforcement(const RunDigest& run) { return run.IsReinforcement() ? 1 : 0; }
 std::optional<double> IsPreference(const RunDigest& run) { return Logged(run.run(), "preference_margin") ? 1 : 0; }
-std::optional<double> IsAdversarial(const RunDigest& run) { return Logged(run.run(), "discriminator_loss") ? 1 : 0; }
+std::optional<double> IsAdversarial(const RunDigest& run) { return diagnose::IsAdversarial(run.run()) ? 1 : 0; }
 
 constexpr std::array kMeasures = {
     NamedMeasure{"reward-gain-in-noise", RewardGainInNoise},

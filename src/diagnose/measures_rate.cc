@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <numeric>
 #include <string>
 
 #include "base/base.h"
 #include "diagnose/facts.h"
 #include "diagnose/measures.h"
+#include "diagnose/places.h"
 #include "stats/stats.h"
 
 namespace vigil::diagnose {
@@ -169,6 +171,29 @@ std::optional<double> OverUse(const RunDigest& run) {
   return highest > 0 ? std::optional(*peak / highest) : std::nullopt;
 }
 
+// An optimizer that divides by the size of the gradient moves each weight by about the rate in a step.
+bool MovesByRate(const RunView& run) {
+  const model::Fact* stated = FindSetting(run, "optimizer");
+  if (stated == nullptr) return UsesAdam(run);
+  const std::string text = ToLower(stated->value);
+  return text.find("adam") != std::string::npos || text.find("lion") != std::string::npos ||
+         text.find("rmsprop") != std::string::npos;
+}
+
+// How far a weight can have moved in the whole run: the sum of the rates of its steps.
+std::optional<double> Reach(const RunDigest& run) {
+  if (!MovesByRate(run.run())) return std::nullopt;
+  const double steps = EndOf(run.run(), model::Axis::kStep).length();
+  const Digest* rate = run.Of("lr");
+  if (!(steps > 0)) return std::nullopt;
+  if (rate == nullptr || rate->empty()) {
+    const auto stated = run.Setting("lr");
+    return stated ? std::optional(*stated * steps) : std::nullopt;
+  }
+  const double sum = std::accumulate(rate->values.begin(), rate->values.end(), 0.0);
+  return sum / static_cast<double>(rate->size()) * steps;
+}
+
 // Where nothing says which optimizer it is.
 std::optional<double> Peak(const RunDigest& run) { return OverUse(run) ? std::nullopt : run.PeakRate(); }
 
@@ -188,6 +213,7 @@ constexpr std::array kMeasures = {
     NamedMeasure{"rate-decay-middle", DecayMiddle},
     NamedMeasure{"rate-over-use", OverUse},
     NamedMeasure{"rate-peak", Peak},
+    NamedMeasure{"rate-reach", Reach},
 };
 
 }  // namespace

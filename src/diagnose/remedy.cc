@@ -1,62 +1,162 @@
 #include "diagnose/remedy.h"
 
 #include <algorithm>
+#include <array>
 
+#include "base/base.h"
+#include "catalogue/says.h"
 #include "diagnose/facts.h"
 
 namespace vigil::diagnose {
 namespace {
 
-const catalogue::RemedySetting* SettingOf(const catalogue::RemedyRow& row, std::string_view framework) {
-  const auto at = std::find_if(row.settings.begin(), row.settings.end(),
-                               [&](const catalogue::RemedySetting& setting) { return setting.framework == framework; });
-  return at == row.settings.end() ? nullptr : &*at;
+// ---- in whose words
+
+bool HasRawKey(const RunView& run, std::string_view raw_key) {
+  return std::any_of(run->facts.begin(), run->facts.end(),
+                     [&](const model::Fact& fact) { return fact.raw_key == raw_key; });
 }
 
-// The setting in the words of the run's framework: its own, those of the trainer it is built on, or anybody's.
-void FillSetting(model::Remedy& remedy, const catalogue::RemedyRow& row, const RunView& run) {
-  remedy.framework = run->framework;
-  if (const catalogue::RemedySetting* own = SettingOf(row, run->framework)) {
-    remedy.setting = own->setting;
-    remedy.file = own->file;
-    return;
-  }
+// Settings in the words of one framework, and the class or file that takes them.
+struct Words {
+  const catalogue::RemedySetting* setting = nullptr;
+  std::string_view framework;
+  std::string_view file;
+};
+
+// Its own words, those of the trainer it is built on, or anybody's.
+Words WordsOf(const catalogue::RemedyRow& row, const RunView& run) {
+  const std::string_view framework = SettingsFramework(run);
+  if (const auto* own = catalogue::FindRemedySetting(row, framework)) return {own, framework, own->file};
   const model::FrameworkProfile& profile = run->profile;
-  if (const catalogue::RemedySetting* base = SettingOf(row, profile.settings_of)) {
-    remedy.setting = base->setting;
-    remedy.file = profile.settings_file;
-    return;
+  if (const auto* base = catalogue::FindRemedySetting(row, profile.settings_of))
+    return {base, framework, profile.settings_file};
+  if (const auto* any = catalogue::FindRemedySetting(row, "*")) return {any, "*", any->file};
+  return {nullptr, framework, {}};
+}
+
+// The setting as a config file of the run has it: the user's own name and file.
+const model::Fact* StatedInConfig(const RunView& run, std::string_view key) {
+  const auto at = std::find_if(run->facts.begin(), run->facts.end(), [&](const model::Fact& fact) {
+    return !key.empty() && fact.key == key && fact.place.source < run->sources.size() &&
+           run->sources[fact.place.source].is_config;
+  });
+  return at == run->facts.end() ? nullptr : &*at;
+}
+
+std::string FileName(std::string_view path) {
+  const std::size_t slash = path.rfind('/');
+  return std::string(slash == std::string_view::npos ? path : path.substr(slash + 1));
+}
+
+// Programs write switches in their own way.
+std::string InWords(const catalogue::RemedySetting& setting, const std::string& proposed) {
+  if (setting.value.empty()) return proposed;
+  // A row with a value of its own is a switch or a name: what is proposed is only whether to use it.
+  return std::string(setting.value);
+}
+
+std::string Filled(std::string_view text, std::string_view place, std::string_view value) {
+  std::string filled(text);
+  const std::size_t at = filled.find(place);
+  return at == std::string::npos ? filled : filled.replace(at, place.size(), value);
+}
+
+void FillSetting(model::Remedy& remedy, const catalogue::RemedyRow& row, const RunView& run) {
+  const Words words = WordsOf(row, run);
+  remedy.framework = words.framework;
+  if (words.setting == nullptr) return;
+  remedy.setting = words.setting->setting;
+  remedy.file = words.file;
+  if (remedy.proposed_in_words.empty()) remedy.proposed = InWords(*words.setting, remedy.proposed);
+  remedy.code = Filled(words.setting->code, "{value}", remedy.proposed);
+  for (const std::string_view pair : words.setting->also) {
+    const std::size_t equals = pair.find('=');
+    const std::string_view key = pair.substr(0, equals);
+    // What the run does not have on need not be switched off.
+    if (FactSwitch(run, catalogue::InterpretFact(key)).value_or(false))
+      remedy.also.push_back({std::string(key), "True", std::string(pair.substr(equals + 1))});
   }
-  if (const catalogue::RemedySetting* any = SettingOf(row, "*")) {
-    remedy.framework = "*";
-    remedy.setting = any->setting;
-    remedy.file = any->file;
+}
+
+// A config of the run that holds the setting says how the user calls it, and where.
+void NameAsStated(model::Remedy& remedy, const catalogue::RemedyRow& row, const RunView& run) {
+  const model::Fact* stated = StatedInConfig(run, row.fact);
+  if (stated == nullptr || remedy.proposed.empty()) return;
+  remedy.setting = stated->raw_key;
+  remedy.file = FileName(run->sources[stated->place.source].path);
+  remedy.code.clear();
+}
+
+void AddAlso(model::Remedy& remedy, const std::vector<ProposedToo>& also, const RunView& run) {
+  for (const ProposedToo& too : also) {
+    const catalogue::RemedyRow* row = catalogue::FindRemedy(too.remedy);
+    if (row == nullptr) continue;
+    const Words words = WordsOf(*row, run);
+    const model::Fact* stated = StatedInConfig(run, row->fact);
+    const std::string setting = stated != nullptr          ? stated->raw_key
+                                : words.setting == nullptr ? std::string()
+                                                           : std::string(words.setting->setting);
+    if (!setting.empty()) remedy.also.push_back({setting, too.current, too.proposed});
   }
+}
+
+// ---- its words
+
+model::Statement EffectOf(const catalogue::RemedyRow& row, const Incident& incident) {
+  model::Statement effect = catalogue::TextOf("remedy", row.id, "effect");
+  const std::string& metric = incident.root().signal;
+  if (metric.empty() || !incident.onset.known()) return effect;
+  return says::EffectWatch{.effect = effect, .metric = metric, .at = incident.onset};
 }
 
 // Without code for a value the advice of the row is all there is; code that finds the setting in place takes it back.
 std::optional<model::Remedy> Apply(const catalogue::RemedyRow& row, const RunView& run, const Incident& incident) {
+  const bool applies = std::all_of(row.when.begin(), row.when.end(),
+                                   [&](std::string_view name) { return Applies(name, run, incident); });
+  if (!applies) return std::nullopt;
   model::Remedy remedy;
   remedy.id = row.id;
+  remedy.reason = catalogue::TextOf("remedy", row.id, "reason");
+  remedy.effect = EffectOf(row, incident);
+  const Propose propose = row.proposal.empty() ? nullptr : FindProposal(row.proposal);
+  std::optional<Proposal> proposal;
+  if (propose != nullptr) {
+    proposal = propose(run, incident);
+    if (!proposal) return std::nullopt;
+    remedy.current = proposal->current;
+    remedy.proposed = proposal->proposed;
+    remedy.proposed_in_words = proposal->in_words;
+    if (!proposal->reason.empty()) remedy.reason = proposal->reason;
+  }
   FillSetting(remedy, row, run);
-  if (row.proposal.empty()) return remedy;
-  const Propose propose = FindProposal(row.proposal);
-  if (propose == nullptr) return remedy;
-  const auto proposal = propose(run, incident);
-  if (!proposal) return std::nullopt;
-  remedy.current = proposal->current;
-  remedy.proposed = proposal->proposed;
-  remedy.proposed_in_words = proposal->in_words;
+  NameAsStated(remedy, row, run);
+  if (proposal) AddAlso(remedy, proposal->also, run);
   return remedy;
 }
 
 // More would bury the first, which is most often the right one.
 constexpr std::size_t kMostFixes = 2;
 
+// Whether the message is not known to mean another cause.
+bool Fits(const catalogue::SignatureRow& row, std::string_view cause) {
+  return cause.empty() || row.cause.empty() || row.cause == cause;
+}
+
 }  // namespace
 
+// A loop of one's own around DeepSpeed or accelerate is known by what its config files are called.
+std::string_view SettingsFramework(const RunView& run) {
+  if (!run->framework.empty() && run->framework != "torch") return run->framework;
+  if (HasRawKey(run, "train_micro_batch_size_per_gpu") || HasRawKey(run, "fp16.enabled") ||
+      HasRawKey(run, "bf16.enabled") || HasRawKey(run, "optimizer.params.lr"))
+    return "deepspeed";
+  if (HasRawKey(run, "mixed_precision") && HasRawKey(run, "num_processes")) return "accelerate";
+  return run->framework;
+}
+
 // What could be the root goes first: the failures it set off go away with it.
-std::vector<model::Remedy> FixesOfMessages(const Incident& incident) {
+std::vector<model::Remedy> FixesOfMessages(const Incident& incident, std::string_view cause) {
   std::vector<model::Remedy> fixes;
   for (const bool roots : {true, false}) {
     for (const model::Finding* finding : incident.findings) {
@@ -64,7 +164,7 @@ std::vector<model::Remedy> FixesOfMessages(const Incident& incident) {
       if (row == nullptr || row->fix.empty() || (row->role == "root") != roots || fixes.size() >= kMostFixes) continue;
       const bool known =
           std::any_of(fixes.begin(), fixes.end(), [&](const model::Remedy& fix) { return fix.id == row->id; });
-      if (known) continue;
+      if (known || !Fits(*row, cause)) continue;
       model::Remedy& fix = fixes.emplace_back();
       fix.id = row->id;
       fix.framework = "*";
@@ -73,12 +173,15 @@ std::vector<model::Remedy> FixesOfMessages(const Incident& incident) {
   return fixes;
 }
 
+std::optional<model::Remedy> RemedyFor(std::string_view id, const RunView& run, const Incident& incident) {
+  const catalogue::RemedyRow* row = catalogue::FindRemedy(id);
+  return row == nullptr ? std::nullopt : Apply(*row, run, incident);
+}
+
 std::vector<model::Remedy> RemediesFor(const catalogue::CauseRow& cause, const RunView& run, const Incident& incident) {
   std::vector<model::Remedy> remedies;
   for (const std::string_view id : cause.remedies) {
-    const catalogue::RemedyRow* row = catalogue::FindRemedy(id);
-    if (row == nullptr) continue;
-    if (auto remedy = Apply(*row, run, incident)) remedies.push_back(std::move(*remedy));
+    if (auto remedy = RemedyFor(id, run, incident)) remedies.push_back(std::move(*remedy));
   }
   return remedies;
 }

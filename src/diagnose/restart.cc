@@ -16,20 +16,58 @@ namespace {
 using model::Axis;
 using model::Position;
 
-// The last of the checkpoints; with a limit, of those before it. One that the run's map cannot place before the limit
-// is not offered: it may hold the damage.
+// The last of the checkpoints that can be resumed from; with a limit, of those before it. One that the run's map cannot
+// place before the limit is not offered: it may hold the damage. Of a copy without weights the names are all there is.
 std::optional<Checkpoint> LastOf(const RunView& run, std::optional<Position> limit = std::nullopt) {
   std::optional<Checkpoint> best;
   for (const Checkpoint& checkpoint : KnownCheckpoints(run)) {
     if (limit && !std::is_lt(run.axes().Compare(checkpoint.at, *limit))) continue;
+    if (checkpoint.IsThere() && !checkpoint.IsComplete() && !checkpoint.is_stripped) continue;
     if (!best || std::is_gt(run.axes().Compare(checkpoint.at, best->at))) best = checkpoint;
   }
   return best;
 }
 
-model::Statement LastBefore(const Checkpoint& checkpoint, Position bad) {
-  if (checkpoint.folder.empty()) return says::RestartLastBeforeSaved{.saved = checkpoint.at, .bad = bad};
-  return says::RestartLastBefore{.checkpoint = checkpoint.folder, .bad = bad};
+// The last before the limit that is there and not whole, where it is later than the one that is.
+std::optional<Checkpoint> LastIncomplete(const RunView& run, Position after, std::optional<Position> limit) {
+  std::optional<Checkpoint> last;
+  for (const Checkpoint& checkpoint : KnownCheckpoints(run)) {
+    if (!checkpoint.IsThere() || checkpoint.IsComplete() || checkpoint.is_stripped) continue;
+    if (limit && !std::is_lt(run.axes().Compare(checkpoint.at, *limit))) continue;
+    if (after.known() && !std::is_gt(run.axes().Compare(checkpoint.at, after))) continue;
+    if (!last || std::is_gt(run.axes().Compare(checkpoint.at, last->at))) last = checkpoint;
+  }
+  return last;
+}
+
+RestartAdvice From(const Checkpoint& checkpoint, model::Statement says) {
+  return {std::move(says), checkpoint.path.empty() ? checkpoint.folder : checkpoint.path, true};
+}
+
+RestartAdvice LastBefore(const RunView& run, const Checkpoint& checkpoint, Position bad) {
+  if (checkpoint.folder.empty())
+    return From(checkpoint, says::RestartLastBeforeSaved{.saved = checkpoint.at, .bad = bad});
+  if (const auto broken = LastIncomplete(run, checkpoint.at, bad))
+    return From(checkpoint,
+                says::RestartPastIncomplete{
+                    .checkpoint = checkpoint.folder, .bad = bad, .broken = broken->folder, .missing = broken->missing});
+  return From(checkpoint, says::RestartLastBefore{.checkpoint = checkpoint.folder, .bad = bad});
+}
+
+// Checkpoints are there, and none of them helps: all are too late, or lack what a restart needs.
+RestartAdvice NoneHelps(const RunView& run, Position bad) {
+  std::vector<Checkpoint> there = KnownCheckpoints(run);
+  std::erase_if(there, [](const Checkpoint& checkpoint) { return !checkpoint.IsThere(); });
+  if (there.empty()) return {};
+  if (const auto broken = LastIncomplete(run, {}, bad))
+    return {says::RestartNoneWhole{.checkpoint = broken->folder, .missing = broken->missing, .bad = bad}, {}, true};
+  std::vector<std::string> names;
+  names.reserve(there.size());
+  for (const Checkpoint& checkpoint : there) names.push_back(checkpoint.folder);
+  constexpr std::size_t kMostNames = 5;
+  if (names.size() > kMostNames)
+    names.erase(names.begin() + 1, names.end() - static_cast<std::ptrdiff_t>(kMostNames) + 1);
+  return {says::RestartNoneEarly{.checkpoints = names, .bad = bad}, {}, true};
 }
 
 // The first step that may be bad. A point of another axis stands for all steps since the point before it.
@@ -71,11 +109,16 @@ Position BestEvaluation(const RunView& run) {
   return best_at;
 }
 
-model::Statement AfterCrash(const RunView& run) {
+RestartAdvice AfterCrash(const RunView& run) {
   const auto last = LastOf(run);
-  if (!last) return {};
-  if (last->folder.empty()) return says::RestartLastSeenSaved{.saved = last->at};
-  return says::RestartLastSeen{.checkpoint = last->folder};
+  const auto broken = LastIncomplete(run, last ? last->at : Position(), std::nullopt);
+  if (!last && !broken) return {};
+  if (!last) return {says::RestartLastIncomplete{.checkpoint = broken->folder, .missing = broken->missing}, {}, true};
+  if (last->folder.empty()) return From(*last, says::RestartLastSeenSaved{.saved = last->at});
+  if (broken)
+    return From(*last, says::RestartBeforeIncomplete{
+                           .checkpoint = last->folder, .broken = broken->folder, .missing = broken->missing});
+  return From(*last, says::RestartLastSeen{.checkpoint = last->folder});
 }
 
 // Spikes that healed, in a run that went on: nothing after them has to be thrown away.
@@ -91,19 +134,24 @@ bool IsCrash(const model::Finding& root) {
   return IsMessage(root) || root.id.starts_with("memory/") || root.id.starts_with("hang/");
 }
 
-model::Statement BeforeOverfit(const RunView& run, Position best) {
-  const Position bad(best.axis(), best.value() + 1);
-  if (const auto before = LastOf(run, bad)) return LastBefore(*before, bad);
-  if (model::Statement by_interval = BySaveInterval(run, bad); !by_interval.empty()) return by_interval;
-  return says::RestartBestEval{.best = best};
+// The last checkpoint before the place, else what is known of when they were saved.
+RestartAdvice Before(const RunView& run, Position bad) {
+  if (const auto before = LastOf(run, bad)) return LastBefore(run, *before, bad);
+  if (RestartAdvice none = NoneHelps(run, bad); !none.says.empty()) return none;
+  return {BySaveInterval(run, bad), {}, true};
+}
+
+RestartAdvice BeforeOverfit(const RunView& run, Position best) {
+  RestartAdvice before = Before(run, Position(best.axis(), best.value() + 1));
+  return before.says.empty() ? RestartAdvice{says::RestartBestEval{.best = best}, {}, true} : before;
 }
 
 }  // namespace
 
-model::Statement RestartPoint(const RunView& run, const Incident& incident) {
+RestartAdvice RestartPoint(const RunView& run, const Incident& incident) {
   const model::Finding& root = incident.root();
-  if (root.id == "loss/eval-non-finite" || root.id == "loss/eval-break") return says::RestartEvalOnly{};
-  if (HealedByItself(incident)) return says::RestartRecovered{};
+  if (root.id == "loss/eval-non-finite" || root.id == "loss/eval-break") return {says::RestartEvalOnly{}, {}, false};
+  if (HealedByItself(incident)) return {says::RestartRecovered{}, {}, false};
   if (IsCrash(root)) return AfterCrash(run);
   if (incident.Has("loss/overfit")) {
     const Position best = BestEvaluation(run);
@@ -112,10 +160,9 @@ model::Statement RestartPoint(const RunView& run, const Incident& incident) {
   }
   const Position bad = incident.onset;
   if (!bad.known()) return {};
-  if (const auto before = LastOf(run, bad)) return LastBefore(*before, bad);
-  if (model::Statement by_interval = BySaveInterval(run, bad); !by_interval.empty()) return by_interval;
-  if (IsAtTheStart(run, bad)) return says::RestartBeginning{.bad = bad};
-  return says::RestartBefore{.bad = bad};
+  if (RestartAdvice before = Before(run, bad); !before.says.empty()) return before;
+  if (IsAtTheStart(run, bad)) return {says::RestartBeginning{.bad = bad}, {}, true};
+  return {says::RestartBefore{.bad = bad}, {}, true};
 }
 
 }  // namespace vigil::diagnose

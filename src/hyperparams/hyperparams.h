@@ -25,7 +25,7 @@ struct Hyperparameter {
 // plain values are kept ("a, b"). Damage ends it; `damage` says which.
 std::vector<Hyperparameter> JsonHyperparameters(std::string_view text, model::Statement* damage = nullptr);
 
-// The same of a YAML document. Anchors and aliases are not followed, so that nothing grows.
+// The same of a YAML document, to the depth and size that configfile has.
 std::vector<Hyperparameter> YamlHyperparameters(std::string_view text, model::Statement* damage = nullptr);
 // The same of a TOML document.
 std::vector<Hyperparameter> TomlHyperparameters(std::string_view text, model::Statement* damage = nullptr);
@@ -37,6 +37,19 @@ std::vector<Hyperparameter> CommandHyperparameters(const std::vector<std::string
 // The canonical key of a hyperparameter: of its whole path, else of its end below sections that only say that it is
 // about the training ("optimizer.params.lr"). Empty when unknown: the learning rate of a critic is not the run's.
 std::string_view KeyOfHyperparameter(std::string_view path);
+// The same among others: names that mean one thing to one program and another to the next are decided by who wrote
+// them.
+class KeyContext {
+ public:
+  explicit KeyContext(const std::vector<Hyperparameter>& hyperparameters);
+  std::string_view KeyOf(const Hyperparameter& hyperparameter) const;
+
+ private:
+  bool is_deepspeed_;
+  bool is_trainer_;
+};
+// A value that leaves the setting to the framework: "auto", null.
+bool SaysNothing(std::string_view value);
 // How many of them are known.
 std::size_t CountKnown(const std::vector<Hyperparameter>& hyperparameters);
 

@@ -10,18 +10,12 @@ namespace {
 
 // Sections that say no more than that the hyperparameter is about the training.
 bool IsTransparent(std::string_view section) {
-  constexpr std::array<std::string_view, 24> kSections = {
-      "train",      "training",           "trainer",   "training_args",
-      "train_args", "training_arguments", "optimizer", "optim",
-      "optimiser",  "scheduler",          "params",    "lr_scheduler",
-      "args",       "arguments",          "hparams",   "config",
-      "metrics",    "checkpoint",         "logging",   "init_args",
-      "algorithm",  "actor_rollout_ref",  "actor",     "rollout"};
+  constexpr std::array<std::string_view, 25> kSections = {
+      "train",     "training",   "trainer", "training_args", "train_args", "training_arguments", "optimizer", "optim",
+      "optimiser", "scheduler",  "params",  "lr_scheduler",  "args",       "arguments",          "hparams",   "config",
+      "metrics",   "checkpoint", "logging", "init_args",     "algorithm",  "actor_rollout_ref",  "actor",     "rollout",
+      "trl"};
   return std::find(kSections.begin(), kSections.end(), section) != kSections.end();
-}
-
-bool SaysNothing(std::string_view value) {
-  return value == "auto" || value == "null" || value == "None" || value == "~" || value.empty();
 }
 
 bool Has(const std::vector<Hyperparameter>& hyperparameters, std::string_view path) {
@@ -56,31 +50,6 @@ void PassClassArguments(std::string_view& path) {
   }
 }
 
-// Names that mean one thing to one program and another to the next: who wrote them decides.
-class Context {
- public:
-  explicit Context(const std::vector<Hyperparameter>& hyperparameters)
-      : is_deepspeed_(Has(hyperparameters, "train_micro_batch_size_per_gpu") ||
-                      HasSection(hyperparameters, "zero_optimization")),
-        is_trainer_(Has(hyperparameters, "per_device_train_batch_size") ||
-                    Has(hyperparameters, "gradient_accumulation_steps")) {}
-
-  std::string_view KeyOf(const Hyperparameter& hyperparameter) const {
-    // Of all processes together in DeepSpeed, of one process elsewhere.
-    if (is_deepspeed_ && hyperparameter.path == "train_batch_size") return "global_batch_size";
-    // The samples of TRL's trainers; in a model's own configuration that of its generations, by default 20.
-    constexpr double kOfGenerations = 20;
-    if (is_trainer_ && hyperparameter.path == "max_length" &&
-        ParseNumber(hyperparameter.value).value_or(0) > kOfGenerations)
-      return "sequence_length";
-    return KeyOfHyperparameter(hyperparameter.path);
-  }
-
- private:
-  bool is_deepspeed_;
-  bool is_trainer_;
-};
-
 const Hyperparameter* Find(const std::vector<Hyperparameter>& hyperparameters, std::string_view path) {
   const auto at = std::find_if(hyperparameters.begin(), hyperparameters.end(),
                                [&](const Hyperparameter& s) { return s.path == path; });
@@ -98,6 +67,27 @@ void StateRanks(const std::vector<Hyperparameter>& hyperparameters, ingest::Part
 }
 
 }  // namespace
+
+KeyContext::KeyContext(const std::vector<Hyperparameter>& hyperparameters)
+    : is_deepspeed_(Has(hyperparameters, "train_micro_batch_size_per_gpu") ||
+                    HasSection(hyperparameters, "zero_optimization")),
+      is_trainer_(Has(hyperparameters, "per_device_train_batch_size") ||
+                  Has(hyperparameters, "gradient_accumulation_steps")) {}
+
+std::string_view KeyContext::KeyOf(const Hyperparameter& hyperparameter) const {
+  // Of all processes together in DeepSpeed, of one process elsewhere.
+  if (is_deepspeed_ && hyperparameter.path == "train_batch_size") return "global_batch_size";
+  // The samples of TRL's trainers; in a model's own configuration that of its generations, by default 20.
+  constexpr double kOfGenerations = 20;
+  if (is_trainer_ && hyperparameter.path == "max_length" &&
+      ParseNumber(hyperparameter.value).value_or(0) > kOfGenerations)
+    return "sequence_length";
+  return KeyOfHyperparameter(hyperparameter.path);
+}
+
+bool SaysNothing(std::string_view value) {
+  return value == "auto" || value == "null" || value == "None" || value == "~" || value.empty();
+}
 
 std::string_view KeyOfHyperparameter(std::string_view path) {
   PassClassArguments(path);
@@ -117,7 +107,7 @@ std::size_t CountKnown(const std::vector<Hyperparameter>& hyperparameters) {
 }
 
 void StateHyperparameters(const std::vector<Hyperparameter>& hyperparameters, ingest::PartBuilder& builder) {
-  const Context context(hyperparameters);
+  const KeyContext context(hyperparameters);
   for (const Hyperparameter& hyperparameter : hyperparameters) {
     const std::string_view key = context.KeyOf(hyperparameter);
     if (key.empty() || SaysNothing(hyperparameter.value)) continue;

@@ -66,6 +66,7 @@ struct FormatTraits {
   int digits = 4;  // significant digits of a number: what was printed has few, whole doubles 16 and more
   RunFiles files = RunFiles::kOne;
   bool names_runs = false;                          // its own name for a run says more than the directory's
+  bool is_config = false;                           // holds settings as a user writes them
   bool has_messages = false;                        // holds what the program printed, error messages among it
   std::span<const std::string_view> variants = {};  // other ids that its sources may carry
 };

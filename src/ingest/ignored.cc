@@ -54,6 +54,8 @@ std::string_view WhyIgnored(std::string_view path) {
   // Event files end in anything: a host name, a process id.
   if (file.find("tfevents") != std::string_view::npos) return file.ends_with(".vigil") ? "written by vigil" : "";
   if (IsLogOfTracker(path)) return "the tracker's own log";
+  // A config that `vigil diagnose --fix` made is that of a run to come.
+  if (file.find(".vigil-fix") != std::string_view::npos) return "written by vigil";
   // Pickled settings end like weights.
   if (file.find("args.") != std::string_view::npos) return {};
   const std::size_t dot = file.rfind('.');

@@ -53,6 +53,13 @@ struct Finding {
   double MeasureOr(std::string_view name, double otherwise) const;
 };
 
+// Another setting that has to change with the first.
+struct SettingChange {
+  std::string setting;
+  std::string current;
+  std::string proposed;
+};
+
 // A change to make, in the words of the framework found.
 struct Remedy {
   std::string id;  // of a remedy, or of the known message whose fix it is: the row has the words
@@ -62,6 +69,17 @@ struct Remedy {
   std::string current;
   std::string proposed;
   Statement proposed_in_words = {};  // where no value can be computed
+  Statement reason = {};             // why it helps, with the numbers of the run
+  Statement effect = {};             // what it should change in the curve
+  std::string code = {};             // the line of code that does it, where no config does
+  std::vector<SettingChange> also = {};
+};
+
+// The one command to run next. What its outcomes would mean stands in the row of that id.
+struct NextCommand {
+  std::string id;       // of a cause, or "unknown/<family>"
+  std::string command;  // empty when there is none
+  std::string change;   // a line of code to change before it, or empty
 };
 
 // A cause that the evidence does not exclude, and the one thing that would tell it from the cause named.
@@ -96,7 +114,10 @@ struct Diagnosis {
   std::vector<Statement> missing;  // what was not available and would have helped
   Statement next;                  // the one measurement or command to run next
   Statement restart;               // where to restart from, or empty
-  std::vector<Remedy> remedies;    // fast to invasive
+  Statement skip;                  // the data to leave out when it goes on, or empty
+  std::string restart_command;     // how it is started again with the first change, or the line of code; or empty
+  NextCommand next_command;
+  std::vector<Remedy> remedies;  // fast to invasive
   Cost cost;
 };
 

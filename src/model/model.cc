@@ -7,6 +7,7 @@
 #include "base/base.h"
 #include "model/finding.h"
 #include "model/position.h"
+#include "model/preflight.h"
 #include "model/report.h"
 #include "model/run.h"
 #include "model/statement.h"
@@ -137,6 +138,16 @@ std::optional<Severity> WorstSeverity(const Report& report) {
   for (const RunReport& run : report.runs) {
     for (const Finding& finding : run.findings) {
       if (!worst || finding.severity > *worst) worst = finding.severity;
+    }
+  }
+  return worst;
+}
+
+std::optional<Severity> WorstSeverity(const PreflightReport& report) {
+  std::optional<Severity> worst;
+  for (const PlannedRun& run : report.runs) {
+    for (const ConfigBreach& breach : run.breaches) {
+      if (!worst || breach.finding.severity > *worst) worst = breach.finding.severity;
     }
   }
   return worst;

@@ -23,9 +23,30 @@ struct Unread {
   std::vector<Statement> notes = {};  // what its reader remarked before it had nothing to hand on
 };
 
+// One setting of a config that a fix changed, or could not.
+struct FixedSetting {
+  std::string remedy;
+  std::string setting;
+  std::string current;  // empty where it was added
+  std::string proposed;
+  std::string problem;  // why it was not changed; empty when it was
+};
+
+// A config of a run with remedies put in.
+struct Fix {
+  std::string run;
+  std::string config;   // the file as it is; empty where the run has none
+  std::string written;  // the file that was, or would be, written; empty where nothing could be changed
+  bool is_dry = false;  // it was not written
+  std::string diff;
+  std::string snippet;  // the settings to copy, where there is no config to change
+  std::vector<FixedSetting> settings;
+};
+
 struct Report {
   std::vector<RunReport> runs;
   std::vector<Unread> unread;
+  std::vector<Fix> fixes = {};  // what --fix did
 };
 
 // What each incident cost in money, where its GPU-hours are known.

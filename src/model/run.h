@@ -159,6 +159,16 @@ struct Artifact {
   Position at;
 };
 
+// What CheckpointFiles::missing holds where a folder has no weights at all.
+inline constexpr std::string_view kNoWeights = "weights";
+
+// A checkpoint that is on disk: a folder or a file.
+struct CheckpointFiles {
+  std::string path;
+  Position at;
+  std::vector<std::string> missing = {};  // what is not there, or not whole; empty: it can be resumed from
+};
+
 // Hash of the data of an optimizer step, so that a spike can be tied to it and data that come again are seen. Columns
 // of equal length; the rank is -1 where it is not known.
 struct BatchFingerprints {
@@ -196,6 +206,7 @@ struct Source {
   int digits = 4;                 // significant digits that its format keeps
   std::string duplicate_of = {};  // path of a source that holds all that is in this one
   bool has_messages = false;      // what the program printed was read: error messages in it would have been seen
+  bool is_config = false;         // settings as a user writes them
 };
 
 // What kind of training this is: pretrain, sft, lora, grpo, ppo, dpo, ebft, other. Confidence 0..1; fixed limits hold
@@ -232,6 +243,7 @@ struct RunHeader {
   std::vector<Event> events;
   std::vector<Fact> facts;
   std::vector<Artifact> artifacts;
+  std::vector<CheckpointFiles> checkpoints;  // in the run's folders, by position
 
   // All of it, of a run whose series are not wanted.
   void TakeHeaderOf(const RunHeader& other) { *this = other; }

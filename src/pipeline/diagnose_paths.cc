@@ -9,6 +9,7 @@
 #include "diagnose/diagnose.h"
 #include "journal/journal.h"
 #include "journal/mover.h"
+#include "pipeline/checkpoint_files.h"
 #include "pipeline/pipeline.h"
 #include "pipeline/rules.h"
 #include "platform/files.h"
@@ -37,6 +38,7 @@ model::RunReport DiagnoseRun(model::Run run, const catalogue::Thresholds& thresh
 void AddDiagnosis(model::Run run, const catalogue::Thresholds& thresholds, model::Report& report) {
   std::string name = run.sources.empty() ? run.name : run.sources.front().path;
   try {
+    FindCheckpoints(run);
     report.runs.push_back(DiagnoseRun(std::move(run), thresholds));
   } catch (const std::exception& problem) {
     report.unread.push_back({std::move(name), fmt::format("could not be judged: {}", problem.what())});
@@ -69,6 +71,7 @@ Outcome DiagnosePaths(const std::vector<std::string>& paths, const catalogue::Th
   outcome.ignored = imported.ignored.size();
   outcome.report.unread = std::move(imported.unread);
   for (model::Run& run : imported.runs) AddDiagnosis(std::move(run), thresholds, outcome.report);
+  diagnose::CompareRuns(outcome.report.runs, thresholds);
   return outcome;
 }
 

@@ -103,6 +103,7 @@ class Monitor::Runs {
     model::Report report;
     report.unread = files_.unread();
     for (model::Run& run : JoinFollowed(files_, report.unread)) AddDiagnosis(std::move(run), thresholds_, report);
+    diagnose::CompareRuns(report.runs, thresholds_);
     return report;
   }
 

@@ -92,6 +92,21 @@ Drained DrainJournals(const std::vector<std::string>& paths);
 // The same without writing: what is missing in the journals, and where it is.
 std::vector<Error> FindUndrained(const std::vector<std::string>& paths);
 
+// Configs of the runs with the remedies of their first diagnosis put in, written beside them under a name that no file
+// has; never over one. Where a run has no config, the settings to copy.
+enum class FixWhich : std::uint8_t {
+  kFirst,  // the first remedy that is a setting
+  kAll,    // all that are, in one file
+  kEach,   // all that are, each in a file of its own
+};
+struct FixOptions {
+  FixWhich which = FixWhich::kFirst;
+  bool dry = false;                       // nothing is written
+  std::vector<std::string> configs = {};  // to be changed instead of those among the files of the run
+};
+// Adds them to the report. What could not be read or written.
+std::vector<Error> FixConfigs(model::Report& report, const FixOptions& options);
+
 struct Outcome {
   model::Report report;
   std::size_t ignored = 0;  // files that are of no use to vigil

@@ -6,7 +6,9 @@
 #include <array>
 
 #include "base/base.h"
+#include "catalogue/advice.h"
 #include "catalogue/catalogue.h"
+#include "catalogue/config_rules.h"
 #include "report/measure_page.h"
 #include "report/page_parts.h"
 
@@ -96,12 +98,16 @@ CataloguePage PageOf(const catalogue::EvidenceRow& row) {
 CataloguePage PageOf(const catalogue::RemedyRow& row) {
   CataloguePage page = NewPage("remedy", row.id, row.title);
   AddText(page, "text", "What to do", row.text);
+  AddText(page, "reason", "Why it helps", row.reason);
+  AddText(page, "effect", "What should be seen then", row.effect);
+  AddList(page, "when", "Offered when", Listed(row.when));
   AddText(page, "fact", "Changes the setting", row.fact);
   std::vector<std::vector<Cell>> settings;
   for (const catalogue::RemedySetting& setting : row.settings)
-    settings.push_back(
-        {Said(setting.framework == "*" ? "any" : setting.framework), Said(setting.setting), Said(setting.file)});
-  AddTable(page, "settings", "In the words of each framework", {"framework", "setting", "where"}, std::move(settings));
+    settings.push_back({Said(setting.framework == "*" ? "any" : setting.framework), Said(setting.setting),
+                        Said(setting.file), Said(setting.code)});
+  AddTable(page, "settings", "In the words of each framework", {"framework", "setting", "where", "code"},
+           std::move(settings));
   AddCauses(page, "Helps against", [&](const catalogue::CauseRow& cause) { return Holds(cause.remedies, page.id); });
   return page;
 }
@@ -111,7 +117,14 @@ CataloguePage PageOf(const catalogue::ConfigRuleRow& row) {
   AddText(page, "severity", "Severity", model::Name(row.severity));
   AddText(page, "when", "When", row.when);
   AddText(page, "set", "Set", row.set);
-  if (row.check.empty()) AddText(page, "status", "Status", "known, but nothing that a run leaves decides it yet");
+  std::vector<std::vector<Cell>> methods;
+  for (const catalogue::MethodSeverity& each : row.by_method)
+    methods.push_back({Said(each.method), Said(model::Name(each.severity))});
+  AddTable(page, "by_method", "Severity by training method", {"method", "severity"}, std::move(methods));
+  AddText(page, "judged", "Judged",
+          row.scope == "both" ? "before a run (vigil preflight) and on what a run stated (vigil diagnose)"
+                              : "before a run (vigil preflight)");
+  AddText(page, "origin", "Origin", row.origin);
   AddExplainingCauses(page);
   return page;
 }

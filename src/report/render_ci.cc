@@ -5,8 +5,10 @@
 #include <set>
 
 #include "catalogue/catalogue.h"
+#include "catalogue/config_rules.h"
 #include "report/json.h"
 #include "report/report.h"
+#include "report/sentence.h"
 #include "report/texts.h"
 #include "report/words.h"
 
@@ -96,11 +98,7 @@ std::string_view LevelOf(model::Severity severity) {
   return severity == model::Severity::kWarning ? "warning" : "note";
 }
 
-void WriteRules(JsonWriter& json, const model::Report& report) {
-  std::set<std::string> ids;
-  for (const model::RunReport& run : report.runs) {
-    for (const model::Finding& finding : run.findings) ids.insert(finding.id);
-  }
+void WriteRules(JsonWriter& json, const std::set<std::string>& ids) {
   json.Key("rules");
   json.OpenList();
   for (const std::string& id : ids) {
@@ -111,15 +109,34 @@ void WriteRules(JsonWriter& json, const model::Report& report) {
       Message(json, "fullDescription", row->why);
     } else if (const catalogue::SignatureRow* signature = catalogue::FindSignature(id)) {
       Message(json, "shortDescription", signature->title);
+    } else if (const catalogue::ConfigRuleRow* rule = catalogue::FindConfigRule(id)) {
+      Message(json, "shortDescription", rule->title);
+      Message(json, "fullDescription", rule->when);
     }
     json.Close();
   }
   json.CloseList();
 }
 
+void WritePhysical(JsonWriter& json, std::string_view path, std::uint32_t line) {
+  json.Key("physicalLocation");
+  json.Open();
+  json.Key("artifactLocation");
+  json.Open();
+  Member(json, "uri", UriOf(path));
+  json.Close();
+  if (line != 0) {
+    json.Key("region");
+    json.Open();
+    json.Key("startLine");
+    json.Count(line);
+    json.Close();
+  }
+  json.Close();
+}
+
 // The file and line that the finding rests on: of its evidence, else the run's first file.
-void WriteLocation(JsonWriter& json, const model::RunReport& run, const model::Finding& finding) {
-  std::string path = run.run.sources.empty() ? std::string() : run.run.sources.front().path;
+void WriteLocation(JsonWriter& json, std::string path, std::string_view name, const model::Finding& finding) {
   std::uint32_t line = 0;
   for (const model::Evidence& evidence : finding.evidence) {
     if (evidence.path.empty()) continue;
@@ -130,26 +147,11 @@ void WriteLocation(JsonWriter& json, const model::RunReport& run, const model::F
   json.Key("locations");
   json.OpenList();
   json.Open();
-  if (!path.empty()) {
-    json.Key("physicalLocation");
-    json.Open();
-    json.Key("artifactLocation");
-    json.Open();
-    Member(json, "uri", UriOf(path));
-    json.Close();
-    if (line != 0) {
-      json.Key("region");
-      json.Open();
-      json.Key("startLine");
-      json.Count(line);
-      json.Close();
-    }
-    json.Close();
-  }
+  if (!path.empty()) WritePhysical(json, path, line);
   json.Key("logicalLocations");
   json.OpenList();
   json.Open();
-  Member(json, "name", run.run.name);
+  Member(json, "name", name);
   Member(json, "kind", "module");
   json.Close();
   json.CloseList();
@@ -162,8 +164,64 @@ void WriteResult(JsonWriter& json, const model::RunReport& run, const model::Fin
   Member(json, "ruleId", finding.id);
   Member(json, "level", LevelOf(finding.severity));
   Message(json, "message", fmt::format("{}: {}", run.run.name, HeadlineText(finding)));
-  WriteLocation(json, run, finding);
+  WriteLocation(json, run.run.sources.empty() ? std::string() : run.run.sources.front().path, run.run.name, finding);
   json.Close();
+}
+
+// The other settings that a finding rests on.
+void WriteRelated(JsonWriter& json, const model::Finding& finding) {
+  if (finding.evidence.size() < 2) return;
+  json.Key("relatedLocations");
+  json.OpenList();
+  for (std::size_t i = 1; i < finding.evidence.size(); ++i) {
+    json.Open();
+    json.Key("id");
+    json.Count(i);
+    WritePhysical(json, finding.evidence[i].path, finding.evidence[i].line);
+    Message(json, "message", Sentence(finding.evidence[i].says));
+    json.Close();
+  }
+  json.CloseList();
+}
+
+void WriteBreach(JsonWriter& json, const model::PlannedRun& run, const model::ConfigBreach& breach) {
+  json.Open();
+  Member(json, "ruleId", breach.finding.id);
+  Member(json, "level", LevelOf(breach.finding.severity));
+  const std::string fix = breach.fix.proposed.empty() ? Sentence(breach.fix.proposed_in_words)
+                                                      : fmt::format("{}: {}", breach.fix.setting, breach.fix.proposed);
+  Message(json, "message", fmt::format("{}; set {}", Sentence(breach.finding.says), fix));
+  WriteLocation(json, run.name, run.name, breach.finding);
+  WriteRelated(json, breach.finding);
+  json.Close();
+}
+
+template <class WriteResults>
+std::string SarifDocument(std::string_view version, const std::set<std::string>& ids, const WriteResults& results) {
+  JsonWriter json(JsonWriter::Layout::kPretty);
+  json.Open();
+  Member(json, "$schema", "https://json.schemastore.org/sarif-2.1.0.json");
+  Member(json, "version", "2.1.0");
+  json.Key("runs");
+  json.OpenList();
+  json.Open();
+  json.Key("tool");
+  json.Open();
+  json.Key("driver");
+  json.Open();
+  Member(json, "name", "vigil");
+  Member(json, "version", version);
+  WriteRules(json, ids);
+  json.Close();
+  json.Close();
+  json.Key("results");
+  json.OpenList();
+  results(json);
+  json.CloseList();
+  json.Close();
+  json.CloseList();
+  json.Close();
+  return json.Take() + "\n";
 }
 
 }  // namespace
@@ -220,32 +278,27 @@ std::string RenderJunit(const model::Report& report, std::optional<model::Severi
 }
 
 std::string RenderSarif(const model::Report& report, std::string_view version) {
-  JsonWriter json(JsonWriter::Layout::kPretty);
-  json.Open();
-  Member(json, "$schema", "https://json.schemastore.org/sarif-2.1.0.json");
-  Member(json, "version", "2.1.0");
-  json.Key("runs");
-  json.OpenList();
-  json.Open();
-  json.Key("tool");
-  json.Open();
-  json.Key("driver");
-  json.Open();
-  Member(json, "name", "vigil");
-  Member(json, "version", version);
-  WriteRules(json, report);
-  json.Close();
-  json.Close();
-  json.Key("results");
-  json.OpenList();
+  std::set<std::string> ids;
   for (const model::RunReport& run : report.runs) {
-    for (const model::Finding& finding : run.findings) WriteResult(json, run, finding);
+    for (const model::Finding& finding : run.findings) ids.insert(finding.id);
   }
-  json.CloseList();
-  json.Close();
-  json.CloseList();
-  json.Close();
-  return json.Take() + "\n";
+  return SarifDocument(version, ids, [&](JsonWriter& json) {
+    for (const model::RunReport& run : report.runs) {
+      for (const model::Finding& finding : run.findings) WriteResult(json, run, finding);
+    }
+  });
+}
+
+std::string RenderPreflightSarif(const model::PreflightReport& report, std::string_view version) {
+  std::set<std::string> ids;
+  for (const model::PlannedRun& run : report.runs) {
+    for (const model::ConfigBreach& breach : run.breaches) ids.insert(breach.finding.id);
+  }
+  return SarifDocument(version, ids, [&](JsonWriter& json) {
+    for (const model::PlannedRun& run : report.runs) {
+      for (const model::ConfigBreach& breach : run.breaches) WriteBreach(json, run, breach);
+    }
+  });
 }
 
 }  // namespace vigil::report

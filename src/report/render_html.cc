@@ -114,17 +114,48 @@ std::string WhereText(const model::Remedy& remedy) {
   return EscapeHtml(remedy.file.empty() ? remedy.framework : remedy.file);
 }
 
+// Why it helps and what it should change, and the line of code.
+std::string WhyAndThen(const model::Remedy& remedy) {
+  std::string text;
+  for (const std::string& part : {RemedyReason(remedy), RemedyEffect(remedy)}) {
+    if (!part.empty()) text += fmt::format("<br><span class=\"soft\">{}</span>", EscapeHtml(part));
+  }
+  return remedy.code.empty() ? text : text + "<br>" + CodeOrNothing(remedy.code);
+}
+
+std::string AlsoTable(const model::Remedy& remedy) {
+  std::string text;
+  for (const model::SettingChange& also : remedy.also)
+    text += fmt::format("<br><code>{}: {}</code>", EscapeHtml(also.setting), EscapeHtml(also.proposed));
+  return text;
+}
+
 void AddRemedies(Page& page, const model::Diagnosis& diagnosis) {
   if (diagnosis.remedies.empty()) return;
   page.Add("<h3>What to change, fastest first</h3>\n<div class=\"card scroll\"><table>");
   page.Add("<tr><th></th><th>remedy</th><th>setting</th><th>now</th><th>proposed</th><th>where</th></tr>");
   for (std::size_t i = 0; i < diagnosis.remedies.size(); ++i) {
     const model::Remedy& remedy = diagnosis.remedies[i];
-    page.Add("<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>", i + 1,
-             EscapeHtml(RemedyText(remedy)), CodeOrNothing(remedy.setting), CodeOrNothing(remedy.current),
+    page.Add("<tr><td>{}</td><td><b>{}</b><br>{}{}</td><td>{}{}</td><td>{}</td><td>{}</td><td>{}</td></tr>", i + 1,
+             EscapeHtml(RemedyTitle(remedy)), EscapeHtml(RemedyText(remedy)), WhyAndThen(remedy),
+             CodeOrNothing(remedy.setting), AlsoTable(remedy), CodeOrNothing(remedy.current),
              CodeOrNothing(ProposedText(remedy)), WhereText(remedy));
   }
   page.Add("</table></div>\n");
+  if (!diagnosis.restart_command.empty())
+    page.Add("<h3>Start again with</h3>\n<div class=\"card scroll\"><code>{}</code></div>\n",
+             EscapeHtml(diagnosis.restart_command));
+}
+
+void AddNextCommand(Page& page, const model::Diagnosis& diagnosis) {
+  const model::NextCommand& next = diagnosis.next_command;
+  if (next.command.empty()) return;
+  page.Add("<h3>Run next</h3>\n<div class=\"card scroll\">");
+  if (!next.change.empty()) page.Add("<p>with <code>{}</code></p>", EscapeHtml(next.change));
+  page.Add("<p><code>{}</code></p><ul>", EscapeHtml(next.command));
+  for (const auto& [seen, means] : NextOutcomes(diagnosis))
+    page.Add("<li>{}: {}</li>", EscapeHtml(seen), EscapeHtml(means));
+  page.Add("</ul></div>\n");
 }
 
 void AddDiagnosis(Page& page, const model::Diagnosis& diagnosis) {
@@ -132,6 +163,7 @@ void AddDiagnosis(Page& page, const model::Diagnosis& diagnosis) {
   AddRemedies(page, diagnosis);
   if (const std::string next = NextText(diagnosis); !next.empty())
     page.Add("<h3>To be sure</h3>\n<div class=\"card\">{}</div>\n", EscapeHtml(next));
+  AddNextCommand(page, diagnosis);
 }
 
 void AddFurther(Page& page, const model::RunReport& run) {

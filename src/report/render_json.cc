@@ -1,8 +1,11 @@
+#include <array>
 #include <cmath>
 
+#include "catalogue/advice.h"
 #include "catalogue/catalogue.h"
 #include "report/json.h"
 #include "report/json_statement.h"
+#include "report/judged_on.h"
 #include "report/report.h"
 #include "report/sentence.h"
 #include "report/span.h"
@@ -123,14 +126,49 @@ void WriteFinding(JsonWriter& json, const model::Finding& finding) {
   WriteList(json, "evidence", finding.evidence, WriteEvidence);
 }
 
+void WriteChange(JsonWriter& json, const model::SettingChange& change) {
+  WriteText(json, "setting", change.setting);
+  WriteTextOrNull(json, "current", change.current);
+  WriteText(json, "proposed", change.proposed);
+}
+
+std::string_view KindOf(const model::Remedy& remedy) {
+  const catalogue::RemedyRow* row = catalogue::FindRemedy(remedy.id);
+  constexpr std::array<std::string_view, 3> kKinds = {"setting", "code", "look"};
+  return row == nullptr ? "code" : kKinds[static_cast<std::size_t>(row->kind)];
+}
+
 void WriteRemedy(JsonWriter& json, const model::Remedy& remedy) {
   WriteText(json, "id", remedy.id);
+  WriteText(json, "title", RemedyTitle(remedy));
+  WriteText(json, "kind", KindOf(remedy));
   WriteText(json, "text", RemedyText(remedy));
   WriteTextOrNull(json, "framework", remedy.framework);
   WriteTextOrNull(json, "file", remedy.file);
   WriteTextOrNull(json, "setting", remedy.setting);
   WriteTextOrNull(json, "current", remedy.current);
   WriteTextOrNull(json, "proposed", ProposedText(remedy));
+  WriteList(json, "also", remedy.also, WriteChange);
+  WriteTextOrNull(json, "code", remedy.code);
+  WriteTextOrNull(json, "reason", RemedyReason(remedy));
+  WriteSays(json, "reason_says", remedy.reason);
+  WriteTextOrNull(json, "effect", RemedyEffect(remedy));
+  WriteSays(json, "effect_says", remedy.effect);
+}
+
+// null where there is none.
+void WriteNextCommand(JsonWriter& json, const model::Diagnosis& diagnosis) {
+  const model::NextCommand& next = diagnosis.next_command;
+  json.Key("next_command");
+  if (next.command.empty()) return json.Null();
+  json.Open();
+  WriteText(json, "command", next.command);
+  WriteTextOrNull(json, "change", next.change);
+  WriteList(json, "outcomes", NextOutcomes(diagnosis), [](JsonWriter& out, const auto& outcome) {
+    WriteText(out, "seen", outcome.first);
+    WriteText(out, "means", outcome.second);
+  });
+  json.Close();
 }
 
 void WriteRival(JsonWriter& json, const model::Rival& rival) {
@@ -185,8 +223,12 @@ void WriteDiagnosis(JsonWriter& json, const model::Diagnosis& diagnosis, const s
   WriteSays(json, "next_says", diagnosis.next);
   WriteTextOrNull(json, "restart", RestartText(diagnosis));
   WriteSays(json, "restart_says", diagnosis.restart);
+  WriteTextOrNull(json, "skip", SkipText(diagnosis));
+  WriteSays(json, "skip_says", diagnosis.skip);
+  WriteTextOrNull(json, "restart_command", diagnosis.restart_command);
   WriteList(json, "remedies", diagnosis.remedies, WriteRemedy);
   WriteCost(json, diagnosis.cost);
+  WriteNextCommand(json, diagnosis);
 }
 
 void WriteCoverage(JsonWriter& json, const model::Coverage& coverage) {
@@ -243,6 +285,24 @@ void WriteVerdict(JsonWriter& json, const model::RunReport& report) {
   json.Close();
 }
 
+// How many points the verdict rests on, and which checks would need more.
+void WriteJudgedOn(JsonWriter& json, const model::Run& run) {
+  const JudgedOn judged = JudgedOnOf(run);
+  json.Key("judged_on");
+  json.Open();
+  WriteTextOrNull(json, "metric", judged.metric);
+  json.Key("points");
+  json.Count(judged.points);
+  json.Key("few");
+  json.Boolean(judged.few);
+  WriteList(json, "needs", judged.needs, [](JsonWriter& out, const JudgedOn::Need& need) {
+    WriteText(out, "finding", need.finding);
+    out.Key("points");
+    out.Count(need.points);
+  });
+  json.Close();
+}
+
 void WriteRun(JsonWriter& json, const model::RunReport& report) {
   const model::Run& run = report.run;
   WriteText(json, "name", run.name);
@@ -255,6 +315,7 @@ void WriteRun(JsonWriter& json, const model::RunReport& report) {
   WriteList(json, "signals", run.series, WriteSignal);
   WriteList(json, "findings", report.findings, WriteFinding);
   WriteVerdict(json, report);
+  WriteJudgedOn(json, run);
   WriteList(json, "diagnoses", report.diagnoses, [&](JsonWriter& out, const model::Diagnosis& diagnosis) {
     WriteDiagnosis(out, diagnosis, report.findings);
   });
@@ -267,6 +328,24 @@ void WriteUnread(JsonWriter& json, const model::Unread& unread) {
   WriteNotes(json, unread.notes);
 }
 
+void WriteFixedSetting(JsonWriter& json, const model::FixedSetting& setting) {
+  WriteText(json, "remedy", setting.remedy);
+  WriteText(json, "setting", setting.setting);
+  WriteTextOrNull(json, "current", setting.current);
+  WriteText(json, "proposed", setting.proposed);
+  WriteTextOrNull(json, "problem", setting.problem);
+}
+
+void WriteFix(JsonWriter& json, const model::Fix& fix) {
+  WriteText(json, "run", fix.run);
+  WriteTextOrNull(json, "config", fix.config);
+  WriteTextOrNull(json, "written", fix.is_dry ? std::string() : fix.written);
+  WriteTextOrNull(json, "would_write", fix.is_dry ? fix.written : std::string());
+  WriteTextOrNull(json, "diff", fix.diff);
+  WriteTextOrNull(json, "snippet", fix.snippet);
+  WriteList(json, "settings", fix.settings, WriteFixedSetting);
+}
+
 }  // namespace
 
 std::string RenderJson(const model::Report& report, std::string_view version) {
@@ -276,6 +355,7 @@ std::string RenderJson(const model::Report& report, std::string_view version) {
   WriteText(json, "version", version);
   WriteList(json, "runs", report.runs, WriteRun);
   WriteList(json, "unread", report.unread, WriteUnread);
+  WriteList(json, "fixes", report.fixes, WriteFix);
   json.Close();
   return json.Take() + "\n";
 }

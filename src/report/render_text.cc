@@ -152,17 +152,35 @@ void DrawReasons(Screen& screen, const model::Diagnosis& diagnosis, bool verbose
   for (const std::string& rival : RivalTexts(diagnosis)) screen.Item(2, "", rival);
 }
 
+// The title, then the change with its values or what to do in words.
 std::string RemedyLine(const model::Remedy& remedy) {
+  const std::string title = OneLine(RemedyTitle(remedy));
   const std::string text = OneLine(RemedyText(remedy));
-  const std::string change = ChangeText(remedy);
-  return text.empty() || text == change ? change : fmt::format("{}: {}", change, text);
+  const std::string change = ProposedText(remedy).empty() ? text : ChangeText(remedy);
+  return text.starts_with(title) && change == text ? text : fmt::format("{}: {}", title, change);
 }
 
-void DrawRemedies(Screen& screen, const model::Diagnosis& diagnosis) {
+void DrawRemedy(Screen& screen, const model::Remedy& remedy, std::size_t number, bool whole) {
+  const std::string lead = fmt::format("{}. ", number);
+  screen.Item(2, lead, RemedyLine(remedy));
+  const auto detail = [&](std::string_view label, const std::string& text) {
+    if (!text.empty()) screen.Item(2 + lead.size(), PadRight(label, 6), text, Ink::kDim);
+  };
+  detail("code", OneLine(remedy.code));
+  if (!whole) return;
+  detail("why", OneLine(RemedyReason(remedy)));
+  detail("then", OneLine(RemedyEffect(remedy)));
+}
+
+// Why, and what is to be seen then, is said of the first; of all when more is asked for.
+void DrawRemedies(Screen& screen, const model::Diagnosis& diagnosis, bool verbose) {
   if (diagnosis.remedies.empty()) return;
   screen.Heading("what to change, fastest first");
   for (std::size_t i = 0; i < diagnosis.remedies.size(); ++i)
-    screen.Item(2, fmt::format("{}. ", i + 1), RemedyLine(diagnosis.remedies[i]));
+    DrawRemedy(screen, diagnosis.remedies[i], i + 1, verbose || i == 0);
+  if (diagnosis.restart_command.empty()) return;
+  screen.Heading("start again with");
+  screen.Item(2, "", OneLine(diagnosis.restart_command), Ink::kPlain, Ink::kCyan);
 }
 
 void DrawNext(Screen& screen, const model::Diagnosis& diagnosis) {
@@ -173,10 +191,22 @@ void DrawNext(Screen& screen, const model::Diagnosis& diagnosis) {
   screen.Item(2, "", next);
 }
 
+// The last thing that is said: one command, and what to make of its outcome.
+void DrawNextCommand(Screen& screen, const model::Diagnosis& diagnosis) {
+  const model::NextCommand& next = diagnosis.next_command;
+  if (next.command.empty()) return;
+  screen.Heading("run next");
+  if (!next.change.empty()) screen.Item(2, "with ", OneLine(next.change), Ink::kDim, Ink::kCyan);
+  screen.Item(2, "$ ", OneLine(next.command), Ink::kDim, Ink::kCyan);
+  for (const auto& [seen, means] : NextOutcomes(diagnosis))
+    screen.Item(2, "if ", fmt::format("{}: {}", seen, means), Ink::kDim);
+}
+
 void DrawDiagnosis(Screen& screen, const model::Diagnosis& diagnosis, bool verbose) {
   DrawReasons(screen, diagnosis, verbose);
-  DrawRemedies(screen, diagnosis);
+  DrawRemedies(screen, diagnosis, verbose);
   DrawNext(screen, diagnosis);
+  DrawNextCommand(screen, diagnosis);
 }
 
 // The incidents after the first: their lines to act on, and with `verbose` all that is said about them.
@@ -287,6 +317,40 @@ void DrawSummary(Screen& screen, const model::Report& report, const std::vector<
   }
 }
 
+// ---- configs with remedies put in
+
+void DrawFixedSettings(Screen& screen, const model::Fix& fix) {
+  for (const model::FixedSetting& setting : fix.settings) {
+    if (setting.problem.empty()) continue;
+    screen.Item(2, "- ",
+                fmt::format("{}: {} was not set: {}", OneLine(setting.setting), OneLine(setting.proposed),
+                            OneLine(setting.problem)));
+  }
+}
+
+// As it is, with its blanks, so that it can be given to patch.
+void DrawLines(Screen& screen, std::string_view text) {
+  for (const std::string_view line : Split(text, '\n')) {
+    const std::string shown = Printable(line);
+    if (!line.empty()) screen.Raw(screen.unicode() ? shown : ToAscii(shown));
+  }
+}
+
+// What was done with which file.
+std::string FixText(const model::Fix& fix) {
+  if (fix.config.empty()) return "no config file among the files of the run; set this where it is configured";
+  if (fix.diff.empty()) return fmt::format("{} was left as it is; set this by hand", OneLine(fix.config));
+  if (fix.written.empty()) return fmt::format("could not be written beside {}", OneLine(fix.config));
+  return fmt::format("{} {}", fix.is_dry ? "would write" : "wrote", OneLine(fix.written));
+}
+
+void DrawFix(Screen& screen, const model::Fix& fix) {
+  screen.Blank();
+  screen.Item(2, "fix  ", fmt::format("{}: {}", OneLine(fix.run), FixText(fix)), Ink::kBold, Ink::kBold);
+  DrawLines(screen, fix.diff.empty() ? fix.snippet : fix.diff);
+  DrawFixedSettings(screen, fix);
+}
+
 void DrawUnread(Screen& screen, const model::Report& report) {
   if (report.unread.empty()) return;
   screen.Heading("could not be read");
@@ -311,6 +375,7 @@ std::string RenderText(const model::Report& report, const TextOptions& options) 
     DrawVerdict(screen, run, verdict, options.verbose);
     if (detailed) DrawDetails(screen, run, options.verbose);
   }
+  for (const model::Fix& fix : report.fixes) DrawFix(screen, fix);
   DrawUnread(screen, report);
   if (options.brief || detailed) return screen.Take();
   screen.Blank();

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/base.h"
+#include "model/preflight.h"
 #include "model/report.h"
 
 namespace vigil::report {
@@ -60,6 +61,12 @@ std::string RenderOpenMetrics(const model::Report& report);
 std::string RenderEvents(const model::RunReport& run, double unix_time);
 // `path` as a URI reference, absolute paths with the scheme of files.
 std::string UriOf(std::string_view path);
+
+// Runs that have not begun: the numbers that follow from their settings, findings with file and line, what could not be
+// checked; as text, as JSON (schema vigil.preflight/1) and as SARIF 2.1.0. `brief`: findings only.
+std::string RenderPreflight(const model::PreflightReport& report, const TextOptions& options);
+std::string RenderPreflightJson(const model::PreflightReport& report, std::string_view version);
+std::string RenderPreflightSarif(const model::PreflightReport& report, std::string_view version);
 
 // What is wrong with a source, or whose duplicate it is; empty when there is nothing to say.
 std::string NoteText(const model::Source& source);

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/base.h"
+#include "catalogue/advice.h"
 #include "catalogue/catalogue.h"
 #include "catalogue/says.h"
 #include "report/report.h"
@@ -129,6 +130,29 @@ std::vector<std::string> RivalTexts(const model::Diagnosis& diagnosis) {
   return texts;
 }
 
+std::string SkipText(const model::Diagnosis& diagnosis) { return Sentence(diagnosis.skip); }
+
+std::vector<std::pair<std::string, std::string>> NextOutcomes(const model::Diagnosis& diagnosis) {
+  std::vector<std::pair<std::string, std::string>> outcomes;
+  const catalogue::NextRow* row = catalogue::FindNextCommand(diagnosis.next_command.id);
+  if (row == nullptr || diagnosis.next_command.command.empty()) return outcomes;
+  for (const catalogue::OutcomeRow& outcome : row->outcomes) outcomes.emplace_back(outcome.seen, outcome.means);
+  return outcomes;
+}
+
+std::string RemedyTitle(const model::Remedy& remedy) {
+  if (const catalogue::RemedyRow* row = catalogue::FindRemedy(remedy.id)) return std::string(row->title);
+  const catalogue::SignatureRow* message = catalogue::FindSignature(remedy.id);
+  if (message == nullptr) return remedy.id;
+  // Advice on a message has no title: its first clause says what to do.
+  const std::string_view fix = message->fix;
+  return std::string(fix.substr(0, fix.find_first_of(".;:")));
+}
+
+std::string RemedyReason(const model::Remedy& remedy) { return Sentence(remedy.reason); }
+
+std::string RemedyEffect(const model::Remedy& remedy) { return Sentence(remedy.effect); }
+
 std::string RemedyText(const model::Remedy& remedy) {
   if (const catalogue::RemedyRow* row = catalogue::FindRemedy(remedy.id)) return std::string(row->text);
   // A known message carries its own advice.
@@ -140,15 +164,28 @@ std::string ProposedText(const model::Remedy& remedy) {
   return remedy.proposed.empty() ? Sentence(remedy.proposed_in_words) : remedy.proposed;
 }
 
+// "; gradient_accumulation_steps: 4 -> 8", for all that changes with it.
+std::string AlsoText(const model::Remedy& remedy) {
+  std::string text;
+  for (const model::SettingChange& also : remedy.also) {
+    const std::string current = also.current.empty() ? std::string() : OneLine(also.current) + " -> ";
+    text += fmt::format("; {}: {}{}", OneLine(also.setting), current, OneLine(also.proposed));
+  }
+  return text;
+}
+
 std::string ChangeText(const model::Remedy& remedy) {
   const catalogue::RemedyRow* row = catalogue::FindRemedy(remedy.id);
   if (remedy.setting.empty()) return OneLine(row == nullptr ? RemedyText(remedy) : row->title);
+  if (!remedy.code.empty() && ProposedText(remedy).empty())
+    return fmt::format("{}: {}", OneLine(RemedyTitle(remedy)), OneLine(remedy.code));
   const std::string setting = OneLine(remedy.setting);
   const std::string current = OneLine(remedy.current);
   const std::string proposed = OneLine(ProposedText(remedy));
   std::string change = proposed.empty()  ? fmt::format("{}: {}", setting, OneLine(RemedyText(remedy)))
                        : current.empty() ? fmt::format("{}: {}", setting, proposed)
                                          : fmt::format("{}: {} -> {}", setting, current, proposed);
+  change += AlsoText(remedy);
   const std::string where = OneLine(remedy.file.empty() ? remedy.framework : remedy.file);
   return where.empty() || where == "*" ? change : fmt::format("{} ({})", change, where);
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "model/report.h"
@@ -28,7 +29,11 @@ std::string SummaryText(const model::Diagnosis& diagnosis);
 // The summary in one line, with the positions of the incident where it does not mention them.
 std::string SummaryHeadline(const model::Diagnosis& diagnosis);
 std::string NextText(const model::Diagnosis& diagnosis);
+// Where to go on from, and which data to leave out.
 std::string RestartText(const model::Diagnosis& diagnosis);
+std::string SkipText(const model::Diagnosis& diagnosis);
+// What the outcomes of the next command would mean, as "seen" and "means".
+std::vector<std::pair<std::string, std::string>> NextOutcomes(const model::Diagnosis& diagnosis);
 // "1200 steps, 3.2 hours, 25.6 GPU-hours (51.20)"; empty when nothing of it is known.
 std::string CostText(const model::Cost& cost);
 std::vector<std::string> MissingTexts(const model::Diagnosis& diagnosis);
@@ -37,6 +42,11 @@ std::string DecideText(const model::Diagnosis& diagnosis);
 // A line for each cause that is not excluded, with what would decide where DecideText does not say it.
 std::vector<std::string> RivalTexts(const model::Diagnosis& diagnosis);
 
+// "Lower the learning rate"; the first words of the advice where it is that of a message.
+std::string RemedyTitle(const model::Remedy& remedy);
+// Why it helps, and what it should change in the curve; empty where nothing is said.
+std::string RemedyReason(const model::Remedy& remedy);
+std::string RemedyEffect(const model::Remedy& remedy);
 // What to do: the remedy's own text, or that of its row.
 std::string RemedyText(const model::Remedy& remedy);
 // The value to set, or words for it; empty when the remedy has none.

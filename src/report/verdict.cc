@@ -9,6 +9,8 @@
 
 #include "base/base.h"
 #include "catalogue/catalogue.h"
+#include "catalogue/config_rules.h"
+#include "report/judged_on.h"
 #include "report/report.h"
 #include "report/sentence.h"
 #include "report/span.h"
@@ -17,9 +19,6 @@
 
 namespace vigil::report {
 namespace {
-
-// Metrics that show whether a run made progress, best first.
-constexpr std::array<std::string_view, 4> kProgressMetrics = {"loss", "eval_loss", "reward", "policy_loss"};
 
 void AddLine(std::vector<VerdictLine>& lines, LineKind kind, std::string text) {
   if (!text.empty()) lines.push_back({kind, std::move(text)});
@@ -191,7 +190,10 @@ std::string ProgressText(const model::Run& run) {
 
 std::string HealthyHeadline(const model::Run& run) {
   const std::string progress = ProgressText(run);
-  const std::string covered = fmt::format("no problems found in {}{}", RangeText(SpanOf(run).Range()), PlanText(run));
+  const JudgedOn judged = JudgedOnOf(run);
+  const std::string few = judged.few ? fmt::format(", but {} are few", CountOf(judged.points, "point")) : std::string();
+  const std::string covered =
+      fmt::format("no problems found in {}{}{}", RangeText(SpanOf(run).Range()), PlanText(run), few);
   return progress.empty() ? covered : fmt::format("{} ({})", covered, progress);
 }
 
@@ -206,7 +208,10 @@ Verdict UndiagnosedVerdict(const model::RunReport& run) {
     verdict.state = WasJudged(run) ? State::kHealthy : State::kUnknown;
     verdict.headline = verdict.state == State::kHealthy ? HealthyHeadline(run.run) : UnknownHeadline(run);
   }
-  if (verdict.state == State::kHealthy) AddLine(verdict.lines, LineKind::kEnds, SilentEnd(run.run));
+  if (verdict.state == State::kHealthy) {
+    AddLine(verdict.lines, LineKind::kEnds, SilentEnd(run.run));
+    AddLine(verdict.lines, LineKind::kJudgedOn, FewPointsText(run.run));
+  }
   AddLine(verdict.lines, LineKind::kNotChecked, NotCheckedText(run));
   return verdict;
 }
@@ -229,8 +234,9 @@ std::string_view Name(State state) {
 }
 
 std::string_view Label(LineKind kind) {
-  constexpr std::array<std::string_view, 11> kLabels = {"cause",   "decide", "change", "do",          "restart", "cost",
-                                                        "because", "means",  "ends",   "not checked", "damaged"};
+  constexpr std::array<std::string_view, 12> kLabels = {"cause",   "decide",    "change",      "do",
+                                                        "restart", "cost",      "because",     "means",
+                                                        "ends",    "judged on", "not checked", "damaged"};
   return kLabels[static_cast<std::size_t>(kind)];
 }
 
@@ -250,11 +256,15 @@ std::vector<VerdictLine> LinesOf(const model::RunReport& run, const model::Diagn
   if (undecided) AddLine(lines, LineKind::kDecide, OneLine(NextText(diagnosis)));
   if (!diagnosis.remedies.empty()) {
     const model::Remedy& first = diagnosis.remedies.front();
-    AddLine(lines, first.setting.empty() ? LineKind::kDo : LineKind::kChange, ChangeText(first));
+    const bool is_deed = first.setting.empty() || (!first.code.empty() && ProposedText(first).empty());
+    AddLine(lines, is_deed ? LineKind::kDo : LineKind::kChange, ChangeText(first));
   } else {
     AddLine(lines, LineKind::kDo, FixOf(run, diagnosis));
   }
-  AddLine(lines, LineKind::kRestart, OneLine(RestartText(diagnosis)));
+  const std::string skip = OneLine(SkipText(diagnosis));
+  const std::string restart = OneLine(RestartText(diagnosis));
+  AddLine(lines, LineKind::kRestart,
+          skip.empty() || restart.empty() ? restart : fmt::format("{}; leave out {}", restart, skip));
   AddLine(lines, LineKind::kCost, CostText(diagnosis.cost));
   AddLine(lines, LineKind::kBecause, ReasonLine(run, diagnosis));
   // Behind the lines to act on: the cause that is named comes first.

@@ -25,6 +25,7 @@ enum class LineKind : std::uint8_t {
   kBecause,
   kMeans,
   kEnds,
+  kJudgedOn,
   kNotChecked,
   kDamaged
 };

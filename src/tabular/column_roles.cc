@@ -79,8 +79,8 @@ constexpr std::array<std::string_view, 61> kStepNames = {
 };
 constexpr std::size_t kWholeRunNames = 11;  // of kStepNames, from the front
 // Words that count steps in log text only: as the name of a column they mean other things too.
-constexpr std::array<std::string_view, 9> kStepWords = {"batch", "batches", "batch_id", "minibatch", "episode",
-                                                        "frame", "#",       "s",        "b"};
+constexpr std::array<std::string_view, 10> kStepWords = {"batch", "batches", "batch_id", "minibatch", "episode",
+                                                         "frame", "#",       "s",        "b",         "rollout"};
 
 struct NamedRole {
   std::string_view name;

@@ -227,6 +227,19 @@ void ArgumentReader::TakeWords(std::string_view text, std::uint32_t /*line*/) {
   if (goes_on && words_.size() < kMostWords) return;
   Open(Dump::kNone);
   StateKnown(hyperparams::CommandHyperparameters(words_, first_line_));
+  StateCommand();
+}
+
+// How the run was started: what it is started again with. Every rank prints its own; the first stands.
+void ArgumentReader::StateCommand() {
+  constexpr std::size_t kLongestCommand = 2000;
+  std::string command;
+  for (const std::string& word : words_) {
+    const bool plain = word.find_first_of(" '\"") == std::string::npos;
+    command += (command.empty() ? "" : " ") + (plain ? word : "'" + word + "'");
+  }
+  if (command.size() <= kLongestCommand && stated_.insert("command_line").second)
+    builder_.AddFact("command_line", command, first_line_);
 }
 
 void ArgumentReader::StateKnown(std::vector<hyperparams::Hyperparameter> hyperparameters) {

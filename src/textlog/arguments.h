@@ -47,6 +47,7 @@ class ArgumentReader {
   bool ReadCommand(std::string_view text, std::uint32_t line);
   void TakeWords(std::string_view text, std::uint32_t line);
   void StateKnown(std::vector<hyperparams::Hyperparameter> hyperparameters);
+  void StateCommand();
   void Override(std::string_view assignment, std::uint32_t line);
   bool ReadStatements(std::string_view text, std::uint32_t line);
   bool ReadDotted(std::string_view text, std::uint32_t line);

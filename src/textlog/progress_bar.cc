@@ -138,6 +138,11 @@ BarKind KindOf(const ProgressBar& bar) {
   for (const std::string_view word : kTrainingWords) {
     if (ContainsIgnoringCase(bar.description, word)) return BarKind::kTraining;
   }
+  // Whatever the bar is called: what is measured behind it is measured in a training.
+  constexpr std::array<std::string_view, 4> kMeasured = {"loss", "reward", "grad_norm", "lr="};
+  for (const std::string_view word : kMeasured) {
+    if (ContainsIgnoringCase(bar.postfix, word)) return BarKind::kTraining;
+  }
   return BarKind::kOther;
 }
 

@@ -134,7 +134,7 @@ bool Repetition::ReadParsed(const MetricLine& parsed, LearnedRow& row) {
   for (const NamedNumber& number : parsed.numbers) {
     if (number.weak) continue;
     // "we saw a loss of 2.3": the end of the words may be a name that is known.
-    const bool words = std::count(number.name.begin(), number.name.end(), ' ') >= 2 && !names_.Knows(number.name);
+    const bool words = number.name.find(' ') != std::string_view::npos && !names_.Knows(number.name);
     const std::string_view known = words ? KnownEnd(names_, number.name) : std::string_view();
     measured = measured || !known.empty() || !IsCount(number.value);
     row.numbers.push_back({std::string(known.empty() ? number.name : known), number});

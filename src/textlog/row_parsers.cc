@@ -10,6 +10,7 @@
 #include "tabular/column_roles.h"
 #include "tabular/guess.h"
 #include "textlog/hints.h"
+#include "textlog/learned_forms.h"
 #include "textlog/make_parsers.h"
 #include "textlog/plain_numbers.h"
 
@@ -119,19 +120,22 @@ class PlainRowParser final : public LineParser {
     const char c = line.text[first];
     if (!numbers_.is_believed() && (state_.shapes.Take(line, line.number) || TakeCounted(line, c)))
       return Outcome::kRow;
-    return TakeNumbers(line) ? Outcome::kRow : Outcome::kNotMine;
+    return TakeNumbers(line) || TakeLearned(line) ? Outcome::kRow : Outcome::kNotMine;
   }
 
-  bool decides_at_end() const override { return numbers_.is_believed(); }
+  bool decides_at_end() const override { return numbers_.is_believed() || forms_.is_believed(); }
 
   // Nothing names the numbers of such lines: what they are is seen in how they go.
   void Finish() override {
-    if (!numbers_.is_believed()) return;
+    if (forms_.is_believed()) state_.builder.AddNote(says::NoteLearnedForm{});
+    if (!decides_at_end() || state_.sink.FoundLoss()) return;
     std::vector<ingest::PartBuilder::SeriesId> columns;
     for (ingest::PartBuilder::SeriesId id = 0; id < state_.builder.part().series.size(); ++id) {
-      if (!state_.builder.IsLeftOut(id) && state_.builder.series(id).raw.starts_with(kColumnPrefix))
-        columns.push_back(id);
+      const model::Series& series = state_.builder.series(id);
+      const bool is_unnamed = forms_.is_believed() || series.raw.starts_with(kColumnPrefix);
+      if (!state_.builder.IsLeftOut(id) && is_unnamed && !series.empty()) columns.push_back(id);
     }
+    if (forms_.is_believed()) return NameLoss(columns);
     if (NameFirst(columns, "loss", GoesLikeLoss)) state_.builder.AddNote(says::NotePlainNumbers{});
     NameFirst(columns, "lr", tabular::GoesLikeLearningRate);
   }
@@ -141,6 +145,18 @@ class PlainRowParser final : public LineParser {
 
   // What numbers without names are called; the count is column 1.
   static std::string ColumnName(std::size_t i) { return std::string(kColumnPrefix) + std::to_string(i + 2); }
+
+  // Of columns with names, one that is called a loss or an error comes before what only goes like one.
+  void NameLoss(const std::vector<ingest::PartBuilder::SeriesId>& columns) {
+    std::vector<ingest::PartBuilder::SeriesId> ordered = columns;
+    std::stable_partition(ordered.begin(), ordered.end(), [this](ingest::PartBuilder::SeriesId id) {
+      constexpr std::array<std::string_view, 6> kWords = {"loss", "total", "train", "err", "cost", "obj"};
+      const std::string& raw = state_.builder.series(id).raw;
+      return std::any_of(kWords.begin(), kWords.end(),
+                         [&](std::string_view word) { return ContainsIgnoringCase(raw, word); });
+    });
+    NameFirst(ordered, "loss", GoesLikeLoss);
+  }
 
   bool NameFirst(const std::vector<ingest::PartBuilder::SeriesId>& columns, std::string_view signal,
                  bool (*goes_like)(std::span<const double>)) {
@@ -182,6 +198,23 @@ class PlainRowParser final : public LineParser {
     return true;
   }
 
+  // Only where no other form was understood: such lines are believed for want of anything better.
+  bool TakeLearned(const LogLine& line) {
+    if (numbers_.is_believed() || (state_.has_series() && !forms_.is_believed())) return false;
+    const auto& rows = forms_.Take(line.text, line.number);
+    for (const LearnedForms::Row& row : rows) {
+      const RowPlace place = {row.step, line.rank, row.line, Origin::kPlain};
+      named_.clear();
+      for (std::size_t i = 0; i < row.names.size(); ++i) named_.push_back({row.names[i], row.values[i]});
+      state_.sink.Find(named_, place);
+      state_.sink.BringToUnits(named_);
+      state_.sink.Add(named_, place);
+      state_.steps.Observe(place);
+      state_.is_plain = true;
+    }
+    return !rows.empty();
+  }
+
   bool TakeNumbers(const LogLine& line) {
     const auto& rows = numbers_.Take(line.text, line.number);
     for (const PlainNumbers::Row& row : rows) {
@@ -200,6 +233,7 @@ class PlainRowParser final : public LineParser {
 
   LogState& state_;
   PlainNumbers numbers_;
+  LearnedForms forms_;
   NamedNumbers named_;             // of one row; kept for its memory
   std::deque<std::string> names_;  // of the columns; what refers to one stays valid
 };

@@ -15,6 +15,8 @@ class Remedies(unittest.TestCase):
         python = os.environ.get("VIGIL_PYTHON") or (str(GYM) if GYM.exists() else sys.executable)
         result = subprocess.run([python, str(HERE / "check_remedies.py")], capture_output=True, text=True, check=False)
         sys.stderr.write(result.stdout)
+        if result.returncode == 77:
+            self.skipTest("no framework is installed here")
         self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
 
 

@@ -76,6 +76,15 @@ std::string CalibrationDiagram(const Calibration& calibration) {
   return text + "\n```\n\n";
 }
 
+std::string CalibrationTable(const Calibration& calibration) {
+  std::string text = "Fatal and weak runs whose first diagnosis names a cause.";
+  if (const auto error = calibration.ExpectedError())
+    text += fmt::format(" Mean distance of the stated confidence from the share that is right, over the bins: {:.3f}.",
+                        *error);
+  text += fmt::format("\nFewer than {} cases of a kind say nothing about it.\n\n", scale::kFewCases);
+  return text + BinTable(calibration);
+}
+
 std::string CalibrationTables(const std::vector<Judged>& judged) {
   Calibration all;
   std::map<std::string, Calibration> causes;
@@ -83,12 +92,7 @@ std::string CalibrationTables(const std::vector<Judged>& judged) {
     all.Add(run.score);
     causes[run.score.cause_name].Add(run.score);
   }
-  std::string text = "### Confidence against truth\n\nFatal and weak runs whose first diagnosis names a cause.";
-  if (const auto error = all.ExpectedError())
-    text += fmt::format(" Mean distance of the stated confidence from the share that is right, over the bins: {:.3f}.",
-                        *error);
-  text += fmt::format("\nBelow {} cases of a kind nothing is said about it.\n\n", scale::kFewCases);
-  text += BinTable(all);
+  std::string text = "### Confidence against truth\n\n" + CalibrationTable(all);
   text += "The same as columns: `#` the share that was right, `o` the confidence that was stated, `+` both.\n\n";
   text += CalibrationDiagram(all);
   return text + CauseTable(causes);

@@ -19,7 +19,7 @@ struct ListedRuns {
   std::string folder;
   std::vector<Case> cases;
 };
-// Judges the runs of each framework with a model that was fitted to no run of it.
+// Judges the runs of each framework with a model that was fitted to no run of it, nor of a few others.
 std::vector<Outcome> JudgeEachFrameworkHeldOut(const fit::Lessons& lessons, const std::vector<ListedRuns>& lists);
 
 }  // namespace vigil::accuracy

@@ -28,7 +28,7 @@ others are of runs that were looked at or fitted to: they say that nothing got w
 constexpr std::string_view kHeldOut = R"(## Each part held out in turn
 
 Runs of the gym at scale (`gym/scale`): real, tiny trainings with a measured label. Each task and each family of models is held out in turn,
-with all runs that were trained beside it, and scored with what was fitted without it. Below them each framework is held out, over the runs of
+with all runs that were trained beside it, and scored with what was fitted without it. Below them the frameworks are held out, a twelfth of them at a time, over the runs of
 real trainers in `tests/fixtures`, `tests/fixtures/frameworks` and `tests/fixtures/fresh` and over those that were learned from. Written by
 `make heldout`.
 
@@ -46,6 +46,15 @@ The same runs with the weights and thresholds that ship: these have seen a part 
 `weak` (either answer is right) or `harmless` (a warning is right, an error is false); this was measured against its healthy twin. Runs
 that did not learn without any fault, and fatal ones where nothing that was logged differs from the twin, are left out.
 `VIGIL_SCALE` names the folder of a set (otherwise `gym/scale/set`); `gym/scale/make.py` makes another.
+
+)";
+
+constexpr std::string_view kShipped = R"(## Other tools, as they are shipped
+
+Tools that one would take instead, installed from their packages and run without any option on the labelled runs of `tests/fixtures`,
+`tests/fixtures/frameworks` and `tests/fixtures/fresh`, beside vigil on the same. Each has words of its own, so that only this is counted: whether it could read the run, and
+whether it says anything at its warning level or above. It need not be the right thing: a run that is flagged for something else counts too, for vigil as for the others.
+vigil was written with most of these runs in view, the others were not. Made by `bench/peers/diagnosers.py`.
 
 )";
 
@@ -90,9 +99,19 @@ detectors were written: the score on them is no score on new files.
 
 )";
 
+constexpr std::string_view kRemedies = R"(## The run repeated with the first remedy
+
+Each fault of the gym at scale, trained with a healthy twin, diagnosed from its log and config, and trained again with the remedy that stands
+first (`gym/remedy_proof.py`): a proposed value is set, a missing call put in, inputs are normalised, data that are named are left out. A remedy that
+says where to look heals only a fault that stands there (`gym/remedy_cures.py` says which). **Healed**: the repeated run reaches 90% of what the
+twin learned, or its memory and time are those of a sound run. **Recovered**: of what the fault cost, the share that the remedy
+brought back. Runs that are not diagnosed, or wrongly, count as not healed. Crashes are left out: the advice is that of their message.
+
+)";
+
 // In the order of kParts.
-constexpr std::array<std::string_view, kParts.size()> kSections = {kHeldOut, kScale, kTwins, kFixtures,
-                                                                   kGym,     kMade,  kCorpus};
+constexpr std::array<std::string_view, kParts.size()> kSections = {kHeldOut, kScale, kShipped, kTwins,   kFixtures,
+                                                                   kGym,     kMade,  kCorpus,  kRemedies};
 
 }  // namespace
 

@@ -8,8 +8,8 @@
 namespace vigil::accuracy {
 
 // The generated parts, in the order of the page.
-inline constexpr std::array<std::string_view, 7> kParts = {"held-out", "scale", "twins", "fixtures",
-                                                           "gym",      "made",  "corpus"};
+inline constexpr std::array<std::string_view, 9> kParts = {"held-out", "scale", "shipped", "twins",   "fixtures",
+                                                           "gym",      "made",  "corpus",  "remedies"};
 
 // The page before anything was measured: each part says that it was not run.
 std::string EmptyPage();

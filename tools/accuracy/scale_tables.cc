@@ -279,7 +279,10 @@ std::string HeldOutTables(const std::vector<HeldOutBy>& ways, const std::string&
   }
   text += "\n";
   for (const HeldOutBy& way : ways) {
-    if (!way.rows.empty()) text += fmt::format("### Held out: {}\n\n", way.what) + HeldOutRows(way);
+    if (way.rows.empty()) continue;
+    text += fmt::format("### Held out: {}\n\n", way.what) + HeldOutRows(way);
+    text += fmt::format("#### Confidence against truth, each {} held out\n\n", way.what);
+    text += CalibrationTable(scale::SumOf(way.rows).calibration);
   }
   return text;
 }

@@ -24,6 +24,8 @@ std::string ScaleTables(const std::vector<scale::Judged>& judged);
 
 // Stated confidence against the share that was right: ten bins as a table and as a diagram, then by cause.
 std::string CalibrationTables(const std::vector<scale::Judged>& judged);
+// The ten bins alone, with how far stated and right are apart.
+std::string CalibrationTable(const scale::Calibration& calibration);
 // Ten columns of the share that was right, with the stated confidence marked; bins with too few cases are blank.
 std::string CalibrationDiagram(const scale::Calibration& calibration);
 

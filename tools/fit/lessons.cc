@@ -16,7 +16,7 @@ namespace vigil::fit {
 namespace {
 
 // A run that was given by hand is worth several of a gym: there are few, and they are what users have.
-constexpr double kWeightOfARun = 3;
+constexpr double kWeightOfARun = 8;
 
 using KnownCauses = std::function<Truth(const std::vector<model::Finding>& findings)>;
 

@@ -249,13 +249,23 @@ std::vector<Sample> SamplesOf(const std::vector<Example>& examples, const std::v
 }
 
 std::vector<Sample> TroubleSamplesOf(const std::vector<Example>& examples, const std::vector<bool>& take) {
+  const auto behind_measures = static_cast<std::uint32_t>(diagnose::FeatureSpace::Get().OfEvidence(0, false));
   std::vector<Sample> samples;
   for (const Example& example : examples) {
     if (!take[example.run]) continue;
-    Sample& sample = samples.emplace_back();
+    Sample sample;
     sample.columns = example.columns;
     sample.target = example.causes.empty() ? 0 : 1;
     sample.weight = example.weight;
+    // A run that no detector found anything in is judged by its measures alone: they have to know what a finding
+    // would have said.
+    const auto end = std::lower_bound(sample.columns.begin(), sample.columns.end(), behind_measures);
+    if (end != sample.columns.end()) {
+      sample.weight /= 2;
+      Sample& measured = samples.emplace_back(sample);
+      measured.columns.resize(static_cast<std::size_t>(end - sample.columns.begin()));
+    }
+    samples.push_back(std::move(sample));
   }
   return samples;
 }

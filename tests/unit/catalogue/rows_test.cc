@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <set>
 
+#include "catalogue/advice.h"
 #include "catalogue/catalogue.h"
+#include "catalogue/config_rules.h"
 
 namespace vigil::catalogue {
 namespace {

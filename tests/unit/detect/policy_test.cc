@@ -112,7 +112,9 @@ TEST(PreferenceNoSignal, IsFoundAtLnTwo) {
 TEST(Settings, CanChangeAThresholdAndSwitchADetectorOff) {
   RunMaker maker;
   maker.Method("grpo").Series("truncated_share", 40, [](int) { return 0.7; });
-  EXPECT_EQ(Get(maker.Find(), "rl/truncated"), nullptr);
+  const auto watched = maker.Find();
+  ASSERT_NE(Get(watched, "rl/truncated"), nullptr);
+  EXPECT_EQ(Get(watched, "rl/truncated")->severity, model::Severity::kInfo) << "between the range and the flag";
   const auto stricter =
       catalogue::Thresholds::Parse("[\"rl/truncated\"]\nlimit = 0.5\nseverity = \"error\"\n", "test.toml");
   ASSERT_TRUE(stricter) << stricter.error().Text();

@@ -5,8 +5,11 @@
 #include <algorithm>
 #include <set>
 
+#include "catalogue/advice.h"
 #include "catalogue/catalogue.h"
+#include "catalogue/config_rules.h"
 #include "diagnose/diagnose.h"
+#include "preflight/preflight.h"
 
 namespace vigil::diagnose {
 namespace {
@@ -33,8 +36,10 @@ TEST(DiagnoseRows, EveryProposalOfARemedyHasCodeAndIsUsed) {
 TEST(DiagnoseRows, EveryConfigCheckHasCodeAndIsUsed) {
   std::set<std::string_view> named;
   for (const catalogue::ConfigRuleRow& row : catalogue::ConfigRules()) {
-    if (!row.check.empty()) named.insert(row.check);
+    named.insert(row.check);
   }
+  // What only the text of a file shows is checked before it becomes a run.
+  for (const std::string_view text : preflight::TextCheckNames()) EXPECT_EQ(named.erase(text), 1U) << text;
   EXPECT_EQ(named, ToSet(ConfigCheckNames()));
 }
 

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "catalogue/advice.h"
 #include "catalogue/catalogue.h"
 #include "catalogue/says.h"
 #include "diagnose/diagnose.h"
@@ -21,6 +22,11 @@
 namespace vigil::diagnose {
 
 inline constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
+// From one level to another, with a constant of so many steps.
+inline double Falling(double from, double to, int step, double steps) {
+  return to + (from - to) * std::exp(-step / steps);
+}
 
 class RunMaker {
  public:

@@ -358,7 +358,7 @@ TEST(Settings, OfTomlWithATableThatHasNoNameAreNamedAndLeft) {
   for (const std::string& header : {std::string("[=x]"), std::string("[\x01\0x]", 5), std::string("[[[a]]]"),
                                     std::string("[\xC3\xA9]"), std::string("[.a]"), std::string("[{]")}) {
     model::Statement damage;
-    EXPECT_THAT(hyperparams::TomlHyperparameters("a = 1\n" + header + "\nb = 2\n", &damage), IsEmpty()) << header;
+    EXPECT_THAT(hyperparams::TomlHyperparameters("a = 1\n" + header + "\nb = 2\n", &damage), SizeIs(1)) << header;
     EXPECT_TRUE(model::SameStatement(damage, says::DamageErrorInLine{.line = 2, .message = MessageOf(damage)}))
         << header;
   }

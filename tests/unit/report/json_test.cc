@@ -18,6 +18,8 @@ namespace vigil::report {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 std::string Json(const model::Report& report) { return RenderJson(report, "1.2.3"); }
 
@@ -74,7 +76,7 @@ TEST(RenderJson, HasTheKeysOfTheSchemaAndNoOthers) {
   EXPECT_THAT(Keys(json.root()), ElementsAre("schema", "version", "runs", "unread"));
   EXPECT_THAT(Keys(json.At("/runs/0")),
               ElementsAre("name", "sources", "framework", "regime", "steps", "ranks", "signals", "findings", "headline",
-                          "verdict", "diagnoses", "coverage"));
+                          "verdict", "judged_on", "diagnoses", "coverage"));
   EXPECT_THAT(Keys(json.At("/runs/0/sources/0")), ElementsAre("path", "format", "state", "note", "note_says"));
   EXPECT_THAT(Keys(json.At("/runs/0/regime")), ElementsAre("name", "confidence"));
   EXPECT_THAT(Keys(json.At("/runs/0/steps")), ElementsAre("first", "last", "logged", "axis"));
@@ -96,6 +98,35 @@ TEST(RenderJson, HasTheKeysOfTheSchemaAndNoOthers) {
               ElementsAre("id", "text", "framework", "file", "setting", "current", "proposed"));
   EXPECT_THAT(Keys(json.At("/runs/0/coverage/0")),
               ElementsAre("family", "state", "reason", "enable", "reason_says", "enable_says", "closed"));
+}
+
+model::RunReport RunOf(int points) {
+  model::RunReport run = samples::HealthyRun();
+  for (model::Series& series : run.run.series) series.Truncate(static_cast<std::size_t>(points));
+  run.run.planned_steps.reset();
+  return run;
+}
+
+TEST(NoProblemsFound, OnTenPointsSaysThatTenPointsAreFewAndWhatWouldBeNeeded) {
+  const model::Report report = samples::One(RunOf(10));
+  TextOptions options;
+  options.width = 200;
+  const std::string text = RenderText(report, options);
+  EXPECT_THAT(text, HasSubstr("but 10 points are few"));
+  EXPECT_THAT(text, HasSubstr("judged on"));
+  EXPECT_THAT(text, HasSubstr("loss/plateau 50"));
+  const Parsed json(Json(report));
+  EXPECT_EQ(json.Text("/runs/0/verdict/state"), "healthy");
+  EXPECT_EQ(json.Number("/runs/0/judged_on/points"), 10);
+  EXPECT_THAT(Json(report), HasSubstr("\"few\": true"));
+  EXPECT_THAT(RenderHtml(report, "0.0.0"), HasSubstr("10 points are few"));
+  EXPECT_THAT(RenderHtml(report, "0.0.0"), HasSubstr("loss/plateau 50"));
+}
+
+TEST(NoProblemsFound, OnManyPointsSaysNothingOfThem) {
+  const model::Report report = samples::One(RunOf(200));
+  EXPECT_THAT(RenderText(report, {}), Not(HasSubstr("are few")));
+  EXPECT_THAT(Json(report), HasSubstr("\"few\": false"));
 }
 
 TEST(WhatItCost, StandsInTheJsonAndInTheText) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/base.h"
+#include "catalogue/advice.h"
 #include "catalogue/catalogue.h"
 #include "catalogue/says.h"
 #include "golden.h"

@@ -1,4 +1,4 @@
-// Each promise of doc/guide/promises.md names tests that exist.
+// Each promise of doc/guide/promises.md and each rule of doc/guide/rules.md names tests that exist.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -56,6 +56,29 @@ TEST(Promises, NameTestsThatExist) {
   for (const Promise& promise : promises) {
     EXPECT_FALSE(promise.tests.empty()) << promise.text;
     for (const std::string& name : promise.tests) EXPECT_TRUE(Names(tests, name)) << promise.text << ": " << name;
+  }
+}
+
+// A rule is named after its test, or the other way round: whole names, so that nothing stands for it by chance.
+TEST(RulesOfDiagnosis, NameTestsThatExist) {
+  const std::set<std::string> tests = TestNames();
+  const auto rules = PromisesIn(ReadText(InTree("doc/guide/rules.md")));
+  EXPECT_GE(rules.size(), 60U);
+  for (const Promise& rule : rules) {
+    for (const std::string& name : rule.tests) EXPECT_TRUE(tests.contains(name)) << rule.text << ": " << name;
+  }
+}
+
+// And no test of a rule is missing in the table.
+TEST(RulesOfDiagnosis, ListEveryTestOfTheirFolder) {
+  static const std::regex test(R"(TEST(?:_F)?\(\s*(\w+),\s*(\w+)\))");
+  const std::string page = ReadText(InTree("doc/guide/rules.md"));
+  for (const auto& path : FilesBelow("tests/unit/rules", {".cc"})) {
+    const std::string text = ReadText(InTree(path));
+    for (std::sregex_iterator at(text.begin(), text.end(), test), end; at != end; ++at) {
+      const std::string name = (*at)[1].str() + "." + (*at)[2].str();
+      EXPECT_NE(page.find("`" + name + "`"), std::string::npos) << name;
+    }
   }
 }
 

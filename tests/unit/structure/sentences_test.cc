@@ -17,13 +17,13 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 
 // Modules that hold no sentence at all.
-constexpr std::array<std::string_view, 6> kWithoutSentences = {"assemble", "detect", "diagnose",
-                                                               "identify", "model",  "stats"};
+constexpr std::array<std::string_view, 7> kWithoutSentences = {"assemble", "detect",    "diagnose", "identify",
+                                                               "model",    "preflight", "stats"};
 // The other modules below report. They hold texts that are searched for in logs, and messages of errors; what they note
 // about a file, and what an event says, is a statement.
-constexpr std::array<std::string_view, 13> kWithErrorsOnly = {
-    "base",    "platform", "catalogue", "codec",    "journal", "ingest", "hyperparams",
-    "tabular", "textlog",  "formats",   "pipeline", "record",  "guard"};
+constexpr std::array<std::string_view, 15> kWithErrorsOnly = {
+    "base",    "platform", "catalogue", "codec",    "journal", "ingest", "configfile", "hyperparams",
+    "tabular", "textlog",  "formats",   "pipeline", "record",  "guard",  "fix"};
 // These record into a file from inside the training process, which has no templates to render: readers quote them.
 constexpr std::array<std::string_view, 3> kRecorded = {"src/guard/guard.cc", "src/journal/mover.cc",
                                                        "src/journal/inspect.cc"};

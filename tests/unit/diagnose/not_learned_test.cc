@@ -1,0 +1,122 @@
+// Runs that learned nothing, by all that measures learning, and runs that only look like it; data that come in blocks.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <numbers>
+
+#include "diagnose/period.h"
+#include "run_maker.h"
+
+namespace vigil::diagnose {
+namespace {
+
+bool Reports(const RunMaker& maker, std::string_view id, bool ended = true) {
+  std::vector<model::Finding> findings = maker.findings;
+  Review(maker.run, findings, catalogue::Thresholds(), ended);
+  return std::any_of(findings.begin(), findings.end(), [&](const model::Finding& finding) {
+    return finding.id == id && finding.severity >= model::Severity::kWarning;
+  });
+}
+
+TEST(LearningIsJudgedByEverythingThatMeasuresIt, ALossThatLostAFewPerCentOfItsFirstValueDidNotLearn) {
+  RunMaker run("torch");
+  run.Series("loss", 140, [&](int s) { return 44.9 - 0.005 * s + run.Noise(0.15); }, 5);
+  run.Series("eval_loss", 140, [](int s) { return 44.8 - 0.005 * s; }, 10);
+  EXPECT_TRUE(Reports(run, "loss/not-decreasing"));
+}
+
+TEST(LearningIsJudgedByEverythingThatMeasuresIt, SoDidOneThatIsNegativeAndStays) {
+  RunMaker run("torch");
+  run.Series("loss", 200, [&](int) { return -0.2386 + run.Noise(0.006); }, 5);
+  run.Series("eval_loss", 200, [](int) { return -0.2386; }, 40);
+  EXPECT_TRUE(Reports(run, "loss/not-decreasing"));
+}
+
+TEST(LearningIsJudgedByEverythingThatMeasuresIt, EvaluationsThatNeverImproveShowItWhateverTheTrainingLossDoes) {
+  RunMaker run("torch");
+  run.Series("loss", 200, [](int s) { return 2.1 - 0.005 * s; }, 5);
+  run.Series("eval_loss", 200, [](int s) { return 2.08 + 0.0001 * s; }, 20);
+  run.Series("eval_accuracy", 200, [](int) { return 0.125; }, 20);
+  EXPECT_TRUE(Reports(run, "loss/plateau") || Reports(run, "loss/at-chance") || Reports(run, "loss/overfit"));
+}
+
+TEST(LearningIsJudgedByEverythingThatMeasuresIt, AnEvaluationBeforeTheFirstStepHidesNoLevelLoss) {
+  RunMaker run("torch");
+  run.Series("loss", 200, [&](int s) { return (s < 12 ? 4.0 - 0.05 * s : 3.35) + run.Noise(0.03); }, 4);
+  run.Series("eval_loss", 200, [](int s) { return s <= 40 ? 4.0 : 3.33; }, 40);
+  EXPECT_TRUE(Reports(run, "loss/plateau"));
+}
+
+TEST(GuardsAgainstFalseErrors, AFineTunedModelMayGainLittle) {
+  RunMaker run("hf-trainer");
+  run.Method("sft");
+  run.Series("loss", 200, [&](int s) { return Falling(1.62, 1.55, s, 60) + run.Noise(0.01); }, 5);
+  run.Series("eval_loss", 200, [](int s) { return Falling(1.6, 1.56, s, 60); }, 40);
+  EXPECT_FALSE(Reports(run, "loss/not-decreasing"));
+  EXPECT_FALSE(Reports(run, "loss/plateau"));
+}
+
+TEST(GuardsAgainstFalseErrors, ALossBesideARewardMeasuresNoLearning) {
+  RunMaker run("torch");
+  run.Series("loss", 200, [&](int) { return 41.0 + run.Noise(0.5); }, 5);
+  run.Series("eval_reward", 200, [](int s) { return 40 + 0.3 * s; }, 20);
+  EXPECT_FALSE(Reports(run, "loss/not-decreasing"));
+}
+
+TEST(GuardsAgainstFalseErrors, WhatARunThatGoesOnHasNotLearnedYetItMayLearn) {
+  RunMaker run("torch");
+  run.Series("loss", 60, [&](int) { return 2.3 + run.Noise(0.02); }, 5);
+  EXPECT_FALSE(Reports(run, "loss/not-decreasing", false));
+}
+
+// Ten classes come one after another, every epoch of 50 points.
+double Sawing(int s) { return 1.2 + 0.5 * (s % 50) / 50.0 + 3 * std::exp(-s / 20.0); }
+
+TEST(DataInBlocks, ALossThatRepeatsItselfIsASawtoothOfDataThatAreNotShuffled) {
+  RunMaker run("torch");
+  run.Series("loss", 500, [&](int s) { return Sawing(s) + run.Noise(0.02); });
+  EXPECT_TRUE(Reports(run, "loss/sawtooth"));
+  std::vector<model::Finding> findings;
+  Review(run.run, findings, catalogue::Thresholds());
+  const auto diagnoses = Diagnose(run.run, findings, catalogue::Thresholds());
+  ASSERT_FALSE(diagnoses.empty());
+  EXPECT_EQ(diagnoses.front().cause, "data-not-shuffled");
+}
+
+TEST(DataInBlocks, OneSpikeHidesNoRepetition) {
+  RunMaker run("torch");
+  run.Series("loss", 500, [&](int s) { return s == 320 ? 8.0 : Sawing(s) + run.Noise(0.02); });
+  EXPECT_TRUE(Reports(run, "loss/sawtooth"));
+}
+
+TEST(DataInBlocks, ARateThatGoesUpAndDownExplainsIt) {
+  RunMaker run("torch");
+  run.Series("loss", 500, [&](int s) { return Sawing(s) + run.Noise(0.02); });
+  run.Series("lr", 500, [](int s) { return 1e-3 + 1e-3 * (s % 50) / 50.0; });
+  EXPECT_FALSE(Reports(run, "loss/sawtooth"));
+}
+
+TEST(DataInBlocks, NoiseDoesNotRepeat) {
+  RunMaker run("torch");
+  run.Series("loss", 500, [&](int s) { return Falling(3, 1, s, 80) + run.Noise(0.3); });
+  EXPECT_FALSE(Reports(run, "loss/sawtooth"));
+}
+
+TEST(FindPeriod, FindsTheDistanceOfTwoRepetitions) {
+  std::vector<double> values;
+  for (int i = 0; i < 300; ++i) values.push_back(2 + std::sin(2 * std::numbers::pi * i / 25));
+  const Period period = FindPeriod(values);
+  EXPECT_EQ(period.points % 25, 0U);
+  EXPECT_GT(period.strength, 0.95);
+  EXPECT_GT(period.swing, 0.5);
+}
+
+TEST(FindPeriod, TakesShortAndConstantCurvesForWhatTheyAre) {
+  EXPECT_EQ(FindPeriod(std::vector<double>{}).points, 0U);
+  EXPECT_EQ(FindPeriod(std::vector<double>(15, 1.0)).points, 0U);
+  EXPECT_EQ(FindPeriod(std::vector<double>(400, 1.0)).points, 0U);
+  EXPECT_EQ(FindPeriod(std::vector<double>(400, 0.0)).strength, 0.0);
+}
+
+}  // namespace
+}  // namespace vigil::diagnose
