@@ -59,8 +59,7 @@ bool HasOnset(const RunView& /*run*/, const Incident& incident) { return inciden
 
 // Trainers zero gradients and divide by the accumulation themselves.
 bool HasOwnLoop(const RunView& run, const Incident& /*incident*/) {
-  constexpr std::array<std::string_view, 4> kOwn = {"", "torch", "accelerate", "lightning"};
-  return std::find(kOwn.begin(), kOwn.end(), run->framework) != kOwn.end();
+  return run->framework.empty() || run->profile.has_user_loop;
 }
 
 // Weights that were loaded are not to be initialised.

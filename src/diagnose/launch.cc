@@ -101,7 +101,7 @@ std::string OwnCommand(const RunView& run) {
 
 const catalogue::LaunchRow* LaunchOf(const RunView& run) {
   if (const auto* own = catalogue::FindLaunch(SettingsFramework(run))) return own;
-  return run->profile.settings_of.empty() ? catalogue::FindLaunch("torch")
+  return run->profile.settings_of.empty() ? catalogue::FindLaunch("*")
                                           : catalogue::FindLaunch(run->profile.settings_of);
 }
 

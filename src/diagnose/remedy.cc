@@ -145,9 +145,9 @@ bool Fits(const catalogue::SignatureRow& row, std::string_view cause) {
 
 }  // namespace
 
-// A loop of one's own around DeepSpeed or accelerate is known by what its config files are called.
+// A user's own loop around DeepSpeed or accelerate is known by the keys of its config files.
 std::string_view SettingsFramework(const RunView& run) {
-  if (!run->framework.empty() && run->framework != "torch") return run->framework;
+  if (catalogue::FindLaunch(run->framework) != nullptr) return run->framework;
   if (HasRawKey(run, "train_micro_batch_size_per_gpu") || HasRawKey(run, "fp16.enabled") ||
       HasRawKey(run, "bf16.enabled") || HasRawKey(run, "optimizer.params.lr"))
     return "deepspeed";

@@ -33,6 +33,7 @@ struct Framework {
   bool defaults_to_adam = false;
   bool drops_non_finite = false;
   bool takes_part_epochs = false;
+  bool has_user_loop = false;
   double default_clip_norm = 0;
   std::string_view bf16_value = "True";
   std::string_view settings_of = {};

@@ -179,7 +179,8 @@ model::FrameworkProfile ProfileOf(std::string_view framework, const model::Train
           .defaults_to_adam = row.defaults_to_adam,
           .drops_non_finite = row.drops_non_finite,
           .takes_part_epochs = row.takes_part_epochs,
-          .trains_on_tokens = row.trains_on_tokens};
+          .trains_on_tokens = row.trains_on_tokens,
+          .has_user_loop = row.has_user_loop};
 }
 
 void Classify(model::Run& run) {

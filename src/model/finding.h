@@ -131,4 +131,11 @@ struct Coverage {
   std::vector<std::string> closed = {};  // ids of findings of the family that neither metrics, logs nor settings show
 };
 
+// A file of which nothing could be read.
+struct Unread {
+  std::string path;
+  std::string reason;                 // the message of the error
+  std::vector<Statement> notes = {};  // what its reader remarked before it had nothing to hand on
+};
+
 }  // namespace vigil::model

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "model/finding.h"
-#include "model/report.h"
 
 namespace vigil::model {
 

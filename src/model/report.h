@@ -17,12 +17,6 @@ struct RunReport {
   std::vector<Coverage> coverage;
 };
 
-struct Unread {
-  std::string path;
-  std::string reason;                 // the message of the error
-  std::vector<Statement> notes = {};  // what its reader remarked before it had nothing to hand on
-};
-
 // One setting of a config that a fix changed, or could not.
 struct FixedSetting {
   std::string remedy;

@@ -228,6 +228,7 @@ struct FrameworkProfile {
   bool drops_non_finite = false;    // NaN and infinity do not reach the logged loss unless configured
   bool takes_part_epochs = false;   // the number of epochs may be a fraction
   bool trains_on_tokens = false;    // language models: a loss is in nats a token
+  bool has_user_loop = false;       // the steps of the training loop are the user's own code
 };
 
 // What a run is, without the numbers of its steps.

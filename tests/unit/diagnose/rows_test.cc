@@ -80,9 +80,12 @@ TEST(DiagnoseRows, EveryErrorOfADetectorHasACauseThatExplainsIt) {
   }
 }
 
-TEST(DiagnoseRows, NoConfigRuleIsAnError) {
-  for (const catalogue::ConfigRuleRow& row : catalogue::ConfigRules())
+// Of a run that trained, a setting is a risk and no failure. Before the run it may be an error: `vigil preflight`.
+TEST(DiagnoseRows, NoConfigRuleIsAnErrorOfARunThatTrained) {
+  for (const catalogue::ConfigRuleRow& row : catalogue::ConfigRules()) {
+    if (row.scope != "both") continue;
     EXPECT_LE(row.severity, model::Severity::kWarning) << row.id;
+  }
 }
 
 }  // namespace

@@ -102,6 +102,8 @@ constexpr OtherMeaning kOtherMeanings[] = {
     {"src/journal/mover.cc", "journal"},     // an event
     {"src/journal/inspect.cc", "journal"},   // the same
     {"apps/vigil/journal.cc", "journal"},    // a command
+    {"src/configfile/command.cc", "trl"},      // a program
+    {"src/configfile/command.cc", "axolotl"},  // the same
 };
 
 bool MeansSomethingElse(std::string_view file, std::string_view literal) {
