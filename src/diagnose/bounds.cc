@@ -21,6 +21,12 @@ bool Has(const std::vector<model::Finding>& findings, std::initializer_list<std:
   });
 }
 
+// How far the difference of two levels may be off, over the scale of the loss: noise can hide a gain.
+double UncertaintyOf(const Digest& loss) {
+  const double points = std::max(3.0, 0.1 * static_cast<double>(loss.size()));
+  return 3 * loss.noise / std::sqrt(points) / loss.scale;
+}
+
 // Of a series at one of its points, counted from the first.
 model::Finding FindingAt(const RunDigest& digest, std::string_view id, std::size_t first, std::size_t last) {
   model::Finding finding;
@@ -164,26 +170,16 @@ void FindSawtooth(const RunDigest& digest, const catalogue::Thresholds& threshol
 
 // ---- nothing was learned, by all that measures learning
 
-// Begins with a trained model. A trainer of language models that does not say so was given one if its first loss is
-// that low: from scratch even characters cost more.
-bool IsTuned(const RunDigest& digest) {
-  constexpr double kFirstLossOfTrained = 3;
-  const RunView& run = digest.run();
-  if (run.HasMethod("sft") || run.HasMethod("lora") || run.HasMethod("dpo")) return true;
-  const Digest* loss = digest.Of("loss");
-  return run->profile.trains_on_tokens && loss != nullptr && loss->first < kFirstLossOfTrained;
-}
-
 // The share of its first value that a loss loses in every run that learns. What is chosen among classes or tokens and
 // begins at guessing loses more; a trained language model may begin close to where it ends.
 double LeastFall(const RunDigest& digest, const catalogue::Thresholds& thresholds) {
   const Digest& loss = *digest.Of("loss");
   const auto choices = digest.Choices();
   const bool began_at_guessing = choices && loss.first > 0.9 * std::log(*choices);
-  const bool classifies = !IsTuned(digest) && !IsLanguageModel(digest.run()) &&
+  const bool classifies = !BeginsTrained(digest) && !IsLanguageModel(digest.run()) &&
                           (digest.Of("eval_accuracy") != nullptr || digest.Of("accuracy") != nullptr);
   if (began_at_guessing || classifies) return thresholds.Threshold("loss/not-decreasing", "least_fall_of_guess");
-  const bool tuned = IsTuned(digest);
+  const bool tuned = BeginsTrained(digest);
   return thresholds.Threshold("loss/not-decreasing", tuned ? "least_fall_tuned" : "least_fall");
 }
 
@@ -237,18 +233,12 @@ bool LossMeasuresLearning(const RunDigest& digest) {
   return std::none_of(kOthers.begin(), kOthers.end(), [&](std::string_view id) { return digest.Of(id) != nullptr; });
 }
 
-// How far the difference of two levels may be off, over the scale of the loss: noise can hide a gain.
-double UncertaintyOf(const Digest& loss) {
-  const double points = std::max(3.0, 0.1 * static_cast<double>(loss.size()));
-  return 3 * loss.noise / std::sqrt(points) / loss.scale;
-}
-
 // Some loops print the loss of evaluations alone.
 void FindNoGainOfEvaluations(const RunDigest& digest, const catalogue::Thresholds& thresholds,
                              std::vector<model::Finding>& out) {
   constexpr std::string_view kId = "loss/not-decreasing";
   const Digest* eval = digest.Of("eval_loss");
-  if (digest.Of("loss") != nullptr || eval == nullptr || digest.IsReinforcement() || IsTuned(digest)) return;
+  if (digest.Of("loss") != nullptr || eval == nullptr || digest.IsReinforcement() || BeginsTrained(digest)) return;
   if (eval->size() < static_cast<std::size_t>(thresholds.Threshold(kId, "fewest_points")) || !(eval->best > 0)) return;
   const double fall = (eval->first - eval->end) / eval->scale;
   if (!HeldOutOf(digest).GainedLessThan(thresholds.Threshold(kId, "least_fall"))) return;
@@ -299,7 +289,7 @@ void FindLevelFromStart(const RunDigest& digest, const catalogue::Thresholds& th
                         std::vector<model::Finding>& out) {
   constexpr std::string_view kId = "loss/plateau";
   const Digest* loss = LossOf(digest, static_cast<std::size_t>(thresholds.Threshold(kId, "bound_points")));
-  if (loss == nullptr || !(loss->best > 0) || IsTuned(digest)) return;
+  if (loss == nullptr || !(loss->best > 0) || BeginsTrained(digest)) return;
   if (!LossMeasuresLearning(digest) || !ShowsAWholeRun(digest)) return;
   const double from = thresholds.Threshold(kId, "level_from");
   const double level = loss->Level(from, 2 * from);
@@ -330,7 +320,7 @@ void FindNothingHeldOut(const RunDigest& digest, const catalogue::Thresholds& th
   constexpr std::string_view kId = "loss/at-chance";
   const Digest* loss = LossOf(digest, 4);
   const Digest* eval = digest.Of("eval_loss");
-  if (loss == nullptr || eval == nullptr || eval->size() < 4 || IsTuned(digest)) return;
+  if (loss == nullptr || eval == nullptr || eval->size() < 4 || BeginsTrained(digest)) return;
   if (!LossMeasuresLearning(digest) || !ShowsAWholeRun(digest)) return;
   // Much may have been learned before the first evaluation.
   if (loss->first > 0 && eval->first < thresholds.Threshold(kId, "learned_before") * loss->first) return;
@@ -410,6 +400,18 @@ void FindUnusualRate(const RunDigest& digest, const catalogue::Thresholds& thres
 }
 
 }  // namespace
+
+// A trainer of language models that does not say so was given one if its first loss is
+// that low: from scratch even characters cost more.
+bool BeginsTrained(const RunDigest& digest) {
+  constexpr double kFirstLossOfTrained = 3;
+  const RunView& run = digest.run();
+  if (run.HasMethod("sft") || run.HasMethod("lora") || run.HasMethod("dpo")) return true;
+  const Digest* loss = digest.Of("loss");
+  return run->profile.trains_on_tokens && loss != nullptr && loss->first < kFirstLossOfTrained;
+}
+
+bool FellBeyondNoise(const Digest& loss) { return (loss.start - loss.end) / loss.scale > UncertaintyOf(loss); }
 
 std::vector<model::Finding> FindByBounds(const RunDigest& digest, const std::vector<model::Finding>& findings,
                                          const catalogue::Thresholds& thresholds, bool ended) {

@@ -19,4 +19,9 @@ inline constexpr std::string_view kByBound = "by_bound";
 std::vector<model::Finding> FindByBounds(const RunDigest& digest, const std::vector<model::Finding>& findings,
                                          const catalogue::Thresholds& thresholds, bool ended);
 
+// Begins with a trained model, so that it may end close to where it began.
+bool BeginsTrained(const RunDigest& digest);
+// Whether the loss fell by more than its noise can hide.
+bool FellBeyondNoise(const Digest& loss);
+
 }  // namespace vigil::diagnose

@@ -20,7 +20,7 @@ namespace {
 // Below this share a cause is a guess and is not named alone.
 constexpr double kNamed = 0.4;
 // With its rivals it is, where it is one in a few and they hold most of what is likely.
-constexpr double kNamedWithRivals = 0.2;
+constexpr double kNamedWithRivals = 0.3;
 constexpr double kMostOfAll = 0.6;
 constexpr double kWorthNaming = 0.12;
 // Evidence worth at least one clear hint must speak for a cause before it is named.
@@ -46,10 +46,20 @@ std::span<const Candidate> RivalsOf(const std::vector<Candidate>& candidates) {
   return std::span(candidates).subspan(std::min<std::size_t>(1, end), end == 0 ? 0 : end - 1);
 }
 
+// The strongest statement for the cause, empty when there is none.
+model::Statement BestSupport(const Candidate& candidate) {
+  for (const Weighed& weighed : candidate.answered) {
+    if (weighed.weight >= kWorthALine && !weighed.answer.evidence.says.empty()) return weighed.answer.evidence.says;
+  }
+  return {};
+}
+
 // A cause is named when it is more than a guess, or when it and its rivals together are: then all of them are named.
+// Below certainty something that can be told must speak for it; that others are less likely is no reason.
 bool IsNamed(const std::vector<Candidate>& candidates) {
   if (candidates.empty() || candidates[0].support < kLeastSupport) return false;
   if (candidates[0].confidence >= kNamed) return true;
+  if (BestSupport(candidates[0]).empty()) return false;
   double together = candidates[0].confidence;
   for (const Candidate& rival : RivalsOf(candidates)) together += rival.confidence;
   return candidates[0].confidence >= kNamedWithRivals && together >= kMostOfAll;
@@ -62,14 +72,6 @@ model::Statement TitleOf(const Candidate& candidate) {
 // A cause without advice on what to do next says nothing.
 model::Statement NextOf(const Candidate& candidate) {
   return candidate.cause->next.empty() ? model::Statement() : catalogue::TextOf("cause", candidate.cause->id, "next");
-}
-
-// The strongest statement for the cause, empty when there is none.
-model::Statement BestSupport(const Candidate& candidate) {
-  for (const Weighed& weighed : candidate.answered) {
-    if (weighed.weight >= kWorthALine && !weighed.answer.evidence.says.empty()) return weighed.answer.evidence.says;
-  }
-  return {};
 }
 
 void AddEvidence(model::Diagnosis& diagnosis, const Candidate& candidate) {

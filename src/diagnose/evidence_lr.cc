@@ -274,8 +274,25 @@ Answer LrIsZero(const RunView& run, const Incident& incident) {
   return ConfiguredLrIsZero(run);
 }
 
+// The first updates threw the loss far above its first value, and it never came to lie below it: parameters that do
+// not move, or hardly, cannot do that.
+Answer ThrownAtStart(const RunView& run, const Incident& incident) {
+  if (IsReinforcement(run) || incident.Has("loss/non-finite")) return Moot();
+  const Course course = LastCourse(run, "loss");
+  const std::vector<double> values = FiniteValues(course.View());
+  if (values.size() < 20 || !(values.front() > 0)) return Unknown();
+  const double first = values.front();
+  const auto early = values.begin() + std::max<std::ptrdiff_t>(4, std::ssize(values) / 10);
+  const double peak = *std::max_element(values.begin() + 1, early);
+  const double end = Median({values.end() - std::ssize(values) / 4, values.end()});
+  const double noise = stats::NoiseSigma(values);
+  const bool thrown = peak > 1.3 * first && peak - first > 8 * noise && end > 0.95 * first;
+  return thrown ? Yes(says::ThrownAtStartYes{.first = first, .peak = peak, .end = end}, {}, peak) : Moot();
+}
+
 constexpr std::array kTests = {
     NamedTest{"lr-above-band", LrAboveBand},
+    NamedTest{"thrown-at-start", ThrownAtStart},
     NamedTest{"lr-far-above-band", LrFarAboveBand},
     NamedTest{"lr-beyond-all-use", LrBeyondAllUse},
     NamedTest{"lr-below-band", LrBelowBand},

@@ -132,9 +132,55 @@ Answer HalfPrecisionShown(const RunView& run, const Incident& incident) {
   return shown ? Yes(says::HalfPrecisionShownYes{}) : No(says::HalfPrecisionShownNo{});
 }
 
+// Causes of adversarial training are no causes of any other: a curve alone must not suggest them.
+Answer AdversarialTraining(const RunView& run, const Incident&) {
+  return IsAdversarial(run) ? Yes(says::AdversarialTrainingYes{}) : No(says::AdversarialTrainingNo{});
+}
+
 Answer RateIsKnown(const RunView& run, const Incident&) {
   const double peak = PeakLr(run);
   return std::isnan(peak) ? No(says::RateIsKnownNo{}) : Yes(says::RateIsKnownYes{.rate = peak}, {}, peak);
+}
+
+// As high as anybody sets the rate of such an optimizer: whatever keeps the loss up, it is not a rate that is too low.
+Answer RateNotLow(const RunView& run, const Incident&) {
+  constexpr double kHighForAdam = 1e-3;
+  constexpr double kHighForAny = 0.1;
+  const double peak = PeakLr(run);
+  if (!(peak > 0)) return Unknown();
+  const bool high = peak >= (UsesAdam(run) ? kHighForAdam : kHighForAny);
+  return high ? Yes(says::RateNotLowYes{.rate = peak}, {}, peak) : Moot();
+}
+
+bool Holds(std::string_view test, Verdict verdict, const RunView& run, const Incident& incident) {
+  const EvidenceTest found = FindTest(test);
+  return found != nullptr && found(run, incident).verdict == verdict;
+}
+
+// All that a missing warm-up needs: none is there, the rate is a usual one, and the first steps did not survive it.
+Answer BlewUpWithoutWarmup(const RunView& run, const Incident& incident) {
+  const bool so = incident.HasBlowUp() && Holds("no-warmup-ramp", Verdict::kYes, run, incident) &&
+                  Holds("early-failure", Verdict::kYes, run, incident) &&
+                  Holds("lr-above-band", Verdict::kNo, run, incident) &&
+                  !Holds("bad-from-first-step", Verdict::kYes, run, incident) &&
+                  !Holds("grad-flat-before", Verdict::kYes, run, incident);
+  return so ? Yes(says::BlewUpWithoutWarmupYes{.at = incident.onset}, incident.onset) : Moot();
+}
+
+// Labels that do not belong to their inputs cannot be predicted: who lost most of the loss, on held-out data too where
+// there are any, has learned what the two have to do with each other.
+Answer MostWasLearned(const RunView& run, const Incident&) {
+  constexpr double kMost = 0.5;
+  constexpr double kHeldOutToo = 0.3;
+  if (IsReinforcement(run)) return Moot();
+  const RunDigest digest(run);
+  const Digest* loss = digest.Of("loss");
+  if (loss == nullptr || loss->size() < 30 || !(loss->end > 0)) return Unknown();
+  const Digest* held_out = digest.Of("eval_loss");
+  const bool agrees = held_out == nullptr || held_out->end < (1 - kHeldOutToo) * loss->first;
+  const bool learned = loss->end < (1 - kMost) * loss->scale && agrees;
+  return learned ? Yes(says::MostWasLearnedYes{.first = loss->first, .end = loss->end}, {}, loss->end)
+                 : No(says::MostWasLearnedNo{.first = loss->first, .end = loss->end}, {}, loss->end);
 }
 
 Answer ResultTooGood(const RunView&, const Incident& incident) {
@@ -148,10 +194,14 @@ constexpr std::array kTests = {
     NamedTest{"clip-limit-low", ClipLimitLow},
     NamedTest{"batch-is-most-of-the-data", BatchIsMostOfTheData},
     NamedTest{"weights-in-low-precision", WeightsInLowPrecision},
+    NamedTest{"rate-not-low", RateNotLow},
+    NamedTest{"blew-up-without-warmup", BlewUpWithoutWarmup},
+    NamedTest{"most-was-learned", MostWasLearned},
     NamedTest{"result-too-good", ResultTooGood},
     NamedTest{"pairs-are-equal", PairsAreEqual},
     NamedTest{"labels-of-tokens", LabelsOfTokens},
     NamedTest{"half-precision-shown", HalfPrecisionShown},
+    NamedTest{"adversarial-training", AdversarialTraining},
     NamedTest{"rate-is-known", RateIsKnown},
 };
 

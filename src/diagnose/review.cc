@@ -119,11 +119,27 @@ bool IsSettledBySettings(const Examined& examined) {
   });
 }
 
+// A score that the training is for rose by more than it varies: whatever the loss does, the run learns.
+bool RewardRose(const RunDigest& digest) {
+  const Digest* reward = digest.OfAny({"eval_reward", "reward"});
+  if (reward == nullptr || reward->size() < kFewestPoints) return false;
+  return reward->Level(0.75, 1) - reward->Level(0, 0.1) > 2 * reward->noise + 1e-9 * reward->scale;
+}
+
+// The model was fitted to runs that begin with nothing. One that begins with a trained model gains little, and as long
+// as it gains there is nothing to suspect.
+bool GainsAsTrained(const RunDigest& digest) {
+  const Digest* loss = digest.Of("loss");
+  return loss != nullptr && BeginsTrained(digest) && FellBeyondNoise(*loss);
+}
+
 // How likely trouble must be before it is reported. What a run that goes on has not reached yet is no sign of trouble,
 // and the losses of two sides that play against each other hardly are.
 double BarOf(const Examined& examined, bool ended) {
-  if (!ended || IsAdversarial(examined.run)) return kSure;
-  return IsSettledBySettings(examined) ? kSuspectWithFact : kSuspect;
+  constexpr double kNever = 2;
+  if (IsSettledBySettings(examined) && ended) return kSuspectWithFact;
+  if (RewardRose(examined.digest) || GainsAsTrained(examined.digest)) return kNever;
+  return ended && !IsAdversarial(examined.run) ? kSuspect : kSure;
 }
 
 // What speaks most for trouble, of what means anything to a reader; else what speaks for the cause.

@@ -107,7 +107,7 @@ TEST(NoLearning, AVanishinglySmallRateIsTheRate) {
   EXPECT_EQ(diagnosis.cause, "lr-too-low") << Describe(diagnosis);
   const model::Remedy* remedy = FindRemedyIn(diagnosis, "raise-lr");
   ASSERT_NE(remedy, nullptr);
-  EXPECT_EQ(remedy->current, "3e-08");
+  EXPECT_EQ(remedy->current, "3e-8") << "as the user wrote it";
   EXPECT_EQ(remedy->proposed, "1e-05");
 }
 

@@ -73,7 +73,7 @@ TEST(RenderJson, WritesSeveralRunsInTheOrderGiven) { ExpectGolden("several.json"
 
 TEST(RenderJson, HasTheKeysOfTheSchemaAndNoOthers) {
   const Parsed json(Json(samples::One(samples::DivergedRun())));
-  EXPECT_THAT(Keys(json.root()), ElementsAre("schema", "version", "runs", "unread"));
+  EXPECT_THAT(Keys(json.root()), ElementsAre("schema", "version", "runs", "unread", "fixes"));
   EXPECT_THAT(Keys(json.At("/runs/0")),
               ElementsAre("name", "sources", "framework", "regime", "steps", "ranks", "signals", "findings", "headline",
                           "verdict", "judged_on", "diagnoses", "coverage"));
@@ -91,11 +91,13 @@ TEST(RenderJson, HasTheKeysOfTheSchemaAndNoOthers) {
   EXPECT_THAT(Keys(json.At("/runs/0/diagnoses/0")),
               ElementsAre("cause", "family", "confidence", "rivals", "summary", "summary_says", "first_step",
                           "last_step", "axis", "findings", "for", "against", "missing", "missing_says", "next",
-                          "next_says", "restart", "restart_says", "remedies", "cost"));
+                          "next_says", "restart", "restart_says", "skip", "skip_says", "restart_command", "remedies", "cost",
+                          "next_command"));
   EXPECT_THAT(Keys(json.At("/runs/0/diagnoses/0/rivals/0")),
               ElementsAre("cause", "confidence", "tell_apart", "tell_apart_says"));
   EXPECT_THAT(Keys(json.At("/runs/0/diagnoses/0/remedies/0")),
-              ElementsAre("id", "text", "framework", "file", "setting", "current", "proposed"));
+              ElementsAre("id", "title", "kind", "text", "framework", "file", "setting", "current", "proposed", "also",
+                          "code", "reason", "reason_says", "effect", "effect_says"));
   EXPECT_THAT(Keys(json.At("/runs/0/coverage/0")),
               ElementsAre("family", "state", "reason", "enable", "reason_says", "enable_says", "closed"));
 }
