@@ -105,13 +105,16 @@ void TakeSplit(std::vector<std::string>& words, SplitName& split) {
 }
 
 void TakeUnit(std::vector<std::string>& words, SplitName& split) {
-  if (words.size() < 2) return;
+  if (words.empty()) return;
   const NamePartRow* const part = FindPart(words.back());
   if (part == nullptr || part->kind != "unit") return;
+  // A column named "sec" holds times; one letter alone may be anything.
+  const bool names_time = part->id == "s" && words.back().size() > 1;
+  if (words.size() == 1 && !names_time) return;
   split.quantity = part->quantity;
   split.unit_factor = part->factor;
   words.pop_back();
-  if (words.back() == "in" && words.size() > 1) words.pop_back();
+  if (words.size() > 1 && words.back() == "in") words.pop_back();
 }
 
 void TakeQuantity(std::vector<std::string>& words, SplitName& split) {

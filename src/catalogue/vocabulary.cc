@@ -121,13 +121,36 @@ std::optional<Meaning> InterpretParts(std::string_view raw_name) {
   return InterpretRate(split);
 }
 
+// A part of a name that means something by itself. It does where the run has no better name; a loss below a name that is
+// not known is the loss of a part, and an evaluation measures something else.
+std::optional<Meaning> InterpretPart(std::string_view part, std::string_view rest) {
+  std::optional<Meaning> meaning = Trim(part).empty() ? std::nullopt : Interpret(part);
+  if (!meaning || meaning->scale != 1 || !meaning->labels.empty() || meaning->signal.ends_with("loss"))
+    return std::nullopt;
+  const SplitName about = TakeApart(rest);
+  // "time/epoch" is a time.
+  if (!about.quantity.empty() || (about.is_eval && !meaning->signal.starts_with("eval_"))) return std::nullopt;
+  meaning->weak = true;
+  return meaning;
+}
+
 // "info/learner/default_policy/learner_stats/cur_lr": where a tree of results keeps a number says nothing about it.
+// "Hyper/lr": nor does a name that people made up for a group of charts, where it is the only one.
 std::optional<Meaning> InterpretLeaf(std::string_view raw_name) {
   constexpr std::ptrdiff_t kDeep = 3;
-  if (std::count(raw_name.begin(), raw_name.end(), '/') < kDeep) return std::nullopt;
-  const std::string_view leaf = raw_name.substr(raw_name.rfind('/') + 1);
+  const std::size_t slash = raw_name.rfind('/');
+  if (slash == std::string_view::npos || slash == 0) return std::nullopt;
+  const std::string_view leaf = raw_name.substr(slash + 1);
+  if (std::count(raw_name.begin(), raw_name.end(), '/') < kDeep) return InterpretPart(leaf, raw_name.substr(0, slash));
   std::optional<Meaning> meaning = leaf.empty() ? std::nullopt : Interpret(leaf);
   return meaning && !meaning->weak ? meaning : std::nullopt;
+}
+
+// "lr(PiecewiseDecay)": what is said in brackets about a name that is known.
+std::optional<Meaning> InterpretBeforeBrackets(std::string_view raw_name) {
+  const std::size_t open = raw_name.find('(');
+  if (!raw_name.ends_with(')') || open == std::string_view::npos || open == 0) return std::nullopt;
+  return InterpretPart(raw_name.substr(0, open), raw_name.substr(open));
 }
 
 }  // namespace
@@ -144,6 +167,7 @@ std::optional<Meaning> Interpret(std::string_view raw_name) {
     return Meaning{wildcard.row->id, wildcard.row->unit, {{std::string(wildcard.row->label), std::string(value)}}};
   }
   if (std::optional<Meaning> meaning = InterpretParts(raw_name)) return meaning;
+  if (std::optional<Meaning> meaning = InterpretBeforeBrackets(raw_name)) return meaning;
   return InterpretLeaf(raw_name);
 }
 

@@ -52,6 +52,13 @@ bool GoesAs(std::string_view signal, std::span<const double> values) {
   return signal != "loss" && signal != "eval_loss" ? true : IsMeasured(values);
 }
 
+std::string_view LeafOf(std::string_view raw) { return raw.substr(raw.rfind('/') + 1); }
+
+// "encoder/grad_norm", "decoder/grad_norm": one number of each part, and none of the whole.
+bool AreOfParts(const model::Series& a, const model::Series& b) {
+  return a.raw.find('/') != std::string::npos && a.raw != b.raw && LeafOf(a.raw) == LeafOf(b.raw);
+}
+
 // Whether another series of the same labels is surer to be that signal, or as sure and longer.
 bool HasBetter(const model::Run& run, const model::Series& weak, std::string_view signal) {
   return std::any_of(run.series.begin(), run.series.end(), [&](const model::Series& other) {
@@ -59,6 +66,7 @@ bool HasBetter(const model::Run& run, const model::Series& weak, std::string_vie
     const std::string_view of_other = WeakSignalOf(other);
     if (of_other.empty()) return other.signal == signal;
     if (of_other != signal) return false;
+    if (AreOfParts(weak, other)) return true;
     return other.size() > weak.size() || (other.size() == weak.size() && &other < &weak);
   });
 }
@@ -160,6 +168,26 @@ void SettleShares(model::Run& run) {
   }
 }
 
+// A table of "train" and "valid" that has no loss: those are the losses, unless they are shares that rise.
+void SettleLossesOfSplits(model::Run& run) {
+  if (HasSignal(run, "loss") || HasSignal(run, "eval_loss")) return;
+  model::Series* train = nullptr;
+  model::Series* held_out = nullptr;
+  for (model::Series& series : run.series) {
+    if (series.signal != series.raw || series.size() < 2) continue;
+    const catalogue::SplitName name = catalogue::TakeApart(series.raw);
+    if (!name.stems.empty() || !name.quantity.empty() || name.is_eval == name.is_train) continue;
+    model::Series*& place = name.is_eval ? held_out : train;
+    if (place == nullptr) place = &series;
+  }
+  if (train == nullptr || held_out == nullptr) return;
+  const auto values = Beginning(*train);
+  const bool fits = std::all_of(values.begin(), values.end(), [](double v) { return !(v < 0); });
+  if (!fits || !IsMeasured(values) || (ShareOf(*train).is_share && values.back() > 1.05 * values.front())) return;
+  Rename("loss", *train);
+  Rename("eval_loss", *held_out);
+}
+
 void TurnRateIntoTime(const model::Run& run, model::Series& series) {
   constexpr std::string_view kTime = "step_time_s";
   if (HasSignal(run, kTime) || series.signal != series.raw || !CountsStepsPerSecond(series.raw)) return;
@@ -173,6 +201,7 @@ void TurnRateIntoTime(const model::Run& run, model::Series& series) {
 void SettleNames(model::Run& run) {
   SettleBeside(run);
   SettleShares(run);
+  SettleLossesOfSplits(run);
   for (model::Series& series : run.series) {
     StatePercent(series);
     if (const std::string_view signal = WeakSignalOf(series); !signal.empty()) SettleWeak(run, signal, series);

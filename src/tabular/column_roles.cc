@@ -87,9 +87,10 @@ struct NamedRole {
   ColumnRole role;
 };
 
-constexpr std::array<NamedRole, 64> kRoles = {{
+constexpr std::array<NamedRole, 65> kRoles = {{
     {"epoch", ColumnRole::kEpoch},
     {"epochs", ColumnRole::kEpoch},
+    {"ep", ColumnRole::kEpoch},
     {"train/epoch", ColumnRole::kEpoch},
     {"training/epoch", ColumnRole::kEpoch},
     {"trainer/epoch", ColumnRole::kEpoch},
@@ -177,10 +178,22 @@ const std::unordered_map<std::string_view, ColumnUse>& Uses() {
   return uses;
 }
 
+// "progress/step": a counter below a name that says nothing about it.
+ColumnUse UseOfLeaf(std::string_view name) {
+  const std::size_t slash = name.find('/');
+  if (slash == std::string_view::npos || name.find('/', slash + 1) != std::string_view::npos) return {};
+  const auto at = Uses().find(Fold(name.substr(slash + 1)));
+  const catalogue::SplitName place = catalogue::TakeApart(name.substr(0, slash));
+  if (at == Uses().end() || place.is_eval || !place.quantity.empty()) return {};
+  const bool counts = at->second.role == ColumnRole::kStep || at->second.role == ColumnRole::kEpoch;
+  return counts ? at->second : ColumnUse();
+}
+
 }  // namespace
 
 ColumnUse UseOfColumn(std::string_view name) {
   if (const auto at = Uses().find(Fold(name)); at != Uses().end()) return at->second;
+  if (const ColumnUse counter = UseOfLeaf(name); counter.role != ColumnRole()) return counter;
   const auto meaning = catalogue::Interpret(name);
   if (!meaning) return {};
   if (meaning->signal == "loss") return {ColumnRole::kLoss, 0};

@@ -115,6 +115,30 @@ TEST(NamesByStemNamespaceAndUnit, LeaveAloneWhatOnlyContainsAStem) {
     EXPECT_FALSE(Interpret(raw)) << raw << " is " << Interpret(raw)->signal;
 }
 
+TEST(NamesByStemNamespaceAndUnit, ANamespaceThatSaysNothingIsLeftOutWhereNoBetterNameIsThere) {
+  const std::pair<const char*, const char*> known[] = {{"opt/lr", "lr"},
+                                                       {"Aux/entropy", "entropy"},
+                                                       {"Stuff/gradL2", "grad_norm"},
+                                                       {"Aux/reward", "reward"},
+                                                       {"lr(CosineDecay)", "lr"},
+                                                       {"Hyper/eta", "lr"}};
+  for (const auto& [raw, signal] : known) {
+    ASSERT_TRUE(Interpret(raw)) << raw;
+    EXPECT_EQ(Interpret(raw)->signal, signal) << raw;
+  }
+  EXPECT_TRUE(Interpret("Aux/entropy")->weak);
+  for (const char* raw : {"encoder/loss", "box/loss", "val/opt_state/lr", "memory/lr", "D(x)", "log p(x)", "loss(x)"})
+    EXPECT_FALSE(Interpret(raw)) << raw << " is " << Interpret(raw)->signal;
+}
+
+TEST(NamesByStemNamespaceAndUnit, ShortWordsOfSplitsAndUnits) {
+  EXPECT_EQ(Interpret("va_acc")->signal, "eval_accuracy");
+  EXPECT_EQ(Interpret("va_obj")->signal, "eval_loss");
+  EXPECT_EQ(Interpret("sec")->signal, "step_time_s");
+  EXPECT_TRUE(Interpret("sec")->weak);
+  EXPECT_FALSE(Interpret("s"));
+}
+
 TEST(NamesByStemNamespaceAndUnit, TakeANameApart) {
   const SplitName name = TakeApart("perf/val/avg_step_time_ms");
   EXPECT_TRUE(name.is_eval);

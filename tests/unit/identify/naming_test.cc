@@ -55,6 +55,22 @@ TEST(NamesByStemNamespaceAndUnit, EtaIsALearningRateOrATimeToGo) {
   EXPECT_EQ(SignalOf(both, "eta"), "eta");
 }
 
+TEST(NamesByStemNamespaceAndUnit, ANumberOfEachPartIsNoneOfTheWhole) {
+  const auto norm = [](int i) { return 1.0 + 0.1 * (i % 3); };
+  EXPECT_EQ(SignalOf(RunOf({{"encoder/grad_norm", norm}}), "encoder/grad_norm"), "grad_norm");
+  const model::Run parts = RunOf({{"encoder/grad_norm", norm}, {"decoder/grad_norm", norm}});
+  EXPECT_EQ(SignalOf(parts, "encoder/grad_norm"), "encoder/grad_norm");
+  EXPECT_EQ(SignalOf(parts, "decoder/grad_norm"), "decoder/grad_norm");
+}
+
+TEST(NamesByStemNamespaceAndUnit, TrainAndValidAloneAreLosses) {
+  const model::Run losses = RunOf({{"train", Noisy}, {"valid", Noisy}});
+  EXPECT_EQ(SignalOf(losses, "train"), "loss");
+  EXPECT_EQ(SignalOf(losses, "valid"), "eval_loss");
+  const auto rising = [](int i) { return 0.1 + 0.02 * i; };
+  EXPECT_EQ(SignalOf(RunOf({{"train", rising}, {"valid", rising}}), "train"), "train") << "shares that rise";
+}
+
 TEST(NamesByStemNamespaceAndUnit, ATimeThatOnlyRisesIsThatSinceTheStart) {
   EXPECT_EQ(SignalOf(RunOf({{"time", [](int i) { return 0.3 + (i % 2) * 0.1; }}}), "time"), "step_time_s");
   EXPECT_EQ(SignalOf(RunOf({{"time", [](int i) { return 0.3 * i; }}}), "time"), "time");
