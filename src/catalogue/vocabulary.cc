@@ -65,8 +65,10 @@ Vocabulary Build() {
     }
     for (const std::string_view stem : row.stems)
       vocabulary.stems.emplace(StemKey(QuantityOf(row), stem), Stem{&row, false});
-    for (const std::string_view stem : row.weak)
+    for (const std::string_view stem : row.weak) {
       vocabulary.stems.emplace(StemKey(QuantityOf(row), stem), Stem{&row, true});
+      vocabulary.stems.emplace(StemKey("", stem), Stem{&row, true});  // "Data: 0.002": a time that does not say so
+    }
   }
   for (const FactRow& row : Facts()) {
     vocabulary.facts.emplace(Fold(row.id), row.id);

@@ -28,12 +28,19 @@ bool IsCrossEntropy(const Series& series) {
                      [](double value) { return std::isfinite(value) && value >= 0; });
 }
 
+// log(1 - D(G(z))), the loss of the first paper: it goes up to 0 where no sample passes.
+bool IsSaturating(const Series& series) {
+  return std::all_of(series.values.begin(), series.values.end(),
+                     [](double value) { return std::isfinite(value) && value <= 0; });
+}
+
 std::optional<Sides> SidesOf(const model::Run& run, double fewest) {
   Sides sides{run.Find("discriminator_loss"), run.Find("generator_loss"), {}};
   if (sides.discriminator == nullptr || sides.generator == nullptr) return std::nullopt;
   const std::size_t points = std::min(sides.discriminator->size(), sides.generator->size());
   if (static_cast<double>(points) < std::max(fewest, 6.0)) return std::nullopt;
-  if (!IsCrossEntropy(*sides.discriminator) || !IsCrossEntropy(*sides.generator)) return std::nullopt;
+  const bool knows_form = IsCrossEntropy(*sides.generator) || IsSaturating(*sides.generator);
+  if (!IsCrossEntropy(*sides.discriminator) || !knows_form) return std::nullopt;
   const auto& values = sides.discriminator->values;
   sides.smooth = stats::SmoothByMedian({values.begin(), values.end()}, 5);
   return sides;
@@ -54,7 +61,9 @@ void FindDiscriminatorWon(const model::Run& run, const catalogue::Thresholds& th
   const std::span<const double> generator(sides->generator->values);
   const double start = MedianOf(generator.first(3));
   const double end = MedianOf(generator.last(generator.size() / 4));
-  if (end < limit("fooled_none") || end < limit("generator_rise") * start) return;
+  const bool is_saturating = IsSaturating(*sides->generator);
+  const bool climbed = end >= limit("fooled_none") && end >= limit("generator_rise") * start;
+  if (is_saturating ? end < -limit("certain") : !climbed) return;
   const model::Position from = sides->discriminator->PositionOf(first);
   const model::Position last = sides->discriminator->PositionOf(sides->points() - 1);
   const double level = MedianOf(std::span(sides->smooth).last(lasting));

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <span>
 
+#include "base/base.h"
 #include "catalogue/says.h"
 #include "diagnose/curve.h"
 #include "diagnose/facts.h"
@@ -48,13 +49,25 @@ const Digest* LossOf(const RunDigest& digest, std::size_t fewest) {
   return loss == nullptr || loss->size() < fewest ? nullptr : loss;
 }
 
+// Its name says that it is the likelihood of an answer, so that guessing is its highest sensible value.
+bool IsNamedLikelihood(const RunView& run) {
+  constexpr std::array<std::string_view, 6> kNames = {"nll", "xent", "cross_entropy", "crossentropy", "cross-entropy",
+                                                      "ce_loss"};
+  const model::Series* loss = run.Find("loss");
+  if (loss == nullptr) return false;
+  const std::string raw = ToLower(loss->raw);
+  return std::any_of(kNames.begin(), kNames.end(),
+                     [&](std::string_view name) { return raw.find(name) != std::string::npos; });
+}
+
 // The loss of guessing: among the classes or tokens that the run states, else among the largest vocabulary in use.
 std::optional<double> HighestOfGuessing(const RunDigest& digest) {
   if (const auto choices = digest.Choices()) return std::log(*choices);
   const bool language = digest.run()->profile.trains_on_tokens || IsLanguageModel(digest.run());
   // Where an accuracy is counted, something is chosen among classes.
   const bool classifies = digest.Of("eval_accuracy") != nullptr || digest.Of("accuracy") != nullptr;
-  return language || classifies ? std::optional(std::log(kLargestVocabulary)) : std::nullopt;
+  const bool guesses = language || classifies || IsNamedLikelihood(digest.run());
+  return guesses ? std::optional(std::log(kLargestVocabulary)) : std::nullopt;
 }
 
 // Parts of the loss are logged beside it.
@@ -165,6 +178,16 @@ void FindSawtooth(const RunDigest& digest, const catalogue::Thresholds& threshol
   finding.says = says::LossSawtoothRepeats{.period = period.points, .swing = period.swing, .strength = period.strength};
   finding.evidence.push_back({finding.says, finding.first, period.swing, {}, 0});
   finding.measures = {{"period", static_cast<double>(period.points)}, {"strength", period.strength}};
+  out.push_back(std::move(finding));
+}
+
+void FindOneClassBatches(const RunDigest& digest, const catalogue::Thresholds&, std::vector<model::Finding>& out) {
+  const Digest* loss = LossOf(digest, 4);
+  if (loss == nullptr || !HasBatchesOfOneClass(digest)) return;
+  model::Finding finding = FindingAt(digest, "loss/sawtooth", 0, loss->points - 1);
+  finding.signal = "accuracy";
+  finding.says = says::LossSawtoothOneClass{.points = digest.Of("accuracy")->size()};
+  finding.evidence.push_back({finding.says, finding.last, digest.Of("accuracy")->late, {}, 0});
   out.push_back(std::move(finding));
 }
 
@@ -411,6 +434,26 @@ bool BeginsTrained(const RunDigest& digest) {
   return run->profile.trains_on_tokens && loss != nullptr && loss->first < kFirstLossOfTrained;
 }
 
+bool HasBatchesOfOneClass(const RunDigest& digest) {
+  constexpr std::size_t kFewest = 16;
+  constexpr double kSmallBatch = 4;  // of one or two samples every batch is all right or all wrong
+  const Digest* accuracy = digest.Of("accuracy");
+  if (accuracy == nullptr || accuracy->size() < kFewest) return false;
+  const auto batch = digest.Setting("batch_size");
+  const HeldOut held_out = HeldOutOf(digest);
+  const bool learned_nothing = held_out.accuracy && *held_out.accuracy < 0.1;
+  if (!learned_nothing || (batch && *batch <= kSmallBatch)) return false;
+  const auto count = [&](double low, double high) {
+    return static_cast<double>(std::count_if(accuracy->values.begin(), accuracy->values.end(),
+                                             [&](double value) { return value >= low && value <= high; }));
+  };
+  const auto all = static_cast<double>(accuracy->size());
+  const double whole = accuracy->top > 1.5 ? 100 : 1;
+  const double none = count(0, 0);
+  const double every = count(0.999 * whole, whole);
+  return none + every > 0.75 * all && none > 0.3 * all && every >= 2;
+}
+
 bool FellBeyondNoise(const Digest& loss) { return (loss.start - loss.end) / loss.scale > UncertaintyOf(loss); }
 
 std::vector<model::Finding> FindByBounds(const RunDigest& digest, const std::vector<model::Finding>& findings,
@@ -420,7 +463,10 @@ std::vector<model::Finding> FindByBounds(const RunDigest& digest, const std::vec
   if (!Has(findings, {"loss/spike", "loss/divergence", "loss/non-finite"})) FindEarlySpike(digest, thresholds, found);
   if (!Has(findings, {"loss/too-good", "loss/collapse", "loss/overfit", "loss/non-finite"}))
     FindTooGood(digest, thresholds, found);
-  if (!Has(findings, {"loss/non-finite"})) FindSawtooth(digest, thresholds, found);
+  if (!Has(findings, {"loss/non-finite"})) {
+    FindSawtooth(digest, thresholds, found);
+    if (!Has(found, {"loss/sawtooth"})) FindOneClassBatches(digest, thresholds, found);
+  }
   // What a run that goes on has not learned yet it may learn.
   const bool judged = Has(findings, {"loss/not-decreasing", "loss/plateau", "loss/at-chance", "loss/collapse",
                                      "loss/divergence", "loss/non-finite"});

@@ -24,4 +24,7 @@ bool BeginsTrained(const RunDigest& digest);
 // Whether the loss fell by more than its noise can hide.
 bool FellBeyondNoise(const Digest& loss);
 
+// Batches that are all right or all wrong: each holds samples of one class, and the model knows the class it saw last.
+bool HasBatchesOfOneClass(const RunDigest& digest);
+
 }  // namespace vigil::diagnose

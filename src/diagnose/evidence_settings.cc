@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "catalogue/says.h"
+#include "diagnose/bounds.h"
 #include "diagnose/curve.h"
 #include "diagnose/evidence.h"
 #include "diagnose/facts.h"
@@ -110,6 +111,21 @@ Answer PairsAreEqual(const RunView& run, const Incident&) {
                        : No(says::PairsAreEqualNo{.apart = *apart}, {}, *apart);
 }
 
+// Rewards of a preference run measure how far the policy has moved from its reference.
+Answer PolicyIsReference(const RunView& run, const Incident&) {
+  constexpr std::size_t kFewest = 5;
+  const RunDigest digest(run);
+  for (const std::string_view signal : {"preference_chosen", "preference_rejected"}) {
+    const Digest* reward = digest.Of(signal);
+    if (reward == nullptr || reward->size() < kFewest || reward->best != 0 || reward->top != 0) return Moot();
+  }
+  return Yes(says::PolicyIsReferenceYes{});
+}
+
+Answer BatchesOfOneClass(const RunView& run, const Incident&) {
+  return HasBatchesOfOneClass(RunDigest(run)) ? Yes(says::BatchesOfOneClassYes{}) : Moot();
+}
+
 // A NaN from the first step on is a matter of masked labels only where labels are tokens.
 Answer LabelsOfTokens(const RunView& run, const Incident&) {
   const bool language = run->profile.trains_on_tokens || IsLanguageModel(run);
@@ -199,6 +215,8 @@ constexpr std::array kTests = {
     NamedTest{"most-was-learned", MostWasLearned},
     NamedTest{"result-too-good", ResultTooGood},
     NamedTest{"pairs-are-equal", PairsAreEqual},
+    NamedTest{"policy-is-reference", PolicyIsReference},
+    NamedTest{"batches-of-one-class", BatchesOfOneClass},
     NamedTest{"labels-of-tokens", LabelsOfTokens},
     NamedTest{"half-precision-shown", HalfPrecisionShown},
     NamedTest{"adversarial-training", AdversarialTraining},

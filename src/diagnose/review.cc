@@ -119,9 +119,10 @@ bool IsSettledBySettings(const Examined& examined) {
   });
 }
 
-// A score that the training is for rose by more than it varies: whatever the loss does, the run learns.
+// A score that the training is for rose by more than it varies: whatever the loss does, the run learns. Of a reward
+// that is logged while training, the model has measures of its own.
 bool RewardRose(const RunDigest& digest) {
-  const Digest* reward = digest.OfAny({"eval_reward", "reward"});
+  const Digest* reward = digest.IsReinforcement() ? nullptr : digest.Of("eval_reward");
   if (reward == nullptr || reward->size() < kFewestPoints) return false;
   return reward->Level(0.75, 1) - reward->Level(0, 0.1) > 2 * reward->noise + 1e-9 * reward->scale;
 }

@@ -49,6 +49,7 @@ bool IsOfSteps(std::span<const double> values) {
 bool GoesAs(std::string_view signal, std::span<const double> values) {
   if (signal == "lr") return IsRate(values);
   if (signal == "step_time_s") return IsOfSteps(values);
+  if (signal == "data_time_s") return IsMeasured(values) && IsOfSteps(values);
   return signal != "loss" && signal != "eval_loss" ? true : IsMeasured(values);
 }
 

@@ -23,6 +23,14 @@ TEST(Adversaries, ADiscriminatorThatRecognisesEverySampleWhileTheGeneratorsLossC
   EXPECT_EQ(Get(findings, "loss/divergence")->MeasureOr("adversarial", 0), 1);
 }
 
+TEST(Adversaries, OfTheSaturatingLossNothingIsLeftWhereTheDiscriminatorHasWon) {
+  RunMaker maker;
+  maker.Series("discriminator_loss", 50, [](int step) { return 0.5 * std::exp(-step / 3.0); });
+  maker.Series("generator_loss", 50, [](int step) { return -0.56 * std::exp(-step / 2.0); });
+  const auto findings = maker.Find();
+  EXPECT_NE(Get(findings, "loss/divergence"), nullptr) << Describe(findings);
+}
+
 TEST(Adversaries, ALeadForAWhileIsNoVictory) {
   RunMaker maker(2);
   maker.Series("discriminator_loss", 60, [&](int step) { return step < 20 ? 0.05 : 1.1 + maker.Gauss(0.05); });

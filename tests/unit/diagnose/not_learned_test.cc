@@ -102,6 +102,52 @@ TEST(DataInBlocks, NoiseDoesNotRepeat) {
   EXPECT_FALSE(Reports(run, "loss/sawtooth"));
 }
 
+model::Diagnosis FirstOf(const RunMaker& run) {
+  std::vector<model::Finding> findings = run.findings;
+  Review(run.run, findings, catalogue::Thresholds());
+  const auto diagnoses = Diagnose(run.run, findings, catalogue::Thresholds());
+  return diagnoses.empty() ? model::Diagnosis() : diagnoses.front();
+}
+
+TEST(DataInBlocks, BatchesThatAreAllRightOrAllWrongHoldOneClass) {
+  RunMaker run("torch");
+  run.Series("loss", 400, [&](int s) { return 2.3 + 0.1 * ((s / 10) % 5) + run.Noise(0.05); }, 10);
+  run.Series("accuracy", 400, [](int s) { return (s / 10) % 5 == 2 ? 1.0 : 0.0; }, 10);
+  run.Series("eval_accuracy", 400, [](int) { return 0.1; }, 40);
+  EXPECT_TRUE(Reports(run, "loss/sawtooth"));
+  EXPECT_EQ(FirstOf(run).cause, "data-not-shuffled");
+}
+
+TEST(DataInBlocks, BatchesOfASampleAreAllRightOrAllWrongInAnyOrder) {
+  RunMaker run("torch");
+  run.Fact("batch_size", "1");
+  run.Series("loss", 400, [&](int) { return 2.3 + run.Noise(0.2); }, 10);
+  run.Series("accuracy", 400, [](int s) { return (s / 10) % 3 == 2 ? 1.0 : 0.0; }, 10);
+  run.Series("eval_accuracy", 400, [](int) { return 0.1; }, 40);
+  EXPECT_FALSE(Reports(run, "loss/sawtooth"));
+}
+
+TEST(EarlyAndShortRunsAreJudgedByBounds, ALikelihoodByItsNameCannotBeginAboveAnyVocabulary) {
+  for (const auto& [raw, bad] : {std::pair("train/nll", true), std::pair("loss", false)}) {
+    RunMaker run("torch");
+    run.Series("loss", 100, [&](int s) { return Falling(19.3, 6, s, 40) + run.Noise(0.05); });
+    run.run.series.back().raw = raw;
+    EXPECT_EQ(Reports(run, "loss/bad-start"), bad) << raw;
+  }
+}
+
+TEST(AFactOutweighsTheShapeOfACurve, APolicyThatIsStillItsReferenceDoesNotTrain) {
+  RunMaker run("trl");
+  run.Method("dpo");
+  run.Series("loss", 250, [](int) { return 0.6931; }, 10);
+  run.Series("lr", 250, [](int) { return 2e-3; }, 10);
+  run.Series("grad_norm", 250, [&](int) { return 0.4 + run.Noise(0.03); }, 10);
+  for (const char* signal : {"preference_chosen", "preference_rejected", "preference_margin", "preference_accuracy"})
+    run.Series(signal, 250, [](int) { return 0.0; }, 10);
+  run.Found("rl/preference-no-signal", 10, 250);
+  EXPECT_EQ(FirstOf(run).cause, "frozen-params") << Describe(FirstOf(run));
+}
+
 TEST(FindPeriod, FindsTheDistanceOfTwoRepetitions) {
   std::vector<double> values;
   for (int i = 0; i < 300; ++i) values.push_back(2 + std::sin(2 * std::numbers::pi * i / 25));
