@@ -1,8 +1,8 @@
 """What following a remedy changes in a run of the gym at scale: remedy id -> a change of settings, code or data.
 
 A change is made to the faulty program, never by leaving the fault out: a proposed learning rate is set, inputs are
-normalised by their own numbers, a missing call is put in. A remedy that says where to look ("look") finds a fault only where
-it points: then what is found there is repaired, otherwise nothing changes. FINDS says which fault stands where.
+normalised by their own numbers, a missing call is put in. A remedy that says where to look ("look") finds a fault only
+where it points: then what is found there is repaired, otherwise nothing changes. FINDS says which fault stands where.
 """
 
 import math

@@ -5,11 +5,11 @@ python gym/remedy_proof.py ask DIR --vigil build/release/vigil            the di
 python gym/remedy_proof.py cure DIR [--tries 3] [--workers 2]             the same training with the remedy applied
 python gym/remedy_proof.py table DIR [--page doc/accuracy.md]             the table, printed or put into the page
 
-Every stage goes on where it was stopped. A run follows from its case: fault, strength, task and seed. Runs log the loss, the
-learning rate, the gradient norm and the metrics of the task, as JSON lines beside a config: what a careful user has. A case
-counts when its fault does harm (less than 95% of what the twin learns, or a crash, memory or time beyond the limits of
-gym/scale/judge.py). It is healed when the repeated run reaches 90% of the twin. Crashes (crash-*) are left out: what to do
-about them is the advice of their message.
+Every stage goes on where it was stopped. A run follows from its case: fault, strength, task and seed. Runs log the loss,
+the learning rate, the gradient norm and the metrics of the task, as JSON lines beside a config: what a careful user has.
+A case counts when its fault does harm (less than 95% of what the twin learns, or a crash, memory or time beyond the
+limits of gym/scale/judge.py). It is healed when the repeated run reaches 90% of the twin. Crashes (crash-*) are left
+out: what to do about them is the advice of their message.
 """
 
 import argparse
@@ -46,7 +46,8 @@ def cases(per_fault):
     for fault in faults.load().values():
         if fault.name.startswith("crash-"):
             continue
-        fitting = [n for n in TASKS if n not in plan.FAULTLESS and any(fault.fits(TASKS[n], m) for m in TASKS[n].models)]
+        tasks = [n for n in TASKS if n not in plan.FAULTLESS]
+        fitting = [n for n in tasks if any(fault.fits(TASKS[n], m) for m in TASKS[n].models)]
         fitting.sort(key=lambda n: PREFERRED.index(n) if n in PREFERRED else len(PREFERRED))
         start = plan.stable(fault.name) % min(4, len(fitting))  # not every fault on the same task
         fitting = fitting[start:] + fitting[:start]
@@ -352,11 +353,12 @@ def percent(part, whole):
 def summary(name, rows):
     right = [r for r in rows if r["right"]]
     median = statistics.median(r["recovered"] for r in rows) if rows else 0
-    healed, within = sum(r["healed"] for r in rows), sum(r["within"] for r in rows)
-    return (
-        f"| {name} | {len(rows)} | {percent(sum(r['diagnosed'] for r in rows), len(rows))} | {percent(healed, len(rows))} "
-        f"| {percent(within, len(rows))} | {percent(sum(r['healed'] for r in right), len(right))} | {100 * median:.0f}% |"
-    )
+
+    def share(key, of):
+        return percent(sum(r[key] for r in of), len(of))
+
+    shares = [share("diagnosed", rows), share("healed", rows), share("within", rows), share("healed", right)]
+    return f"| {name} | {len(rows)} | {' | '.join(shares)} | {100 * median:.0f}% |"
 
 
 def by_fault(rows):
@@ -366,14 +368,16 @@ def by_fault(rows):
         firsts = ", ".join(sorted({f"`{r['first']}`" if r["first"] != "-" else "none" for r in own}))
         whys = "; ".join(sorted({r["why"] for r in own if r["why"]}))
         median = statistics.median(r["recovered"] for r in own)
-        lines.append(f"| {fault} | {len(own)} | {sum(r['healed'] for r in own)} | {100 * median:.0f}% | {firsts} | {whys} |")
+        healed = sum(r["healed"] for r in own)
+        lines.append(f"| {fault} | {len(own)} | {healed} | {100 * median:.0f}% | {firsts} | {whys} |")
     return lines
 
 
 def page(folder):
     rows = [judge_case(folder, *each) for each in harmful(folder)]
     lines = [
-        "| runs | cases with harm | diagnosed | healed by the first remedy | by one of the first three | where the cause is right | median of the loss recovered |",
+        "| runs | cases with harm | diagnosed | healed by the first remedy | by one of the first three "
+        "| where the cause is right | median of the loss recovered |",
         "| --- | --- | --- | --- | --- | --- | --- |",
         "| target |  |  | >= 90% |  |  |  |",
         summary("all", rows),

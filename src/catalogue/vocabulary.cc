@@ -123,8 +123,8 @@ std::optional<Meaning> InterpretParts(std::string_view raw_name) {
   return InterpretRate(split);
 }
 
-// A part of a name that means something by itself. It does where the run has no better name; a loss below a name that is
-// not known is the loss of a part, and an evaluation measures something else.
+// A part of a name that means something by itself. It does where the run has no better name; a loss below a name that
+// is not known is the loss of a part, and an evaluation measures something else.
 std::optional<Meaning> InterpretPart(std::string_view part, std::string_view rest) {
   std::optional<Meaning> meaning = Trim(part).empty() ? std::nullopt : Interpret(part);
   if (!meaning || meaning->scale != 1 || !meaning->labels.empty() || meaning->signal.ends_with("loss"))

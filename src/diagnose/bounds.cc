@@ -51,8 +51,8 @@ const Digest* LossOf(const RunDigest& digest, std::size_t fewest) {
 
 // Its name says that it is the likelihood of an answer, so that guessing is its highest sensible value.
 bool IsNamedLikelihood(const RunView& run) {
-  constexpr std::array<std::string_view, 6> kNames = {"nll", "xent", "cross_entropy", "crossentropy", "cross-entropy",
-                                                      "ce_loss"};
+  constexpr std::array<std::string_view, 6> kNames = {"nll",          "xent",          "cross_entropy",
+                                                      "crossentropy", "cross-entropy", "ce_loss"};
   const model::Series* loss = run.Find("loss");
   if (loss == nullptr) return false;
   const std::string raw = ToLower(loss->raw);

@@ -291,18 +291,12 @@ Answer ThrownAtStart(const RunView& run, const Incident& incident) {
 }
 
 constexpr std::array kTests = {
-    NamedTest{"lr-above-band", LrAboveBand},
-    NamedTest{"thrown-at-start", ThrownAtStart},
-    NamedTest{"lr-far-above-band", LrFarAboveBand},
-    NamedTest{"lr-beyond-all-use", LrBeyondAllUse},
-    NamedTest{"lr-below-band", LrBelowBand},
-    NamedTest{"at-lr-peak", AtLrPeak},
-    NamedTest{"no-warmup-ramp", NoWarmupRamp},
-    NamedTest{"loss-follows-lr", LossFollowsLr},
-    NamedTest{"lr-jump-at-onset", LrJumpAtOnset},
-    NamedTest{"lr-is-zero", LrIsZero},
-    NamedTest{"survived-the-rate", SurvivedTheRate},
-    NamedTest{"steps-skipped", StepsSkipped},
+    NamedTest{"lr-above-band", LrAboveBand},         NamedTest{"thrown-at-start", ThrownAtStart},
+    NamedTest{"lr-far-above-band", LrFarAboveBand},  NamedTest{"lr-beyond-all-use", LrBeyondAllUse},
+    NamedTest{"lr-below-band", LrBelowBand},         NamedTest{"at-lr-peak", AtLrPeak},
+    NamedTest{"no-warmup-ramp", NoWarmupRamp},       NamedTest{"loss-follows-lr", LossFollowsLr},
+    NamedTest{"lr-jump-at-onset", LrJumpAtOnset},    NamedTest{"lr-is-zero", LrIsZero},
+    NamedTest{"survived-the-rate", SurvivedTheRate}, NamedTest{"steps-skipped", StepsSkipped},
 };
 
 }  // namespace

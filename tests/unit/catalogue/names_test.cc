@@ -116,12 +116,9 @@ TEST(NamesByStemNamespaceAndUnit, LeaveAloneWhatOnlyContainsAStem) {
 }
 
 TEST(NamesByStemNamespaceAndUnit, ANamespaceThatSaysNothingIsLeftOutWhereNoBetterNameIsThere) {
-  const std::pair<const char*, const char*> known[] = {{"opt/lr", "lr"},
-                                                       {"Aux/entropy", "entropy"},
-                                                       {"Stuff/gradL2", "grad_norm"},
-                                                       {"Aux/reward", "reward"},
-                                                       {"lr(CosineDecay)", "lr"},
-                                                       {"Hyper/eta", "lr"}};
+  const std::pair<const char*, const char*> known[] = {
+      {"opt/lr", "lr"},         {"Aux/entropy", "entropy"}, {"Stuff/gradL2", "grad_norm"},
+      {"Aux/reward", "reward"}, {"lr(CosineDecay)", "lr"},  {"Hyper/eta", "lr"}};
   for (const auto& [raw, signal] : known) {
     ASSERT_TRUE(Interpret(raw)) << raw;
     EXPECT_EQ(Interpret(raw)->signal, signal) << raw;

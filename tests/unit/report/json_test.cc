@@ -88,11 +88,11 @@ TEST(RenderJson, HasTheKeysOfTheSchemaAndNoOthers) {
   EXPECT_THAT(Keys(json.At("/runs/0/findings/0/evidence/0")),
               ElementsAre("text", "step", "value", "path", "line", "axis", "says"));
   EXPECT_THAT(Keys(json.At("/runs/0/findings/0/says")), ElementsAre("id", "arguments"));
-  EXPECT_THAT(Keys(json.At("/runs/0/diagnoses/0")),
-              ElementsAre("cause", "family", "confidence", "rivals", "summary", "summary_says", "first_step",
-                          "last_step", "axis", "findings", "for", "against", "missing", "missing_says", "next",
-                          "next_says", "restart", "restart_says", "skip", "skip_says", "restart_command", "remedies", "cost",
-                          "next_command"));
+  EXPECT_THAT(
+      Keys(json.At("/runs/0/diagnoses/0")),
+      ElementsAre("cause", "family", "confidence", "rivals", "summary", "summary_says", "first_step", "last_step",
+                  "axis", "findings", "for", "against", "missing", "missing_says", "next", "next_says", "restart",
+                  "restart_says", "skip", "skip_says", "restart_command", "remedies", "cost", "next_command"));
   EXPECT_THAT(Keys(json.At("/runs/0/diagnoses/0/rivals/0")),
               ElementsAre("cause", "confidence", "tell_apart", "tell_apart_says"));
   EXPECT_THAT(Keys(json.At("/runs/0/diagnoses/0/remedies/0")),

@@ -95,13 +95,13 @@ struct OtherMeaning {
   std::string_view literal;
 };
 constexpr OtherMeaning kOtherMeanings[] = {
-    {"src/ingest/ignored.cc", "wandb"},      // a directory
-    {"src/ingest/ignored.cc", "tfevents"},   // part of a file's name
-    {"src/assemble/place.cc", "wandb"},      // a directory
-    {"src/assemble/passes.cc", "tfevents"},  // part of a file's name
-    {"src/journal/mover.cc", "journal"},     // an event
-    {"src/journal/inspect.cc", "journal"},   // the same
-    {"apps/vigil/journal.cc", "journal"},    // a command
+    {"src/ingest/ignored.cc", "wandb"},        // a directory
+    {"src/ingest/ignored.cc", "tfevents"},     // part of a file's name
+    {"src/assemble/place.cc", "wandb"},        // a directory
+    {"src/assemble/passes.cc", "tfevents"},    // part of a file's name
+    {"src/journal/mover.cc", "journal"},       // an event
+    {"src/journal/inspect.cc", "journal"},     // the same
+    {"apps/vigil/journal.cc", "journal"},      // a command
     {"src/configfile/command.cc", "trl"},      // a program
     {"src/configfile/command.cc", "axolotl"},  // the same
 };
