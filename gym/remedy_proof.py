@@ -5,11 +5,11 @@ python gym/remedy_proof.py ask DIR --vigil build/release/vigil            the di
 python gym/remedy_proof.py cure DIR [--tries 3] [--workers 2]             the same training with the remedy applied
 python gym/remedy_proof.py table DIR [--page doc/accuracy.md]             the table, printed or put into the page
 
-Every stage goes on where it was stopped. A run follows from its case: fault, strength, task and seed. Runs log the loss,
-the learning rate, the gradient norm and the metrics of the task, as JSON lines beside a config: what a careful user has.
-A case counts when its fault does harm (less than 95% of what the twin learns, or a crash, memory or time beyond the
-limits of gym/scale/judge.py). It is healed when the repeated run reaches 90% of the twin. Crashes (crash-*) are left
-out: what to do about them is the advice of their message.
+Every stage goes on where it was stopped. A run follows from its case: fault, strength, task and seed. Runs log the
+loss, the learning rate, the gradient norm and the metrics of the task, as JSON lines beside a config: what a careful
+user has. A case counts when its fault does harm (less than 95% of what the twin learns, or a crash, memory or time
+beyond the limits of gym/scale/judge.py). It is healed when the repeated run reaches 90% of the twin. Crashes (crash-*)
+are left out: what to do about them is the advice of their message.
 """
 
 import argparse

@@ -148,7 +148,7 @@ std::optional<Meaning> InterpretLeaf(std::string_view raw_name) {
   return meaning && !meaning->weak ? meaning : std::nullopt;
 }
 
-// "lr(PiecewiseDecay)": what is said in brackets about a name that is known.
+// "lr(PiecewiseDecay)": a remark in brackets behind a name that is known.
 std::optional<Meaning> InterpretBeforeBrackets(std::string_view raw_name) {
   const std::size_t open = raw_name.find('(');
   if (!raw_name.ends_with(')') || open == std::string_view::npos || open == 0) return std::nullopt;

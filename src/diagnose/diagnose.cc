@@ -55,7 +55,7 @@ model::Statement BestSupport(const Candidate& candidate) {
 }
 
 // A cause is named when it is more than a guess, or when it and its rivals together are: then all of them are named.
-// Below certainty something that can be told must speak for it; that others are less likely is no reason.
+// Below certainty a reason that can be stated must speak for it; that others are less likely is none.
 bool IsNamed(const std::vector<Candidate>& candidates) {
   if (candidates.empty() || candidates[0].support < kLeastSupport) return false;
   if (candidates[0].confidence >= kNamed) return true;
