@@ -130,7 +130,7 @@ bool RewardRose(const RunDigest& digest) {
 // The model was fitted to runs that begin with nothing. One that begins with a trained model gains little, and as long
 // as it gains there is nothing to suspect.
 bool GainsAsTrained(const RunDigest& digest) {
-  const Digest* loss = digest.Of("loss");
+  const Digest* loss = digest.IsReinforcement() ? nullptr : digest.Of("loss");
   return loss != nullptr && BeginsTrained(digest) && FellBeyondNoise(*loss);
 }
 
