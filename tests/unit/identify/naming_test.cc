@@ -71,6 +71,12 @@ TEST(NamesByStemNamespaceAndUnit, TrainAndValidAloneAreLosses) {
   EXPECT_EQ(SignalOf(RunOf({{"train", rising}, {"valid", rising}}), "train"), "train") << "shares that rise";
 }
 
+TEST(NamesByStemNamespaceAndUnit, DataIsAWaitUnlessItCounts) {
+  EXPECT_EQ(SignalOf(RunOf({{"Data", [](int i) { return i < 20 ? 0.001 : 0.03; }}}), "Data"), "data_time_s");
+  EXPECT_EQ(SignalOf(RunOf({{"Data", [](int i) { return 64.0 * i; }}}), "Data"), "Data");
+  EXPECT_EQ(SignalOf(RunOf({{"Data", [](int i) { return 0.5 * i; }}}), "Data"), "Data");
+}
+
 TEST(NamesByStemNamespaceAndUnit, ATimeThatOnlyRisesIsThatSinceTheStart) {
   EXPECT_EQ(SignalOf(RunOf({{"time", [](int i) { return 0.3 + (i % 2) * 0.1; }}}), "time"), "step_time_s");
   EXPECT_EQ(SignalOf(RunOf({{"time", [](int i) { return 0.3 * i; }}}), "time"), "time");
