@@ -30,7 +30,9 @@ std::string_view WeakSignalOf(const model::Series& series) {
 }
 
 bool IsRate(std::span<const double> values) {
-  return std::all_of(values.begin(), values.end(), [](double v) { return !(v < 0) && !(v > kLargestRate); });
+  const bool is_positive = std::any_of(values.begin(), values.end(), [](double v) { return v > 0; });
+  return is_positive &&
+         std::all_of(values.begin(), values.end(), [](double v) { return !(v < 0) && !(v > kLargestRate); });
 }
 
 // Counts of errors are whole; so are six digits of a large loss.

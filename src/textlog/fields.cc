@@ -429,9 +429,9 @@ bool FieldReader::ReadField(Field& field) {
   }
   field.value *= field.unit_scale;
   if (unit_end != end && IsPartOfWord(unit_end)) return false;
-  end = SkipAside(unit_end == end && !NameIn(text_.substr(name_start_, begin - name_start_)).empty()
-                      ? ReadUnitApart(end, field)
-                      : unit_end);
+  // "14904/11549 tok/s": two rates, of what goes in and what comes out.
+  const bool is_named = field.total > 0 || !NameIn(text_.substr(name_start_, begin - name_start_)).empty();
+  end = SkipAside(unit_end == end && is_named ? ReadUnitApart(end, field) : unit_end);
   if (field.before == '[' && At(end) == ',') end = ReadList(end, field);
   const std::string_view between = text_.substr(name_start_, begin - name_start_);
   field.name = NameIn(between);

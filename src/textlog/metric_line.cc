@@ -79,6 +79,9 @@ bool IsWordOfItsOwn(std::string_view text, std::size_t begin, std::size_t end) {
   return !joined_before && !joined_behind;
 }
 
+// "ETA: 35s": the letter of the learning rate has no unit.
+bool IsTimeToGo(const Field& field) { return field.seconds != 0 && EqualsIgnoringCase(field.name, "eta"); }
+
 // "Speed: 36.2 samples/sec", "- 4ms/step": where the name says nothing, the unit does.
 bool IsNamedByRate(std::string_view name, std::string_view rate) {
   const std::string_view counted = rate.substr(0, rate.find('/'));
@@ -394,7 +397,7 @@ void LineParser::TakeNumber(const Field& field) {
     line_.irregular = true;
   } else if ((!field.name.empty() || !field.rate.empty()) && line_.numbers.size() < kMostNumbers) {
     const NamedNumber number = NumberOf(field);
-    if (number.name.empty()) return;
+    if (number.name.empty() || IsTimeToGo(field)) return;
     line_.numbers.push_back(number);
     line_.irregular = line_.irregular || line_.numbers.back().is_part;
     // "INFO [train.py:561]" is a line of a program.

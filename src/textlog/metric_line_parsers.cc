@@ -39,6 +39,54 @@ class KnownShapeParser final : public LineParser {
   LogState& state_;
 };
 
+// "Train. Acc.: 52% | Loss: 1.29", "Valid. Acc.: 53% | Loss: 1.28": a name without a split is of the split that the
+// first name of its line has. Only where lines of both splits are seen to be written so: in "val_acc 0.53 loss 1.28"
+// the loss may be that of the training.
+class SplitOfFirst {
+ public:
+  void Mark(NamedNumbers& numbers) {
+    if (numbers.size() < 2) return;
+    const Split first = SplitOf(numbers.front().name);
+    if (first == Split::kNone) return;
+    const bool mixed = std::any_of(numbers.begin(), numbers.end(), [&](const NamedNumber& number) {
+      const Split split = SplitOf(number.name);
+      return split != Split::kNone && split != first;
+    });
+    if (mixed) return;
+    for (NamedNumber& number : numbers) {
+      if (SplitOf(number.name) != Split::kNone || !IsOfEitherSplit(number.name)) continue;
+      if (first == Split::kEvaluation) {
+        number.evaluation = number.evaluation || IsFollower(number.name);
+      } else if (!IsFollower(number.name)) {
+        followers_.emplace_back(number.name);
+      }
+    }
+  }
+
+ private:
+  enum class Split : std::uint8_t { kNone, kTraining, kEvaluation };
+
+  static Split SplitOf(std::string_view name) {
+    constexpr std::array<std::string_view, 4> kEvaluations = {"val", "eval", "test", "dev"};
+    if (StartsWithIgnoringCase(name, "train")) return Split::kTraining;
+    const bool evaluation = std::any_of(kEvaluations.begin(), kEvaluations.end(),
+                                        [&](std::string_view word) { return StartsWithIgnoringCase(name, word); });
+    return evaluation ? Split::kEvaluation : Split::kNone;
+  }
+
+  bool IsOfEitherSplit(std::string_view name) {
+    const std::string_view signal = names_.SignalOf(name);
+    return signal == "loss" || signal == "accuracy" || signal == "perplexity";
+  }
+
+  bool IsFollower(std::string_view name) const {
+    return std::find(followers_.begin(), followers_.end(), name) != followers_.end();
+  }
+
+  NameMemo names_;
+  std::vector<std::string> followers_;  // names that stood behind one of the training
+};
+
 class MetricLineParser final : public LineParser {
  public:
   explicit MetricLineParser(LogState& state) : state_(state) {}
@@ -53,6 +101,7 @@ class MetricLineParser final : public LineParser {
     const Origin origin = parsed.is_summary ? Origin::kSummary : by_place;
     RowPlace place = {0, line.rank, line.number, origin, parsed.evaluation};
     NameStepTime(parsed);
+    splits_.Mark(parsed.numbers);
     if (!state_.sink.Find(parsed.numbers, place)) return Outcome::kNotMine;
     if (CountsOfEvaluation(parsed)) {
       place = state_.steps.Latest(line.rank, line.number);
@@ -87,6 +136,7 @@ class MetricLineParser final : public LineParser {
   }
 
   LogState& state_;
+  SplitOfFirst splits_;
 };
 
 // "Eval begin...": the lines below count batches of the evaluation.

@@ -175,7 +175,46 @@ TEST(ReadWhatIsThere, ScoresOfBothSplitsInOneLineBelongToTheLatestStep) {
   EXPECT_EQ(run.Find("eval_accuracy")->steps[1], 200);
 }
 
+TEST(ReadWhatIsThere, ANameWithoutASplitIsOfTheSplitOfTheFirst) {
+  const model::Run run = ReadLog(Lines([](int i) {
+    return fmt::format(
+        "*Epoch: 0{}/40 | Train. Acc.: 5{}.5% | Loss: {:.3f}\n*Epoch: 0{}/40 | Valid. Acc.: 4{}.5% | Loss: 1.2{}", i, i,
+        LossAt(i), i, i, i);
+  }));
+  ASSERT_EQ(PointsOfSignal(run, "eval_loss"), 6U);
+  ASSERT_EQ(PointsOfSignal(run, "loss"), 6U);
+  EXPECT_DOUBLE_EQ(run.Find("eval_loss")->values[2], 1.23);
+  EXPECT_NEAR(run.Find("loss")->values[2], LossAt(3), 1e-3);
+}
+
+TEST(ReadWhatIsThere, BehindAnEvaluationAloneANameWithoutASplitStaysOfTheTraining) {
+  const model::Run run = ReadLog(
+      Lines([](int i) { return fmt::format("Epoch: 0{}/40 | val_acc: 0.5{} | loss: {:.3f}", i, i, LossAt(i)); }));
+  EXPECT_EQ(PointsOfSignal(run, "loss"), 6U);
+  EXPECT_EQ(run.Find("eval_loss"), nullptr);
+}
+
 // ---- units
+
+TEST(NamesByStemNamespaceAndUnit, TheTimeToGoIsNoLearningRate) {
+  const model::Run run =
+      ReadLog(Lines([](int i) { return fmt::format("step {} - ETA: {}s - loss: {:.4f}", 10 * i, 7 - i, LossAt(i)); }));
+  EXPECT_EQ(PointsOfSignal(run, "loss"), 6U);
+  EXPECT_EQ(FindRaw(run, "ETA"), nullptr);
+  const model::Run rate =
+      ReadLog(Lines([](int i) { return fmt::format("step {} - eta: 0.00{} - loss: {:.4f}", 10 * i, i, LossAt(i)); }));
+  EXPECT_NE(FindRaw(rate, "eta"), nullptr);
+}
+
+TEST(NamesByStemNamespaceAndUnit, TwoRatesOfOneUnitStandForTheFirst) {
+  const model::Run run = ReadLog(Lines([](int i) {
+    return fmt::format("Step {}/9000; acc:  45.52; xent: {:.2f}; lr: 0.5; 149{}/115{} tok/s;     15 sec", 50 * i,
+                       LossAt(i), 10 + i, 40 + i);
+  }));
+  ASSERT_EQ(PointsOfSignal(run, "tokens_per_s"), 6U);
+  EXPECT_DOUBLE_EQ(run.Find("tokens_per_s")->values[0], 14911);
+  EXPECT_EQ(run.Find("loss")->steps[0], 50);
+}
 
 TEST(NamesByStemNamespaceAndUnit, WhereTheNameSaysNothingTheUnitDoes) {
   const model::Run run = ReadLog(Lines([](int i) {
