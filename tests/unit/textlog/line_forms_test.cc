@@ -81,6 +81,25 @@ TEST(ReadWhatIsThere, TheBestEpochIsThatOfAnotherLine) {
   EXPECT_THAT(StepsOf(run, "train loss"), ElementsAre(10, 20, 30, 40, 50, 60));
 }
 
+TEST(ReadWhatIsThere, DictionariesOnceAnEpochStandAtTheirEpochs) {
+  const model::Run run =
+      ReadLog(Lines([](int i) { return fmt::format("{{'Epoch': {}, 'Avg Epoch Loss': '{:.4f}'}}", i, LossAt(i)); }));
+  ASSERT_EQ(PointsOfSignal(run, "loss"), 6U);
+  EXPECT_EQ(run.Find("loss")->axis, model::Axis::kEpoch);
+  EXPECT_EQ(run.Find("loss")->steps[5], 6);
+  const model::Run twice = ReadLog(
+      Lines([](int i) { return fmt::format("{{'epoch': {}, 'loss': {:.4f}, 'lr': 0.1}}", (i + 1) / 2, LossAt(i)); }));
+  ASSERT_EQ(PointsOfSignal(twice, "loss"), 6U);
+  EXPECT_EQ(twice.Find("loss")->axis, model::Axis::kRow);
+}
+
+TEST(ReadWhatIsThere, AnAccuracyBesideALossWithoutAPlaceIsReadWithIt) {
+  const model::Run run =
+      ReadLog(Lines([](int i) { return fmt::format("loss: {:.4f}\t accuracy: 0.9{}", LossAt(i) + 0.0001, i); }, 9));
+  EXPECT_EQ(PointsOfSignal(run, "loss"), 9U);
+  EXPECT_EQ(PointsOfSignal(run, "accuracy"), 9U);
+}
+
 // ---- times
 
 TEST(ReadWhatIsThere, HowLongItTookIsNotTheStep) {
