@@ -65,9 +65,10 @@ Vocabulary Build() {
     }
     for (const std::string_view stem : row.stems)
       vocabulary.stems.emplace(StemKey(QuantityOf(row), stem), Stem{&row, false});
+    // A weak stem stands without its quantity as well: "Time 1.2 Data 0.4".
     for (const std::string_view stem : row.weak) {
       vocabulary.stems.emplace(StemKey(QuantityOf(row), stem), Stem{&row, true});
-      vocabulary.stems.emplace(StemKey("", stem), Stem{&row, true});  // "Data: 0.002": a time that does not say so
+      vocabulary.stems.emplace(StemKey("", stem), Stem{&row, true});
     }
   }
   for (const FactRow& row : Facts()) {
@@ -109,9 +110,19 @@ std::optional<Meaning> InterpretRate(const SplitName& split) {
   return std::nullopt;
 }
 
+// "step/s", "it/sec": a slash before the second counts by it; "step time/s" has its unit behind the slash.
+bool CountsBySecond(std::string_view raw_name) {
+  const std::size_t slash = raw_name.rfind('/');
+  if (slash == std::string_view::npos || raw_name.find_first_of("_ ") < slash) return false;
+  const std::string unit = ToLower(raw_name.substr(slash + 1));
+  const std::string counted = ToLower(raw_name.substr(0, slash));
+  return (unit == "s" || unit == "sec" || unit == "second") && counted.find("time") == std::string::npos;
+}
+
 std::optional<Meaning> InterpretParts(std::string_view raw_name) {
   const SplitName split = TakeApart(raw_name);
   const auto& stems = TheVocabulary().stems;
+  if (CountsBySecond(raw_name)) return InterpretRate(split);
   const std::string_view quantity = split.quantity == "share" ? std::string_view() : std::string_view(split.quantity);
   for (const std::string& stem : split.stems) {
     if (const auto at = stems.find(StemKey(quantity, stem)); at != stems.end()) return MeaningOf(split, at->second);

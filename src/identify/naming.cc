@@ -5,6 +5,7 @@
 #include <cmath>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "catalogue/catalogue.h"
 
@@ -29,7 +30,9 @@ std::string_view WeakSignalOf(const model::Series& series) {
 }
 
 bool IsRate(std::span<const double> values) {
-  return std::all_of(values.begin(), values.end(), [](double v) { return !(v < 0) && !(v > kLargestRate); });
+  const bool is_positive = std::any_of(values.begin(), values.end(), [](double v) { return v > 0; });
+  return is_positive &&
+         std::all_of(values.begin(), values.end(), [](double v) { return !(v < 0) && !(v > kLargestRate); });
 }
 
 // Counts of errors are whole; so are six digits of a large loss.
@@ -79,8 +82,31 @@ bool HasBetter(const model::Run& run, const model::Series& weak, std::string_vie
   });
 }
 
+double MedianSize(std::span<const double> values) {
+  std::vector<double> sizes;
+  for (const double value : values) {
+    if (std::isfinite(value)) sizes.push_back(std::abs(value));
+  }
+  if (sizes.empty()) return 0;
+  const auto middle = sizes.begin() + static_cast<std::ptrdiff_t>(sizes.size() / 2);
+  std::nth_element(sizes.begin(), middle, sizes.end());
+  return *middle;
+}
+
+// "L1 : 84.2 ... val_loss : 0.41": what is a hundred times the evaluation loss is a score of something called so.
+bool IsFarFromEvalLoss(const model::Run& run, std::string_view signal, const model::Series& weak) {
+  constexpr double kFar = 30;  // a loss sum over a batch and a mean over samples differ by less in most runs
+  if (signal != "loss") return false;
+  const auto eval = std::find_if(run.series.begin(), run.series.end(), [](const model::Series& series) {
+    return series.signal == "eval_loss" && WeakSignalOf(series).empty();
+  });
+  if (eval == run.series.end()) return false;
+  return MedianSize(Beginning(weak)) > kFar * MedianSize(Beginning(*eval));
+}
+
 void SettleWeak(const model::Run& run, std::string_view signal, model::Series& series) {
-  const bool holds = !HasBetter(run, series, signal) && GoesAs(signal, Beginning(series));
+  const bool holds =
+      !HasBetter(run, series, signal) && GoesAs(signal, Beginning(series)) && !IsFarFromEvalLoss(run, signal, series);
   const catalogue::SignalRow* const row = holds ? catalogue::FindSignal(signal) : nullptr;
   series.signal = row == nullptr ? series.raw : std::string(row->id);
   series.unit = row == nullptr ? std::string() : std::string(row->unit);
@@ -128,7 +154,8 @@ void SettleBeside(model::Run& run) {
 
 // "steps_per_sec", "it/s": the time of a step, the other way round.
 bool CountsStepsPerSecond(std::string_view raw) {
-  constexpr std::array<std::string_view, 6> kSteps = {"steps", "step", "it", "iter", "iters", "iterations"};
+  constexpr std::array<std::string_view, 9> kSteps = {"steps",      "step",        "it",    "iter",   "iters",
+                                                      "iterations", "global_step", "batch", "batches"};
   constexpr std::array<std::string_view, 5> kPerSecond = {"/s", "/sec", "_per_sec", "_per_second", "_per_s"};
   std::string name = ToLower(raw.substr(raw.rfind("rain/") == std::string_view::npos ? 0 : raw.rfind("rain/") + 5));
   std::replace(name.begin(), name.end(), ' ', '_');

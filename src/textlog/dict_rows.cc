@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "textlog/row_place.h"
+
 namespace vigil::textlog {
 namespace {
 
@@ -191,6 +193,23 @@ bool DictRows::CountByEpochs(std::size_t begin, std::size_t end, const RowContex
   return true;
 }
 
+// "{'epoch': 3, 'train_loss': 0.5}" once in each epoch. An epoch with its fraction, or with two rows, is a place that
+// several rows share.
+bool DictRows::AreEpochs(std::size_t begin, std::size_t end) const {
+  constexpr std::size_t kFewest = 3;
+  double latest = -1;
+  std::size_t trained = 0;
+  for (std::size_t i = begin; i < end; ++i) {
+    const double epoch = rows_[i].epoch;
+    const bool training = rows_[i].kind == RowKind::kTraining;
+    const bool goes_on = training && trained > 0 ? epoch > latest : epoch >= latest;
+    if (epoch < 0 || epoch >= kLargestStep || epoch != std::floor(epoch) || !goes_on) return false;
+    trained += training ? 1 : 0;
+    latest = epoch;
+  }
+  return trained >= kFewest;
+}
+
 void DictRows::CountRows(std::size_t begin, std::size_t end, const RowContext& context, Steps& steps) {
   Epochs epochs;
   std::int64_t reached = -1;
@@ -208,6 +227,11 @@ void DictRows::CountRows(std::size_t begin, std::size_t end, const RowContext& c
   const Schedule schedule = GuessSchedule(epochs, std::max<std::int64_t>(reached, 0), context.logging_steps);
   const bool by_rows = schedule.interval <= 0;
   if (by_rows && CountByEpochs(begin, end, context, steps)) return;
+  if (by_rows && AreEpochs(begin, end)) {
+    for (std::size_t i = begin; i < end; ++i) steps.push_back(static_cast<std::int64_t>(rows_[i].epoch));
+    counted_as_epochs_ = true;
+    return;
+  }
   counted_as_rows_ = counted_as_rows_ || by_rows;
   const std::int64_t interval = by_rows ? 1 : schedule.interval;
   std::int64_t index = by_rows ? 0 : schedule.skipped - (schedule.first_step ? 1 : 0);
@@ -294,6 +318,7 @@ std::vector<std::int64_t> DictRows::Resolve(const RowContext& context) {
   Steps steps;
   steps.reserve(rows_.size());
   counted_as_rows_ = false;
+  counted_as_epochs_ = false;
   for (std::size_t begin = 0; begin < rows_.size();) {
     std::size_t end = begin + 1;
     while (end < rows_.size() && rows_[end].session == rows_[begin].session) ++end;

@@ -59,6 +59,8 @@ class DictRows {
   std::size_t before_bar() const { return awaiting_bar_; }
   // Whether the rows are to be counted as lines, for want of anything better: steps are then row numbers.
   bool counted_as_rows() const { return counted_as_rows_; }
+  // Whether each training row is that of an epoch of its own: steps are then epochs.
+  bool counted_as_epochs() const { return counted_as_epochs_ && !counted_as_rows_; }
   // The step of each row.
   std::vector<std::int64_t> Resolve(const RowContext& context);
 
@@ -81,6 +83,7 @@ class DictRows {
   static std::int64_t PositionOf(const Row& row);
   bool AreBetweenBars(std::size_t begin, std::size_t end) const;
   bool AreBeforeTheirBars(std::size_t begin, std::size_t end) const;
+  bool AreEpochs(std::size_t begin, std::size_t end) const;
   bool CountByEpochs(std::size_t begin, std::size_t end, const RowContext& context, Steps& steps) const;
   std::int64_t WithoutABarBehind(std::size_t row, std::size_t begin, const Steps& steps) const;
   void ResolveSession(std::size_t begin, std::size_t end, const RowContext& context, Steps& steps);
@@ -94,6 +97,7 @@ class DictRows {
   bool is_over_ = false;          // the training ended in order; evaluations may still follow
   double last_epoch_ = -1;
   bool counted_as_rows_ = false;
+  bool counted_as_epochs_ = false;
 };
 
 }  // namespace vigil::textlog

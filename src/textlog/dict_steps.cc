@@ -84,7 +84,7 @@ void DictSteps::Place(model::Series& series) const {
     step = given;
   }
   RebuildSegments(series, first);
-  if (counted_as_rows()) series.axis = model::Axis::kRow;
+  if (axis() != model::Axis::kStep) series.axis = axis();
 }
 
 }  // namespace vigil::textlog

@@ -27,7 +27,10 @@ class DictSteps {
   bool waits() const { return given_.size() < rows_.size(); }
   // The step that was given to a row, by the one it stood at; kNoStep when it has none.
   std::int64_t StepOf(std::int64_t unresolved) const;
-  model::Axis axis() const { return rows_.counted_as_rows() ? model::Axis::kRow : model::Axis::kStep; }
+  model::Axis axis() const {
+    if (rows_.counted_as_epochs()) return model::Axis::kEpoch;
+    return rows_.counted_as_rows() ? model::Axis::kRow : model::Axis::kStep;
+  }
   // Whether the steps are numbers of rows, for want of anything better.
   bool counted_as_rows() const { return rows_.counted_as_rows(); }
   // Whether rows were given steps that later lines showed to be others.

@@ -6,14 +6,16 @@
 
 #include "base/base.h"
 #include "model/run.h"
+#include "textlog/field_names.h"
 #include "textlog/line.h"
 #include "textlog/pairs.h"
 
 namespace vigil::textlog {
 namespace {
 
-constexpr std::size_t kLongestName = 64;
 constexpr double kLargestCount = 9e15;
+constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+constexpr std::int64_t kLatestDay = 31;    // a larger number between slashes is no day, nor a month
 constexpr std::size_t kLongestAside = 32;  // "(+0.12z)", "(64.99%)", "(2.35 avg)"
 
 enum CharClass : std::uint8_t { kNothing, kLetter, kNumeric, kSign, kDelimiter };
@@ -95,54 +97,18 @@ bool HoldsValue(std::string_view words) {
          space + 1 + used == words.size();
 }
 
-// "loss[loss=2.8, over 640 frames], tot_loss[loss=4.3, ...]": a group in brackets repeats the end of its own name.
-std::string_view GroupOf(std::string_view name) {
-  const std::size_t open = name.find('[');
-  if (open == std::string_view::npos || open == 0) return name;
-  const std::string_view group = name.substr(0, open);
-  const std::string_view member = name.substr(open + 1);
-  const bool repeats = !member.empty() && member.size() <= group.size() &&
-                       EqualsIgnoringCase(group.substr(group.size() - member.size()), member);
-  return repeats ? group : name;
-}
-
-// The name within the text between two numbers: without separators, brackets and what belongs to an earlier value.
-std::string_view NameIn(std::string_view text) {
-  while (!text.empty() && ClassOf(text.front()) != kLetter) text.remove_prefix(1);
-  const std::string_view with_sign = Trim(text.substr(0, text.find_last_not_of(" \t[(") + 1));
-  const char sign = with_sign.empty() ? ' ' : with_sign.back();
-  while (!text.empty() && std::string_view(" \t:=\"'[(~*`>#").find(text.back()) != std::string_view::npos)
-    text.remove_suffix(1);
-  // "train_loss -> 1.37": the sign is no part of the name.
-  if (sign == '>' && text.ends_with('-')) text = Trim(text.substr(0, text.size() - 1));
-  // "loss is: 2.3" names its value; "Loss is nan, stopping" is a message.
-  constexpr std::string_view kVerb = " is";
-  if (text.ends_with(kVerb) && (sign == ':' || sign == '=')) text.remove_suffix(kVerb.size());
-  if (const std::size_t wide = text.rfind("  "); wide != std::string_view::npos) text = text.substr(wide + 2);
-  while (!text.empty() && ClassOf(text.front()) != kLetter) text.remove_prefix(1);
-  if (text.find('=') != std::string_view::npos || text.find(": ") != std::string_view::npos) text = LastWord(text);
-  // "train.py] [120] loss=2.3": what stands before a closing bracket is no name of the number.
-  if (const std::size_t bracket = text.rfind(']'); bracket != std::string_view::npos) {
-    text = text.substr(bracket + 1);
-    while (!text.empty() && ClassOf(text.front()) != kLetter) text.remove_prefix(1);
-  }
-  // "metric 'epoch_loss", "val_loss' reached": what is quoted is the name. "valid_0's l2" quotes nothing.
-  if (const std::size_t quote = text.find('\''); quote != std::string_view::npos) {
-    const std::string_view behind = text.substr(quote + 1);
-    if (quote > 0 && behind.starts_with("s ")) return text.size() > kLongestName ? std::string_view() : text;
-    text = !behind.empty() && ClassOf(behind.front()) == kLetter ? behind : text.substr(0, quote);
-  }
-  return text.size() > kLongestName ? std::string_view() : GroupOf(text);
+// "samples/sec", "ms/step": a unit that says by itself what is measured. "train/acc" is a name.
+bool IsRate(std::string_view unit) {
+  constexpr std::array<std::string_view, 4> kSeconds = {"s", "sec", "secs", "second"};
+  const std::size_t slash = unit.find('/');
+  if (slash == std::string_view::npos || slash == 0) return false;
+  const std::string_view by = unit.substr(slash + 1);
+  return SecondsOf(unit.substr(0, slash)) != 0 || std::find(kSeconds.begin(), kSeconds.end(), by) != kSeconds.end();
 }
 
 }  // namespace
 
 FieldReader::FieldReader(std::string_view text) : text_(text), at_(LoggerLength(text)), name_start_(at_) {}
-
-std::string_view LastWord(std::string_view name) {
-  const std::size_t space = name.find_last_of(" [(");
-  return space == std::string_view::npos ? name : name.substr(space + 1);
-}
 
 // A number counts where a value can stand: after a space, a separator or an opening bracket, not inside a name.
 bool FieldReader::StartsValue(std::size_t at) const {
@@ -261,6 +227,30 @@ std::size_t FieldReader::ReadTotal(std::size_t end, std::int64_t& total) const {
   return digits == 0 ? end : at + digits;
 }
 
+// "718/10600/10600": counts of the same thing by stricter and wider measures, of which the last rises with every line.
+std::size_t FieldReader::ReadThirdCount(std::size_t end, Field& field) const {
+  if (field.total <= kLatestDay || At(end) != '/' || !IsDigitAt(end + 1)) return end;
+  std::size_t digits = 0;
+  field.value = static_cast<double>(ReadDigits(text_.substr(end + 1), digits));
+  field.at = static_cast<std::uint32_t>(end + 1);
+  field.total = 0;
+  return end + 1 + digits;
+}
+
+// "Minibatch[1031-1040]", "Minibatch[  31-  40]": a range of what its name counts stands for its end.
+std::size_t FieldReader::ReadRange(std::size_t begin, std::size_t end, Field& field) const {
+  const std::size_t open = begin == 0 ? std::string_view::npos : text_.find_last_not_of(' ', begin - 1);
+  if (open == std::string_view::npos || open == 0 || text_[open] != '[' || !IsLetter(text_[open - 1])) return end;
+  if (At(end) != '-') return end;
+  const std::size_t second = std::min(text_.find_first_not_of(' ', end + 1), text_.size());
+  std::size_t digits = 0;
+  const std::int64_t last = ReadDigits(text_.substr(second), digits);
+  if (last < 0 || static_cast<double>(last) < field.value || At(second + digits) != ']') return end;
+  field.value = static_cast<double>(last);
+  field.at = static_cast<std::uint32_t>(second);
+  return second + digits;
+}
+
 // "ms", "GiB", "%", "TFLOP/s"; a lone k, M, B, G or T scales.
 std::size_t FieldReader::ReadUnit(std::size_t end, double& scale) const {
   std::size_t at = end;
@@ -280,8 +270,14 @@ std::size_t FieldReader::ReadUnitApart(std::size_t end, Field& field) const {
   if (At(end) != ' ' || !IsLetter(At(end + 1))) return end;
   std::size_t at = end + 1;
   while (at < text_.size() && IsLetter(text_[at])) ++at;
+  const bool by = At(at) == '/' && IsLetter(At(at + 1));  // "samples/sec"
+  if (by) at = std::min(text_.find_first_not_of(kLetters, at + 1), text_.size());
   const std::string_view unit = text_.substr(end + 1, at - end - 1);
   const bool closed = at == text_.size() || ClassOf(text_[at]) == kDelimiter || text_[at] == ' ' || text_[at] == ')';
+  if (closed && by && IsRate(unit)) {
+    field.rate = unit;
+    return at;
+  }
   if (!closed || std::find(kUnits.begin(), kUnits.end(), unit) == kUnits.end()) return end;
   field.seconds = SecondsOf(unit);
   field.gibibytes = GibibytesOf(unit);
@@ -309,8 +305,8 @@ bool FieldReader::IsPartOfWord(std::size_t end) const {
 }
 
 // "2026/11/14" and "11/14 10:00:00" look like a count out of a total.
-bool FieldReader::IsDate(std::size_t end) const {
-  if (At(end) == '/' && IsDigitAt(end + 1)) return true;
+bool FieldReader::IsDate(std::size_t end, std::int64_t total) const {
+  if (At(end) == '/' && IsDigitAt(end + 1)) return total <= kLatestDay;
   std::size_t at = end;
   while (at < text_.size() && text_[at] == ' ') ++at;
   std::size_t hours = 0;
@@ -412,30 +408,34 @@ bool FieldReader::ReadField(Field& field) {
   field.thousands = end != begin + used;
   field.at_end = end == text_.size();
   if (ReadCountedWord(end, field)) return true;
+  end = ReadRange(begin, end, field);
   if (IsPartOfWord(end)) {
     SkipToken();
     return false;
   }
   end = ReadTotal(end, field.total);
-  if (field.total > 0 && IsDate(end)) {
+  if (field.total > 0 && IsDate(end, field.total)) {
     SkipToken();
     return false;
   }
+  end = ReadThirdCount(end, field);
   if (field.before == '(' && (field.total == 0 || At(end) != ')')) return false;
   const std::size_t unit_end = ReadUnit(end, field.unit_scale);
   if (unit_end != end) {
     field.percent = text_[unit_end - 1] == '%';
     field.seconds = SecondsOf(text_.substr(end, unit_end - end));
     field.gibibytes = GibibytesOf(text_.substr(end, unit_end - end));
+    if (IsRate(text_.substr(end, unit_end - end))) field.rate = text_.substr(end, unit_end - end);
   }
   field.value *= field.unit_scale;
   if (unit_end != end && IsPartOfWord(unit_end)) return false;
-  end = SkipAside(unit_end == end && !NameIn(text_.substr(name_start_, begin - name_start_)).empty()
-                      ? ReadUnitApart(end, field)
-                      : unit_end);
+  // "14904/11549 tok/s": two rates, of what goes in and what comes out.
+  const bool is_named = field.total > 0 || !NameIn(text_.substr(name_start_, begin - name_start_)).empty();
+  end = SkipAside(unit_end == end && is_named ? ReadUnitApart(end, field) : unit_end);
   if (field.before == '[' && At(end) == ',') end = ReadList(end, field);
   const std::string_view between = text_.substr(name_start_, begin - name_start_);
   field.name = NameIn(between);
+  if (std::isfinite(field.value)) field.name = WithoutVerb(field.name);
   field.in_brackets = Trim(between).ends_with('[');
   field.after_arrow = field.name.empty() && Trim(between).ends_with("->");
   at_ = end;

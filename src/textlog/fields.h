@@ -21,10 +21,11 @@ struct Field {
   double unit_scale = 1;
   double seconds = 0;
   double gibibytes = 0;
-  bool percent = false;      // "81.2%"
-  bool missing = false;      // "None", "N/A": the value is model::kNoValue
-  bool in_brackets = false;  // "[  50/1251": a bracket opens before it
-  std::int64_t second = -1;  // "[1,  2000]" at the front of the text: 2000
+  std::string_view rate = {};  // "36.2 samples/sec", "4ms/step": the unit, where it is one thing by another
+  bool percent = false;        // "81.2%"
+  bool missing = false;        // "None", "N/A": the value is model::kNoValue
+  bool in_brackets = false;    // "[  50/1251": a bracket opens before it
+  std::int64_t second = -1;    // "[1,  2000]" at the front of the text: 2000
   std::uint32_t second_at = 0;
 };
 
@@ -46,6 +47,8 @@ class FieldReader {
   bool ReadField(Field& field);
   std::size_t ReadThousands(std::size_t begin, std::size_t end, double& value) const;
   std::size_t ReadTotal(std::size_t end, std::int64_t& total) const;
+  std::size_t ReadThirdCount(std::size_t end, Field& field) const;
+  std::size_t ReadRange(std::size_t begin, std::size_t end, Field& field) const;
   std::size_t ReadUnit(std::size_t end, double& scale) const;
   std::size_t ReadUnitApart(std::size_t end, Field& field) const;
   std::size_t SkipAside(std::size_t end) const;
@@ -54,7 +57,7 @@ class FieldReader {
   void TakeTrailingName(Field& field);
   bool ReadMissing(Field& field);
   bool ReadCountedWord(std::size_t end, Field& field);
-  bool IsDate(std::size_t end) const;
+  bool IsDate(std::size_t end, std::int64_t total) const;
   bool EndsPart(std::size_t end) const;
 
   std::string_view text_;

@@ -45,6 +45,13 @@ std::size_t NextNumber(std::string_view text, std::size_t at) {
   return std::string_view::npos;
 }
 
+// "28s", "2m 5s": how long something took counts nothing, whole as it is.
+bool OpensWithTimeUnit(std::string_view text) {
+  const std::size_t letters = std::min(text.find_first_not_of("smh"), text.size());
+  const bool ends = letters == text.size() || (!IsLetter(text[letters]) && !IsDigit(text[letters]));
+  return ends && (letters == 1 || text.substr(0, letters) == "ms");
+}
+
 bool IsCount(double value) { return value >= 0 && value < kLargestCount && value == std::floor(value); }
 
 }  // namespace
@@ -72,7 +79,7 @@ bool LearnedForms::ReadNumbers(std::string_view text, std::string& form, std::ve
     number.value = *value;
     number.is_joined = !before.empty() && IsLetter(before.back());
     const std::string_view digits = text.substr(at, used);
-    number.is_whole = std::all_of(digits.begin(), digits.end(), IsDigit);
+    number.is_whole = std::all_of(digits.begin(), digits.end(), IsDigit) && !OpensWithTimeUnit(behind);
     if (behind.starts_with('%')) number.name += number.name.empty() ? "%" : " %";
     if (number.name == "%" || number.name.empty())
       number.name =

@@ -7,8 +7,11 @@
 #include "base/base.h"
 #include "catalogue/catalogue.h"
 #include "tabular/column_roles.h"
+#include "textlog/field_names.h"
 #include "textlog/fields.h"
+#include "textlog/letters_place.h"
 #include "textlog/line.h"
+#include "textlog/shared_name.h"
 
 namespace vigil::textlog {
 namespace {
@@ -34,6 +37,9 @@ bool IsAbbreviated(std::string_view word, std::string_view abbreviation) {
   return word.ends_with('.') && EqualsIgnoringCase(word.substr(0, word.size() - 1), abbreviation);
 }
 
+// "Best epoch : 8" is that of another line.
+bool SpeaksOfBest(std::string_view name) { return StartsWithIgnoringCase(name, "best"); }
+
 constexpr std::size_t kLongestStepName = 24;  // spares longer words the search
 
 // "... - it    10 | loss 2.3": the word is all of its part of the line, which ends behind the count.
@@ -44,6 +50,7 @@ bool IsPartOfItsOwn(const Field& field, std::string_view word, std::string_view 
 
 bool IsStepName(const Field& field, std::string_view behind) {
   const std::string_view word = LastWord(WithoutTail(field.name));
+  if (SpeaksOfBest(field.name)) return false;
   if (IsAbbreviated(word, "up")) return true;
   // One and two letters count only before ':' or '=' ("it: 5"), or where they open the line ("it 5"). "b=2" is a name
   // like any other.
@@ -56,6 +63,7 @@ bool IsStepName(const Field& field, std::string_view behind) {
 // "Epoch", "Epoch(train)"; "Train: 3 [  50/1251 (  4%)]" counts epochs too.
 bool IsEpochName(const Field& field, std::string_view behind) {
   const std::string_view word = LastWord(WithoutTail(field.name));
+  if (SpeaksOfBest(field.name)) return false;
   if (EqualsIgnoringCase(word, "epoch") || IsAbbreviated(word, "ep")) return true;
   return EqualsIgnoringCase(word, "train") && field.total == 0 && behind.starts_with(" [");
 }
@@ -71,13 +79,25 @@ bool IsWordOfItsOwn(std::string_view text, std::size_t begin, std::size_t end) {
   return !joined_before && !joined_behind;
 }
 
+// "ETA: 35s": the letter of the learning rate has no unit.
+bool IsTimeToGo(const Field& field) { return field.seconds != 0 && EqualsIgnoringCase(field.name, "eta"); }
+
+// "Speed: 36.2 samples/sec", "- 4ms/step": where the name says nothing, the unit does.
+bool IsNamedByRate(std::string_view name, std::string_view rate) {
+  const std::string_view counted = rate.substr(0, rate.find('/'));
+  const bool counts_steps = counted.size() > 1 && tabular::StepWordPriority(counted) != 0;
+  return (counts_steps || catalogue::Interpret(rate)) && (name.empty() || !catalogue::Interpret(name));
+}
+
 // "lr(1e-4): 0.1" is 1e-5 under the name lr.
 NamedNumber NumberOf(const Field& field) {
-  NamedNumber number = {field.name, field.value, field.trailing, field.thousands, field.at, field.unit_scale};
+  NamedNumber number = {InsideBracket(field.name), field.value, field.trailing,
+                        field.thousands,           field.at,    field.unit_scale};
   number.seconds = field.seconds;
   number.gibibytes = field.gibibytes;
   number.percent = field.percent;
   number.missing = field.missing;
+  if (!field.rate.empty() && IsNamedByRate(number.name, field.rate)) number.name = field.rate;
   // "Accuracy: 9831/10000" is a share that is written as its two counts.
   const bool is_part = field.total > 0 && field.value <= static_cast<double>(field.total);
   if (is_part && (ContainsIgnoringCase(field.name, "acc") || ContainsIgnoringCase(field.name, "correct"))) {
@@ -112,7 +132,8 @@ bool IsBetterStep(const Field& field, const MetricLine& line, bool sure) {
 // A count without a name: the first number of the line, or one alone in brackets behind what loggers write
 // ("140 writer.py:48] [120] loss=2.3").
 bool IsLead(const Field& field, std::string_view behind, const MetricLine& line) {
-  if (!field.name.empty() || field.total != 0 || field.after_arrow || !IsCount(field.value)) return false;
+  const bool has_unit = field.seconds != 0 || !field.rate.empty();  // "- 28s - loss: 1.2": how long it took
+  if (!field.name.empty() || field.total != 0 || field.after_arrow || has_unit || !IsCount(field.value)) return false;
   return (line.lead < 0 && line.numbers.empty()) || (field.in_brackets && behind.starts_with(']'));
 }
 
@@ -180,42 +201,6 @@ std::string_view WordsBefore(std::string_view name, std::string_view counted) {
     }
   }
   return name;
-}
-
-// What letters right before digits count in terse logs: "E0 B20", "ep1 it100".
-enum class Counted : std::uint8_t { kNothing, kEpoch, kStep };
-Counted KindOfLetters(std::string_view letters) {
-  constexpr std::array<std::string_view, 3> kEpochs = {"e", "ep", "epoch"};
-  if (IsOneOf(letters, kEpochs)) return Counted::kEpoch;
-  return tabular::StepWordPriority(letters) != 0 ? Counted::kStep : Counted::kNothing;
-}
-
-// Words of letters and then digits in front of the first number that has a name. "E1114 10:00:00" is how a logger says
-// that it logs an error, and on what day.
-void TakePlaceInLetters(std::string_view text, MetricLine& line) {
-  constexpr std::size_t kDayDigits = 4;
-  if (line.numbers.empty() || line.lead >= 0) return;
-  const std::size_t end = std::min<std::size_t>(line.numbers.front().at, text.size());
-  std::size_t at = 0;
-  while (at < end) {
-    if (!IsLetter(text[at])) {
-      ++at;
-      continue;
-    }
-    const std::size_t begin = at;
-    while (at < end && IsLetter(text[at])) ++at;
-    const std::string_view letters = text.substr(begin, at - begin);
-    std::size_t digits = 0;
-    const std::int64_t count = ReadDigits(text.substr(at, end - at), digits);
-    at += digits;
-    const bool apart = begin == 0 || std::string_view(" [(|,\t-").find(text[begin - 1]) != std::string_view::npos;
-    const bool ends = at < end && std::string_view(" ])|,:\t-").find(text[at]) != std::string_view::npos;
-    if (!apart || !ends || count < 0 || (begin == 0 && letters.size() == 1 && digits == kDayDigits)) continue;
-    const Counted kind = KindOfLetters(letters);
-    if (kind == Counted::kEpoch && line.epoch < 0) line.epoch = static_cast<double>(count);
-    if (kind == Counted::kStep && line.step < 0) line.step = count;
-    line.guessed = line.guessed || kind != Counted::kNothing;
-  }
 }
 
 // Whether a line ends within the exponent of the number that this text begins with: "2.80e-".
@@ -289,6 +274,17 @@ void LineParser::Clear() {
   line_.numbers.clear();
 }
 
+// "1.25": a dot and digits; "Epoch 3. Loss: 0.1" has a dot that ends a sentence.
+bool IsPartOfOne(std::string_view number) {
+  const std::size_t dot = number.find_first_not_of("0123456789");
+  return dot != std::string_view::npos && number[dot] == '.' && dot + 1 < number.size() && IsDigit(number[dot + 1]);
+}
+
+bool EndsSentence(std::string_view number) {
+  const std::size_t dot = number.find_first_not_of("0123456789");
+  return dot != std::string_view::npos && number[dot] == '.' && !IsPartOfOne(number);
+}
+
 // "[0/8][50/1583]": the first of two counts was the epoch.
 void LineParser::MoveStepToEpoch() {
   line_.epoch = static_cast<double>(line_.step);
@@ -339,8 +335,8 @@ bool LineParser::TakesEpoch(const Field& field) {
   for (NamedNumber& number : line_.numbers) number.weak = number.weak || IsCount(number.value);
   line_.epoch = field.value;
   line_.epoch_at = field.at;
-  line_.epoch_is_part =
-      text_.substr(field.at, text_.find_first_not_of("0123456789", field.at) - field.at + 1).ends_with('.');
+  line_.epoch_is_part = IsPartOfOne(text_.substr(field.at));
+  line_.irregular = line_.irregular || EndsSentence(text_.substr(field.at));
   abbreviated_ = abbreviated_ || field.name.ends_with('.');
   place_ = std::min(place_, std::size_t{field.at});
   pending_ = WordsBefore(field.name, LastWord(field.name));
@@ -353,7 +349,7 @@ bool LineParser::TakesPending(const Field& field) {
   pending_ = {};
   if (name.empty() || field.total != 0 || field.after_arrow || (!field.name.empty() && !field.trailing)) return false;
   const std::string_view before = Trim(text_.substr(0, field.at));
-  if (!before.ends_with(':') && !before.ends_with('=')) return false;
+  if (!before.ends_with(':') && !before.ends_with('=') && !before.ends_with(" is")) return false;
   Field named = field;
   named.name = name;
   NamedNumber number = NumberOf(named);
@@ -362,26 +358,15 @@ bool LineParser::TakesPending(const Field& field) {
   return true;
 }
 
-// "accuracy/loss: 0.67/0.998": as many values as names, in their order.
 bool LineParser::TakesSharedName(const Field& field) {
-  const std::size_t slash = field.name.find('/');
-  if (slash == std::string_view::npos || field.trailing || line_.numbers.size() + 2 > kMostNumbers) return false;
-  const std::string_view first = field.name.substr(0, slash);
-  const std::string_view second = field.name.substr(slash + 1);
-  if (!catalogue::Interpret(first) || !catalogue::Interpret(second)) return false;
-  const std::string_view values = text_.substr(field.at);
-  std::size_t used = 0;
-  std::size_t used_behind = 0;
-  const auto value = ParseNumberPrefix(values, used);
-  if (!value || used >= values.size() || values[used] != '/') return false;
-  const auto behind = ParseNumberPrefix(values.substr(used + 1), used_behind);
-  if (!behind) return false;
-  NamedNumber number = {first, *value};
-  number.at = field.at;
-  line_.numbers.push_back(number);
-  number.name = second;
-  number.value = *behind;
-  line_.numbers.push_back(number);
+  if (field.trailing || line_.numbers.size() + 2 > kMostNumbers) return false;
+  const auto pair = ReadSharedName(field.name, text_.substr(field.at));
+  if (!pair) return false;
+  for (std::size_t i = 0; i < pair->names.size(); ++i) {
+    NamedNumber number = {pair->names[i], pair->values[i]};
+    number.at = field.at;
+    line_.numbers.push_back(number);
+  }
   line_.irregular = true;  // what is learned of a line has one value for a name
   return true;
 }
@@ -410,8 +395,10 @@ void LineParser::TakeNumber(const Field& field) {
     line_.numbers.back().value = field.value;
     line_.numbers.back().at = field.at;
     line_.irregular = true;
-  } else if (!field.name.empty() && line_.numbers.size() < kMostNumbers) {
-    line_.numbers.push_back(NumberOf(field));
+  } else if ((!field.name.empty() || !field.rate.empty()) && line_.numbers.size() < kMostNumbers) {
+    const NamedNumber number = NumberOf(field);
+    if (number.name.empty() || IsTimeToGo(field)) return;
+    line_.numbers.push_back(number);
     line_.irregular = line_.irregular || line_.numbers.back().is_part;
     // "INFO [train.py:561]" is a line of a program.
     if (IsOneOf(field.name, kJoiningWords) || field.name.ends_with(".py")) line_.numbers.back().weak = true;
@@ -491,7 +478,9 @@ void ParseNamedNumbers(std::string_view text, NamedNumbers& numbers) {
   FieldReader fields(text);
   Field field;
   while (fields.Next(field)) {
-    if (!field.name.empty() && numbers.size() < kMostNumbers) numbers.push_back(NumberOf(field));
+    if ((field.name.empty() && field.rate.empty()) || numbers.size() >= kMostNumbers) continue;
+    const NamedNumber number = NumberOf(field);
+    if (!number.name.empty()) numbers.push_back(number);
   }
 }
 

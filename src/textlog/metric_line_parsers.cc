@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/base.h"
+#include "catalogue/catalogue.h"
 #include "textlog/hints.h"
 #include "textlog/line.h"
 #include "textlog/make_parsers.h"
@@ -38,6 +39,54 @@ class KnownShapeParser final : public LineParser {
   LogState& state_;
 };
 
+// "Train. Acc.: 52% | Loss: 1.29", "Valid. Acc.: 53% | Loss: 1.28": a name without a split is of the split that the
+// first name of its line has. Only where lines of both splits are seen to be written so: in "val_acc 0.53 loss 1.28"
+// the loss may be that of the training.
+class SplitOfFirst {
+ public:
+  void Mark(NamedNumbers& numbers) {
+    if (numbers.size() < 2) return;
+    const Split first = SplitOf(numbers.front().name);
+    if (first == Split::kNone) return;
+    const bool mixed = std::any_of(numbers.begin(), numbers.end(), [&](const NamedNumber& number) {
+      const Split split = SplitOf(number.name);
+      return split != Split::kNone && split != first;
+    });
+    if (mixed) return;
+    for (NamedNumber& number : numbers) {
+      if (SplitOf(number.name) != Split::kNone || !IsOfEitherSplit(number.name)) continue;
+      if (first == Split::kEvaluation) {
+        number.evaluation = number.evaluation || IsFollower(number.name);
+      } else if (!IsFollower(number.name)) {
+        followers_.emplace_back(number.name);
+      }
+    }
+  }
+
+ private:
+  enum class Split : std::uint8_t { kNone, kTraining, kEvaluation };
+
+  static Split SplitOf(std::string_view name) {
+    constexpr std::array<std::string_view, 4> kEvaluations = {"val", "eval", "test", "dev"};
+    if (StartsWithIgnoringCase(name, "train")) return Split::kTraining;
+    const bool evaluation = std::any_of(kEvaluations.begin(), kEvaluations.end(),
+                                        [&](std::string_view word) { return StartsWithIgnoringCase(name, word); });
+    return evaluation ? Split::kEvaluation : Split::kNone;
+  }
+
+  bool IsOfEitherSplit(std::string_view name) {
+    const std::string_view signal = names_.SignalOf(name);
+    return signal == "loss" || signal == "accuracy" || signal == "perplexity";
+  }
+
+  bool IsFollower(std::string_view name) const {
+    return std::find(followers_.begin(), followers_.end(), name) != followers_.end();
+  }
+
+  NameMemo names_;
+  std::vector<std::string> followers_;  // names that stood behind one of the training
+};
+
 class MetricLineParser final : public LineParser {
  public:
   explicit MetricLineParser(LogState& state) : state_(state) {}
@@ -52,6 +101,7 @@ class MetricLineParser final : public LineParser {
     const Origin origin = parsed.is_summary ? Origin::kSummary : by_place;
     RowPlace place = {0, line.rank, line.number, origin, parsed.evaluation};
     NameStepTime(parsed);
+    splits_.Mark(parsed.numbers);
     if (!state_.sink.Find(parsed.numbers, place)) return Outcome::kNotMine;
     if (CountsOfEvaluation(parsed)) {
       place = state_.steps.Latest(line.rank, line.number);
@@ -86,6 +136,7 @@ class MetricLineParser final : public LineParser {
   }
 
   LogState& state_;
+  SplitOfFirst splits_;
 };
 
 // "Eval begin...": the lines below count batches of the evaluation.
@@ -96,7 +147,15 @@ bool BeginsEvaluation(std::string_view text) {
   return StartsWithIgnoringCase(text, "eval begin") || StartsWithIgnoringCase(text, "evaluation begin");
 }
 
-// "Epoch 3/10" alone in a line: the lines below count within it.
+// "Epoch: 04 | Time: 0m 25s", "Epoch 3, training time = 4.7 sec": how long it took is no metric of the epoch.
+bool IsTime(const NamedNumber& number) {
+  return number.seconds != 0 || catalogue::TakeApart(number.name).quantity == "time";
+}
+
+// "Epoch 00052: val_loss did not improve": a message about an epoch that is over, as its writer counts them.
+bool IsVerdict(std::string_view text) { return ContainsIgnoringCase(text, "improve"); }
+
+// "Epoch 3/10" alone in a line, or with its time: the lines below count within it.
 class EpochHeaderParser final : public LineParser {
  public:
   explicit EpochHeaderParser(LogState& state) : state_(state) {}
@@ -106,7 +165,9 @@ class EpochHeaderParser final : public LineParser {
       return Outcome::kTaken;
     }
     const MetricLine& parsed = state_.parsed;
-    if (!state_.Parse(line) || parsed.guessed || parsed.step >= 0 || !parsed.numbers.empty()) return Outcome::kNotMine;
+    if (!state_.Parse(line) || parsed.guessed || parsed.step >= 0) return Outcome::kNotMine;
+    if (!std::all_of(parsed.numbers.begin(), parsed.numbers.end(), IsTime) || IsVerdict(line.text))
+      return Outcome::kNotMine;
     state_.in_evaluation = false;
     state_.steps.epochs().ObserveHeader(parsed.epoch);
     return Outcome::kNoted;
@@ -157,6 +218,7 @@ class EpochBlockParser final : public LineParser {
     const auto evaluation = IsOfEvaluation(names_, line.text, state_.parsed.numbers);
     if (!evaluation) return Outcome::kNotMine;
     if (epochs.header() != epoch_) BeginEpoch(epochs.header());
+    if (IsHeldAlready(line.text)) return Outcome::kNotMine;
     if (!IsFirst(*evaluation, state_.parsed.numbers.front().name)) return Outcome::kNotMine;
     return Take(line, *evaluation);
   }
@@ -179,6 +241,11 @@ class EpochBlockParser final : public LineParser {
       ParseNamedNumbers(held.text, numbers_);
       Add(numbers_, held.place);
     }
+  }
+
+  // The same text again is no other line of the epoch: a logger with two handlers wrote the first one twice.
+  bool IsHeldAlready(std::string_view text) const {
+    return std::any_of(held_.begin(), held_.end(), [&](const Held& held) { return held.text == text; });
   }
 
   // A line that comes again within the first epoch is one of many.
@@ -229,7 +296,8 @@ class LoneScoreParser final : public LineParser {
       return Outcome::kNotMine;
     NamedNumbers& numbers = state_.parsed.numbers;
     const bool evaluation = IsEvaluation(line.text, numbers);
-    if (!evaluation && line.text.find("net output #") == std::string_view::npos) return Outcome::kNotMine;
+    const bool is_score = evaluation || NamesEvaluation(numbers);
+    if (!is_score && line.text.find("net output #") == std::string_view::npos) return Outcome::kNotMine;
     if (IsOfAnotherStep(line.text)) return Outcome::kNotMine;  // many words to look for: few lines come to this
     RowPlace place = state_.steps.Latest(line.rank, line.number);
     place.evaluation = evaluation;
@@ -262,6 +330,12 @@ class LoneScoreParser final : public LineParser {
   bool IsEvaluation(std::string_view text, const NamedNumbers& numbers) {
     if (Trim(text).starts_with("* ")) return true;  // torchvision's mark of the line that sums up an evaluation
     return IsOfEvaluation(names_, text, numbers).value_or(false);
+  }
+
+  // "Training accuracy: 98% | Validation accuracy: 97%": each name says what it was measured on.
+  bool NamesEvaluation(const NamedNumbers& numbers) {
+    return std::any_of(numbers.begin(), numbers.end(),
+                       [this](const NamedNumber& number) { return names_.SignalOf(number.name).starts_with("eval_"); });
   }
 
   LogState& state_;

@@ -178,15 +178,19 @@ bool Repetition::ReadCounted(std::string_view text, const MetricLine& parsed, Le
   return known;
 }
 
-// "loss tensor(2.31, device='cuda:0')": a loss, and no number in front of it.
+// "loss tensor(2.31, device='cuda:0')", "loss: 0.31 accuracy: 0.98": a loss, and no number in front of it.
 // A loss is hardly ever a whole number; a code or a count of errors is.
 bool Repetition::ReadUnplaced(const MetricLine& parsed, LearnedRow& row) {
   row.unplaced = true;
+  std::size_t losses = 0;
   for (const NamedNumber& number : parsed.numbers) {
+    const std::string_view signal = names_.SignalOf(number.name);
     const bool whole = number.value == std::floor(number.value);
-    if (!whole && names_.SignalOf(number.name) == "loss") row.numbers.push_back({std::string(number.name), number});
+    const bool is_loss = !whole && signal == "loss";
+    losses += is_loss ? 1 : 0;
+    if (is_loss || signal == "accuracy") row.numbers.push_back({std::string(number.name), number});
   }
-  return parsed.lead < 0 && row.numbers.size() == 1;
+  return parsed.lead < 0 && losses == 1;
 }
 
 std::uint32_t Repetition::Read(std::string_view text, const MetricLine& parsed, bool placed, LearnedRow& row) {

@@ -12,6 +12,7 @@
 #include "textlog/hints.h"
 #include "textlog/learned_forms.h"
 #include "textlog/make_parsers.h"
+#include "textlog/plain_header.h"
 #include "textlog/plain_numbers.h"
 
 namespace vigil::textlog {
@@ -115,6 +116,7 @@ class PlainRowParser final : public LineParser {
   Outcome Parse(LogLine& line) override {
     if (line.wrapped || line.cut || !state_.LooksForPlainRows(line.offset)) return Outcome::kNotMine;
     const std::size_t first = line.text.find_first_not_of(' ');
+    if (first != std::string_view::npos && IsLetter(line.text[first])) header_.Note(line.text, line.number);
     if (first == std::string_view::npos || std::none_of(line.text.begin(), line.text.end(), IsDigit))
       return Outcome::kNotMine;
     const char c = line.text[first];
@@ -132,7 +134,7 @@ class PlainRowParser final : public LineParser {
     std::vector<ingest::PartBuilder::SeriesId> columns;
     for (ingest::PartBuilder::SeriesId id = 0; id < state_.builder.part().series.size(); ++id) {
       const model::Series& series = state_.builder.series(id);
-      const bool is_unnamed = forms_.is_believed() || series.raw.starts_with(kColumnPrefix);
+      const bool is_unnamed = forms_.is_believed() ? MayNameLoss(series.raw) : series.raw.starts_with(kColumnPrefix);
       if (!state_.builder.IsLeftOut(id) && is_unnamed && !series.empty()) columns.push_back(id);
     }
     if (forms_.is_believed()) return NameLoss(columns);
@@ -145,6 +147,16 @@ class PlainRowParser final : public LineParser {
 
   // What numbers without names are called; the count is column 1.
   static std::string ColumnName(std::size_t i) { return std::string(kColumnPrefix) + std::to_string(i + 2); }
+
+  // A score, a share or a reward falls at times as a loss does; a sentence is no name.
+  static bool MayNameLoss(std::string_view name) {
+    constexpr std::array<std::string_view, 12> kOthers = {"acc", "score", "reward", "return", "dice",   "iou",
+                                                          "auc", "f1",    "bleu",   "prec",   "recall", "win"};
+    constexpr std::ptrdiff_t kMostSpaces = 3;
+    if (std::count(name.begin(), name.end(), ' ') > kMostSpaces) return false;
+    return std::none_of(kOthers.begin(), kOthers.end(),
+                        [&](std::string_view word) { return ContainsIgnoringCase(name, word); });
+  }
 
   // Of columns with names, one that is called a loss or an error comes before what only goes like one.
   void NameLoss(const std::vector<ingest::PartBuilder::SeriesId>& columns) {
@@ -217,6 +229,7 @@ class PlainRowParser final : public LineParser {
 
   bool TakeNumbers(const LogLine& line) {
     const auto& rows = numbers_.Take(line.text, line.number);
+    if (names_.empty() && !rows.empty()) names_ = header_.NamesOf(rows.front().line, rows.front().count);
     for (const PlainNumbers::Row& row : rows) {
       const RowPlace place = {row.step, line.rank, row.line, Origin::kPlain};
       while (names_.size() < row.count) names_.push_back(ColumnName(names_.size()));
@@ -233,6 +246,7 @@ class PlainRowParser final : public LineParser {
 
   LogState& state_;
   PlainNumbers numbers_;
+  PlainHeader header_;
   LearnedForms forms_;
   NamedNumbers named_;             // of one row; kept for its memory
   std::deque<std::string> names_;  // of the columns; what refers to one stays valid

@@ -110,6 +110,28 @@ void SplitAtGaps(std::string_view text, std::vector<std::string_view>& cells) {
   if (begin < text.size()) AddCell(text.substr(begin), cells);
 }
 
+// "rmse_lc_val rmse_lc_trn": names that are joined inside are set apart by one space, too.
+bool HoldsNames(std::string_view cell) {
+  if (cell.find(' ') == std::string_view::npos) return false;
+  const std::vector<std::string_view> words = Split(cell, ' ');
+  return std::all_of(words.begin(), words.end(), [](std::string_view word) {
+    return !word.empty() && IsLetter(word[0]) && word.find_first_of("_/") != std::string_view::npos;
+  });
+}
+
+void SetNamesApart(std::vector<std::string_view>& cells) {
+  if (std::none_of(cells.begin(), cells.end(), HoldsNames)) return;
+  std::vector<std::string_view> apart;
+  for (const std::string_view cell : cells) {
+    if (!HoldsNames(cell)) {
+      AddCell(cell, apart);
+      continue;
+    }
+    for (const std::string_view word : Split(cell, ' ')) AddCell(word, apart);
+  }
+  cells = std::move(apart);
+}
+
 // "[1.03e-04, 7.28e-08]": the parts of a loss, which make it up together.
 std::optional<double> ListSum(std::string_view cell) {
   if (!cell.starts_with('[') || !cell.ends_with(']')) return std::nullopt;
@@ -338,6 +360,7 @@ TableReader::Place TableReader::Consume(std::string_view text, TableRow& row) {
   cells_.clear();
   has_sides_ = SplitBetweenSides(trimmed, cells_);
   if (!has_sides_) SplitAtGaps(trimmed, cells_);
+  if (!has_sides_ && columns_.empty()) SetNamesApart(cells_);
   if (has_sides_ && (in_box_ || OpensBox())) return TakeBoxLine(row);
   if (IsHeader() || MayBeHeader()) return TakeHeader(text, row);
   if (columns_.empty()) return Place::kOutside;

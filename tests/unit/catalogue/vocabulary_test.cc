@@ -45,6 +45,29 @@ TEST(Vocabulary, KnowsSettingsByTheirFrameworksNames) {
   EXPECT_EQ(InterpretFact("max_grad_norm"), "max_grad_norm");
 }
 
+TEST(NamesByStemNamespaceAndUnit, ASlashBeforeTheSecondCountsByIt) {
+  for (const char* raw : {"step/s", "it/sec", "batches/s"}) EXPECT_NE(SignalOf(raw), "step_time_s") << raw;
+  EXPECT_EQ(SignalOf("s/step"), "step_time_s");
+  EXPECT_EQ(SignalOf("images/sec"), "samples_per_s");
+  EXPECT_EQ(SignalOf("step time/s"), "step_time_s");
+}
+
+TEST(NamesByStemNamespaceAndUnit, APlaceWithinTheModelSaysNothing) {
+  EXPECT_EQ(SignalOf("main/loss"), "loss");
+  EXPECT_EQ(SignalOf("validation/main/accuracy"), "eval_accuracy");
+}
+
+TEST(NamesByStemNamespaceAndUnit, SumsAndMeansOfWhatAnAgentGotAreItsReward) {
+  for (const char* raw : {"Total reward", "mean_total_reward", "cumulative_reward"})
+    EXPECT_EQ(SignalOf(raw), "reward") << raw;
+  EXPECT_EQ(SignalOf("score"), "(unknown)");
+}
+
+TEST(NamesByStemNamespaceAndUnit, AWeakStemStandsWithoutItsQuantity) {
+  EXPECT_EQ(SignalOf("Data"), "data_time_s");
+  EXPECT_TRUE(Interpret("Data")->weak);
+}
+
 // Two rows that claim one name would make the meaning depend on the order of the file.
 TEST(Vocabulary, NoNameStandsForTwoSignals) {
   for (const SignalRow& row : Signals()) {

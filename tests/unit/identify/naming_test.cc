@@ -44,6 +44,18 @@ TEST(NamesByStemNamespaceAndUnit, ACostIsTheLossWhereNothingElseIs) {
   EXPECT_EQ(SignalOf(both, "train_loss"), "loss");
 }
 
+TEST(NamesByStemNamespaceAndUnit, WhatIsFarAboveTheEvaluationLossIsNoLoss) {
+  const auto score = [](int i) { return 60.5 + i; };
+  EXPECT_EQ(SignalOf(RunOf({{"L1", score}, {"val_loss", Noisy}}), "L1"), "L1");
+  EXPECT_EQ(SignalOf(RunOf({{"L1", Noisy}, {"val_loss", Noisy}}), "L1"), "loss");
+}
+
+TEST(NamesByStemNamespaceAndUnit, StepsBySecondAreTurnedIntoTheTimeOfOne) {
+  const model::Run run = RunOf({{"loss", Noisy}, {"step/s", [](int) { return 4.0; }}});
+  EXPECT_EQ(SignalOf(run, "step/s"), "step_time_s");
+  EXPECT_DOUBLE_EQ(run.Find("step_time_s")->values[0], 0.25);
+}
+
 TEST(NamesByStemNamespaceAndUnit, CountsOfErrorsAreNoLoss) {
   EXPECT_EQ(SignalOf(RunOf({{"error", [](int i) { return static_cast<double>(i % 4); }}}), "error"), "error");
 }
