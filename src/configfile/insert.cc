@@ -197,8 +197,10 @@ std::vector<std::string> IntoToml(const File& file, const Target& target, const 
     }
   }
   std::string header = target.section;
-  for (std::size_t i = 0; i + 1 < target.keys.size(); ++i)
-    header = (header.empty() ? "" : header + ".") + WriteKey(file.notation, target.keys[i]);
+  for (std::size_t i = 0; i + 1 < target.keys.size(); ++i) {
+    if (!header.empty()) header += '.';
+    header += WriteKey(file.notation, target.keys[i]);
+  }
   if (!header.empty()) {
     const std::string table =
         fmt::format("[{}]\n{} = {}\n", header, WriteKey(file.notation, target.keys.back()), value);

@@ -14,8 +14,10 @@ class Walk {
 
   void Run(const toml::table& root) {
     TakeTable(root, {}, 0);
-    for (std::size_t next = 0; next < pending_.size(); ++next) {
-      const Pending pending = pending_[next];
+    // What is taken adds to what is pending.
+    std::size_t next = 0;
+    while (next < pending_.size()) {
+      const Pending pending = pending_[next++];
       if (pending.table != nullptr) TakeTable(*pending.table, pending.path, pending.depth);
       if (pending.list != nullptr) TakeList(*pending.list, pending.path, pending.depth);
     }

@@ -17,15 +17,18 @@ struct Levels {
 };
 
 // The first and the last sixth of a course.
+// The points that a level is taken from.
+std::size_t FewOf(const std::vector<double>& means) { return means.size() / 6 + 1; }
+
 Levels LevelsOf(const std::vector<double>& means) {
-  const std::size_t few = means.size() / 6 + 1;
+  const std::size_t few = FewOf(means);
   return {MedianOf(std::span(means).first(few)), MedianOf(std::span(means).last(few))};
 }
 
 // How far a course went, in the noise of its levels. A line without any noise went as far as anything can.
 double MovedBy(const std::vector<double>& means) {
   const auto [start, end] = LevelsOf(means);
-  const double noise = stats::NoiseSigma(means) * std::sqrt(2.0 / static_cast<double>(means.size() / 6 + 1));
+  const double noise = stats::NoiseSigma(means) * std::sqrt(2.0 / static_cast<double>(FewOf(means)));
   return (end - start) / std::max(noise, 1e-9 * std::max(std::abs(start), std::abs(end)));
 }
 

@@ -100,8 +100,8 @@ bool IsFarFromEvalLoss(const model::Run& run, std::string_view signal, const mod
   const auto eval = std::find_if(run.series.begin(), run.series.end(), [](const model::Series& series) {
     return series.signal == "eval_loss" && WeakSignalOf(series).empty();
   });
-  if (eval == run.series.end()) return false;
-  return MedianSize(Beginning(weak)) > kFar * MedianSize(Beginning(*eval));
+  const double usual = eval == run.series.end() ? 0 : MedianSize(Beginning(*eval));
+  return usual > 0 && MedianSize(Beginning(weak)) > kFar * usual;
 }
 
 void SettleWeak(const model::Run& run, std::string_view signal, model::Series& series) {

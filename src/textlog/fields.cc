@@ -251,8 +251,13 @@ std::size_t FieldReader::ReadRange(std::size_t begin, std::size_t end, Field& fi
   return second + digits;
 }
 
-// "ms", "GiB", "%", "TFLOP/s"; a lone k, M, B, G or T scales.
+// "ms", "GiB", "%", "TFLOP/s", "/s"; a lone k, M, B, G or T scales.
 std::size_t FieldReader::ReadUnit(std::size_t end, double& scale) const {
+  if (At(end) == '/') {
+    const std::size_t behind = std::min(text_.find_first_not_of(kLetters, end + 1), text_.size());
+    const std::string_view by = text_.substr(end + 1, behind - end - 1);
+    return by == "s" || by == "sec" ? behind : end;
+  }
   std::size_t at = end;
   while (at < text_.size() && (IsLetter(text_[at]) || (text_[at] == '/' && at > end && IsLetter(At(at + 1))))) ++at;
   if (at == end + 1) {

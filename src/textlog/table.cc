@@ -50,11 +50,14 @@ bool IsRule(std::string_view text) {
   return text.size() >= 3 && text.find_first_not_of("-=+ |\t_") == std::string_view::npos;
 }
 
-// Where the per cent of a bar ends: "100%|####|", and "100% " before a bar of box drawing.
+// Where the per cent of a bar ends: "100%|####|", and "100% " before a bar of box drawing. The side of a cell is none.
 std::size_t FindBar(std::string_view text) {
   constexpr std::array<std::string_view, 3> kBars = {"%|", "% \xE2\x94", "% \xE2\x95"};
   for (const std::string_view bar : kBars) {
-    if (const std::size_t at = text.find(bar); at != std::string_view::npos) return at;
+    const std::size_t at = text.find(bar);
+    if (at == std::string_view::npos) continue;
+    const std::string_view sign = text.substr(at + 2);
+    if (!sign.starts_with(kThinSide) && !sign.starts_with(kThickSide)) return at;
   }
   return std::string_view::npos;
 }

@@ -26,6 +26,29 @@ std::size_t PointsOfSignal(const model::Run& run, std::string_view signal) {
   return series == nullptr ? 0 : series->size();
 }
 
+// ---- signs around values
+
+TEST(ReadWhatIsThere, APerCentBeforeTheSideOfACellIsNoBar) {
+  std::string text = "\u2503 Epoch \u2503 Train loss \u2503 Acc   \u2503 Seconds \u2503\n";
+  text += Lines([](int i) {
+    return fmt::format("\u2502 {}     \u2502 {:.5f}    \u2502 {:.2f}% \u2502 0.2{}    \u2502", i, LossAt(i), 3.0 * i, i % 3);
+  });
+  const model::Run run = ReadLog(text);
+  ASSERT_EQ(PointsOfSignal(run, "loss"), 6U);
+  EXPECT_EQ(run.Find("loss")->axis, model::Axis::kEpoch);
+  EXPECT_EQ(PointsOfSignal(run, "accuracy"), 6U);
+}
+
+TEST(ReadWhatIsThere, ARateBehindItsNumberIsNoPartOfTheNextName) {
+  const model::Run run = ReadLog(Lines([](int i) {
+    return fmt::format("step {} Batch (t): 0.00{}, 22599.4/s LR: 0.003 Loss: {:.4f} ({:.4f})", i, 2 + i % 2, LossAt(i),
+                       LossAt(i));
+  }));
+  EXPECT_EQ(PointsOfSignal(run, "lr"), 6U);
+  EXPECT_EQ(PointsOfSignal(run, "loss"), 6U);
+  EXPECT_EQ(PointsOfSignal(run, "step_time_s"), 6U);
+}
+
 // ---- places
 
 TEST(ReadWhatIsThere, ADotBehindAnEpochEndsASentence) {
