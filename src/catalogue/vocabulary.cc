@@ -154,6 +154,7 @@ std::optional<Meaning> InterpretLeaf(std::string_view raw_name) {
   const std::size_t slash = raw_name.rfind('/');
   if (slash == std::string_view::npos || slash == 0) return std::nullopt;
   const std::string_view leaf = raw_name.substr(slash + 1);
+  if (TakeApart(leaf).unit_factor != 0) return std::nullopt;  // "it/sec"
   if (std::count(raw_name.begin(), raw_name.end(), '/') < kDeep) return InterpretPart(leaf, raw_name.substr(0, slash));
   std::optional<Meaning> meaning = leaf.empty() ? std::nullopt : Interpret(leaf);
   return meaning && !meaning->weak ? meaning : std::nullopt;

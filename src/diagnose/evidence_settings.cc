@@ -10,6 +10,7 @@
 #include "diagnose/facts.h"
 #include "diagnose/measures.h"
 #include "diagnose/places.h"
+#include "stats/stats.h"
 
 namespace vigil::diagnose {
 namespace {
@@ -183,6 +184,36 @@ Answer BlewUpWithoutWarmup(const RunView& run, const Incident& incident) {
   return so ? Yes(says::BlewUpWithoutWarmupYes{.at = incident.onset}, incident.onset) : Moot();
 }
 
+// The steepest stretch in which the smoothed norm rises from point to point: how many points, and how many times.
+struct Ramp {
+  std::size_t points = 0;
+  double times = 1;
+};
+
+Ramp LongestRamp(const std::vector<double>& norms) {
+  Ramp longest;
+  std::size_t begin = 0;
+  for (std::size_t i = 1; i < norms.size(); ++i) {
+    if (!(norms[i] > norms[i - 1])) begin = i;
+    const double times = norms[begin] > 0 ? norms[i] / norms[begin] : 1;
+    if (times > longest.times) longest = {i - begin, times};
+  }
+  return longest;
+}
+
+// A norm that climbs over many steps in a row feeds on itself: no batch does that.
+Answer NormRamps(const RunView& run, const Incident& incident) {
+  constexpr std::size_t kFewest = 8;
+  constexpr double kTimes = 10;
+  if (!incident.HasBlowUp()) return Moot();
+  const Course course = LastCourse(run, "grad_norm");
+  const std::vector<double> norms = FiniteValues(course.View());
+  if (norms.size() < 2 * kFewest) return Unknown();
+  const Ramp ramp = LongestRamp(stats::SmoothByMedian(norms, 3));
+  if (ramp.points < kFewest || ramp.times < kTimes) return Moot();
+  return Yes(says::NormRampsYes{.points = ramp.points, .times = ramp.times}, incident.onset, ramp.times);
+}
+
 // Labels that do not belong to their inputs cannot be predicted: who lost most of the loss, on held-out data too where
 // there are any, has learned what the two have to do with each other.
 Answer MostWasLearned(const RunView& run, const Incident&) {
@@ -210,6 +241,7 @@ constexpr std::array kTests = {
     NamedTest{"clip-limit-low", ClipLimitLow},
     NamedTest{"batch-is-most-of-the-data", BatchIsMostOfTheData},
     NamedTest{"weights-in-low-precision", WeightsInLowPrecision},
+    NamedTest{"norm-ramps", NormRamps},
     NamedTest{"rate-not-low", RateNotLow},
     NamedTest{"blew-up-without-warmup", BlewUpWithoutWarmup},
     NamedTest{"most-was-learned", MostWasLearned},

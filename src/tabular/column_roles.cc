@@ -178,15 +178,15 @@ const std::unordered_map<std::string_view, ColumnUse>& Uses() {
   return uses;
 }
 
-// "progress/step": a counter below a name that says nothing about it.
+// "progress/step": a counter below a name that says nothing about it. Every counter with a name of its own goes before.
 ColumnUse UseOfLeaf(std::string_view name) {
   const std::size_t slash = name.find('/');
   if (slash == std::string_view::npos || name.find('/', slash + 1) != std::string_view::npos) return {};
-  const auto at = Uses().find(Fold(name.substr(slash + 1)));
+  const std::string leaf = Fold(name.substr(slash + 1));
   const catalogue::SplitName place = catalogue::TakeApart(name.substr(0, slash));
-  if (at == Uses().end() || place.is_eval || !place.quantity.empty()) return {};
-  const bool counts = at->second.role == ColumnRole::kStep || at->second.role == ColumnRole::kEpoch;
-  return counts ? at->second : ColumnUse();
+  if (place.is_eval || !place.quantity.empty()) return {};
+  if (leaf == "step" || leaf == "global_step") return {ColumnRole::kStep, 1};
+  return leaf == "epoch" ? ColumnUse{ColumnRole::kEpoch, 1} : ColumnUse();
 }
 
 }  // namespace

@@ -31,7 +31,7 @@ TEST(BlowUp, AClimbingGradientNormAtAHighRateIsALearningRateTooHigh) {
   EXPECT_EQ(diagnosis.cause, "lr-too-high") << Describe(diagnosis);
   EXPECT_GT(diagnosis.confidence, 0.6);
   EXPECT_LE(diagnosis.confidence, 0.95);
-  EXPECT_THAT(Words(diagnosis.summary), HasSubstr("grad_norm climbed"));
+  EXPECT_THAT(Words(diagnosis.summary), HasSubstr("the gradient norm rises 24 points in a row"));
   EXPECT_EQ(diagnosis.first.value(), 182);
 }
 

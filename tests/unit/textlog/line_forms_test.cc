@@ -31,7 +31,8 @@ std::size_t PointsOfSignal(const model::Run& run, std::string_view signal) {
 TEST(ReadWhatIsThere, APerCentBeforeTheSideOfACellIsNoBar) {
   std::string text = "\u2503 Epoch \u2503 Train loss \u2503 Acc   \u2503 Seconds \u2503\n";
   text += Lines([](int i) {
-    return fmt::format("\u2502 {}     \u2502 {:.5f}    \u2502 {:.2f}% \u2502 0.2{}    \u2502", i, LossAt(i), 3.0 * i, i % 3);
+    return fmt::format("\u2502 {}     \u2502 {:.5f}    \u2502 {:.2f}% \u2502 0.2{}    \u2502", i, LossAt(i), 3.0 * i,
+                       i % 3);
   });
   const model::Run run = ReadLog(text);
   ASSERT_EQ(PointsOfSignal(run, "loss"), 6U);
