@@ -238,10 +238,7 @@ HeldOut HeldOutOf(const RunDigest& digest, std::size_t from = 0) {
 // The log begins in the middle of a run, or before the rate has reached its height: what was learned, or will be, is
 // not in it.
 bool ShowsAWholeRun(const RunDigest& digest) {
-  const Course loss = LastCourse(digest.run(), "loss");
-  constexpr std::int64_t kLateStep = 100;
-  constexpr std::int64_t kLateShare = 20;
-  if (loss.steps.front() > kLateStep && loss.steps.front() * kLateShare > loss.steps.back()) return false;
+  if (BeginsLate(digest)) return false;
   const Digest* rate = digest.Of("lr");
   return rate == nullptr || rate->size() < 4 || rate->end < rate->top || rate->Level(0.6, 0.8) > 0.95 * rate->top;
 }
@@ -432,6 +429,18 @@ bool BeginsTrained(const RunDigest& digest) {
   if (run.HasMethod("sft") || run.HasMethod("lora") || run.HasMethod("dpo")) return true;
   const Digest* loss = digest.Of("loss");
   return run->profile.trains_on_tokens && loss != nullptr && loss->first < kFirstLossOfTrained;
+}
+
+bool BeginsLate(const RunDigest& digest) {
+  constexpr std::int64_t kLateStep = 100;
+  constexpr std::int64_t kLateShare = 20;
+  const Course loss = LastCourse(digest.run(), "loss");
+  if (loss.size() == 0) return false;
+  const std::int64_t first = loss.steps.front();
+  const auto interval = static_cast<std::int64_t>(IntervalOf(*digest.run().Find("loss")));
+  // A short run is resumed in its middle too; one whose log is coarse begins with its first line.
+  const bool short_run_too = first > 5 * interval && 4 * first > loss.steps.back();
+  return short_run_too || (first > kLateStep && first * kLateShare > loss.steps.back());
 }
 
 bool HasBatchesOfOneClass(const RunDigest& digest) {

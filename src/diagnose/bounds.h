@@ -19,6 +19,8 @@ inline constexpr std::string_view kByBound = "by_bound";
 std::vector<model::Finding> FindByBounds(const RunDigest& digest, const std::vector<model::Finding>& findings,
                                          const catalogue::Thresholds& thresholds, bool ended);
 
+// The log begins in the middle of a run: what was learned before is not in it.
+bool BeginsLate(const RunDigest& digest);
 // Begins with a trained model, so that it may end close to where it began.
 bool BeginsTrained(const RunDigest& digest);
 // Whether the loss fell by more than its noise can hide.

@@ -161,6 +161,14 @@ std::string PlanText(const model::Run& run) {
   return fmt::format("{} of {} planned", reached, plan.value());
 }
 
+// A message about the end of the program, however mild: somebody pressed Ctrl-C.
+bool SaysWhyItEnds(const model::RunReport& run) {
+  return std::any_of(run.findings.begin(), run.findings.end(), [](const model::Finding& finding) {
+    const catalogue::SignatureRow* row = catalogue::SignatureOf(finding);
+    return row != nullptr && row->id == "log/interrupted";
+  });
+}
+
 // A log that stops short is no finding: the run may be going on. But it has to be said.
 std::string SilentEnd(const model::Run& run) {
   const model::Position last = SpanOf(run).Last();
@@ -209,7 +217,7 @@ Verdict UndiagnosedVerdict(const model::RunReport& run) {
     verdict.headline = verdict.state == State::kHealthy ? HealthyHeadline(run.run) : UnknownHeadline(run);
   }
   if (verdict.state == State::kHealthy) {
-    AddLine(verdict.lines, LineKind::kEnds, SilentEnd(run.run));
+    if (!SaysWhyItEnds(run)) AddLine(verdict.lines, LineKind::kEnds, SilentEnd(run.run));
     AddLine(verdict.lines, LineKind::kJudgedOn, FewPointsText(run.run));
   }
   AddLine(verdict.lines, LineKind::kNotChecked, NotCheckedText(run));

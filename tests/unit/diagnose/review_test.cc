@@ -86,6 +86,25 @@ TEST(GuardsAgainstFalseErrors, HeldOutScoresThatImproveToTheEndTakeADivergenceBa
   EXPECT_LT(FindIn(findings, "loss/divergence")->severity, model::Severity::kWarning);
 }
 
+TEST(LearningIsJudgedByEverythingThatMeasuresIt, TrainingThatLooksSoundHidesNoBreakOfTheEvaluation) {
+  RunMaker run("torch");
+  run.Series("loss", 400, [&](int s) { return run.HealthyLoss(s); });
+  run.Series("eval_loss", 400, [&](int s) { return s < 250 ? run.HealthyLoss(s) : 3.3; }, 10);
+  run.Found("loss/eval-break", 250, 400);
+  const auto findings = Reviewed(run);
+  ASSERT_NE(FindIn(findings, "loss/eval-break"), nullptr);
+  EXPECT_GE(FindIn(findings, "loss/eval-break")->severity, model::Severity::kWarning);
+}
+
+TEST(GuardsAgainstFalseErrors, ARunThatIsResumedInItsMiddleIsNotComparedWithWholeRuns) {
+  RunMaker run("torch");
+  model::Series loss;
+  loss.signal = loss.raw = "loss";
+  for (int step = 31; step <= 60; ++step) loss.Append(step, 2.6 - 0.004 * (step - 30) + run.Noise(0.01));
+  run.run.series.push_back(loss);
+  EXPECT_FALSE(Alarms(Reviewed(run)));
+}
+
 TEST(GuardsAgainstFalseErrors, TheLossesOfAGanNeedNotFall) {
   RunMaker run("torch");
   run.Series("discriminator_loss", 400, [&](int) { return 1.3 + run.Noise(0.1); });
