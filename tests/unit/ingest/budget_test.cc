@@ -16,6 +16,21 @@
 namespace vigil::ingest {
 namespace {
 
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define VIGIL_SLOW_POINTS 1
+#endif
+#endif
+
+// The allocation to fail next: each of the first `dense`, then fewer and fewer. Under a sanitizer a point takes ten
+// times as long, and fewer of the later ones are tried: the build without one tries them.
+std::int64_t NextPoint(std::int64_t at, std::int64_t dense) {
+#ifdef VIGIL_SLOW_POINTS
+  dense /= 10;
+#endif
+  return at + 1 + at / dense;
+}
+
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
@@ -385,7 +400,7 @@ TEST_F(OutOfMemoryTest, CostsOneRunItsVerdictAndIsNamed) {
   const catalogue::Thresholds thresholds;
   std::int64_t named = 0;
   std::int64_t thrown = 0;
-  for (std::int64_t at = 0;; at += 1 + at / 4000) {
+  for (std::int64_t at = 0;; at = NextPoint(at, 4000)) {
     platform::MemoryBudget budget;
     budget.allocations_left = at;
     budget.fails_once = true;
@@ -417,7 +432,7 @@ TEST_F(OutOfMemoryTest, LosesNoSourceWithoutAWord) {
   const std::vector<std::string> sources = {Folder() + "/a.tar/x/train.jsonl", Folder() + "/a.tar/y/train.jsonl",
                                             Folder() + "/b/train.jsonl"};
   std::int64_t named = 0;
-  for (std::int64_t at = 0;; at += 1 + at / 4000) {
+  for (std::int64_t at = 0;; at = NextPoint(at, 4000)) {
     platform::MemoryBudget budget;
     budget.allocations_left = at;
     budget.fails_once = true;
@@ -451,7 +466,7 @@ TEST_F(OutOfMemoryTest, DoesNotEndWatching) {
     for (const char* name : {"a", "b"}) std::ofstream(Folder() + "/" + name + "/train.jsonl", std::ios::app) << rows;
   };
   const catalogue::Thresholds thresholds;
-  for (std::int64_t at = 0;; at += 1 + at / 1000) {
+  for (std::int64_t at = 0;; at = NextPoint(at, 1000)) {
     for (const char* name : {"a", "b"}) Write(std::string(name) + "/train.jsonl", "");
     grow(1, 20);
     pipeline::Monitor monitor({Folder()}, thresholds);
