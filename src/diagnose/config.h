@@ -51,7 +51,7 @@ struct Plan {
   PlannedNumber vocabulary;
   PlannedNumber logits_bytes;  // of one micro batch, in the precision of the run
 };
-Plan PlanOf(const model::Run& run);
+Plan PlanOf(const model::Run& planned);
 
 // The learning rates that are usual for the method of the run; low and high are kNoValue where nothing is usual.
 struct UsualRates {

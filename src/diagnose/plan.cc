@@ -95,7 +95,7 @@ PlannedNumber StepsOrShare(PlannedNumber number, const PlannedNumber& all) {
 }
 
 PlannedNumber WarmupOf(const RunView& run, const PlannedNumber& steps) {
-  const PlannedNumber stated = From(Stated(run, {"warmup_steps"}));
+  PlannedNumber stated = From(Stated(run, {"warmup_steps"}));
   if (stated.known() && stated.value > 0) return StepsOrShare(stated, steps);
   const PlannedNumber ratio = From(Stated(run, {"warmup_ratio"}));
   if (!ratio.known()) return stated;

@@ -155,6 +155,7 @@ std::vector<model::Evidence> ReasonsOf(const Examined& examined, const Candidate
   }
   std::stable_sort(order.begin(), order.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
   std::vector<model::Evidence> reasons;
+  reasons.reserve(order.size() + best.answered.size());
   for (const auto& [weight, measured] : order)
     reasons.push_back(Yes(SaysMeasured(*measured), {}, measured->value).evidence);
   for (const Weighed& weighed : best.answered) reasons.push_back(weighed.answer.evidence);

@@ -216,7 +216,8 @@ bool HoldsCheckpoints(std::string_view name) {
 void LookIn(const std::string& path, bool deeper, std::set<std::string>& seen, model::Run& run) {
   if (seen.size() >= kMostFolders || !seen.insert(path).second) return;
   for (const std::string& name : Look(path).names) {
-    const std::string inner = path + "/" + name;
+    std::string inner = path;
+    inner.append("/").append(name);
     if (deeper && HoldsCheckpoints(name)) LookIn(inner, false, seen, run);
     AddCheckpoint(inner, name, run);
   }

@@ -65,6 +65,7 @@ std::string FewPointsText(const model::Run& run) {
   const JudgedOn judged = JudgedOnOf(run);
   if (!judged.few) return {};
   std::vector<std::string> needs;
+  needs.reserve(judged.needs.size());
   for (const JudgedOn::Need& need : judged.needs)
     needs.push_back(fmt::format("{} {}{}", need.finding, needs.empty() ? "needs " : "", need.points));
   return fmt::format("{} of {} only: {}; log more often, or judge again later", CountOf(judged.points, "point"),
