@@ -1,6 +1,6 @@
 # The commands of the project; `make help` lists them. The work is done by CMake presets and by the scripts in tools/.
 .DEFAULT_GOAL := all
-.PHONY: all install demo test dev tsan lint format bench fuzz nightly accuracy heldout fit twins golden clean help install-build install-lint
+.PHONY: all install demo test dev tsan lint format bench fuzz nightly accuracy heldout fit twins remedies golden clean help install-build install-lint
 
 JOBS ?= $(shell nproc)
 FUZZ_SECONDS ?= 60
@@ -54,7 +54,7 @@ nightly: install-build install-lint ## what takes long: fuzzing for NIGHTLY_FUZZ
 	@tools/install-deps.sh bench
 	@tools/nightly.sh
 
-accuracy: install-build ## how often the verdict is right: prints the table and writes doc/accuracy.md
+accuracy: install-build ## how often the verdict is right: prints the table, writes doc/accuracy.md and src/catalogue/figures
 	@tools/build.sh release accuracy
 	@tools/accuracy.sh
 
@@ -69,6 +69,10 @@ fit: install-build ## fits the weights of the causes to all labelled runs; write
 twins: install-build ## the same TWINS (40) runs in every style of writing: prints how many verdicts stay the same
 	@tools/build.sh release accuracy scale_verdicts
 	@tools/twins.sh $(TWINS)
+
+remedies: install-build ## train each faulty run of the gym again with its first remedies (needs PyTorch); writes the table of doc/accuracy.md
+	@tools/build.sh release vigil
+	@tools/remedies.sh $(JOBS)
 
 golden: install-build ## rewrite expected outputs and the generated parts of documents; review the diff
 	@tools/build.sh test

@@ -2,27 +2,44 @@
 
 A change is made to the faulty program, never by leaving the fault out: a proposed learning rate is set, inputs are
 normalised by their own numbers, a missing call is put in. A remedy that says where to look ("look") finds a fault only
-where it points: then what is found there is repaired, otherwise nothing changes. FINDS says which fault stands where.
+where it points: then what is found there is repaired, otherwise nothing changes. FINDS says which fault stands where;
+where it can be measured in the program itself (a gradient of 0, a batch that is changed), it is measured.
 """
 
+import contextlib
 import math
 
 import torch
 
 # What each remedy that says where to look shows to somebody who looks there.
 FINDS = {
-    "check-labels": {"labels-shuffled", "labels-off-by-one", "labels-masked", "preference-swapped", "preference-same"},
+    "check-labels": {
+        "labels-shuffled",
+        "labels-off-by-one",
+        "labels-masked",
+        "preference-swapped",
+        "preference-same",
+        "features-lost",
+    },
     "check-trainable": {"frozen-share", "wrong-optimizer-parameters", "biases-only"},
     "check-leak": {"leak-target", "train-test-overlap", "missing-causal-mask"},
     "check-evaluation": {"eval-in-train-mode", "train-test-overlap"},
-    "find-first-op": {"log-of-zero", "sqrt-of-zero", "division-by-zero", "exp-overflow"},
+    "find-first-op": {
+        "nonfinite-sample",
+        "nonfinite-from",
+        "log-of-zero",
+        "sqrt-of-zero",
+        "division-by-zero",
+        "exp-overflow",
+    },
     "guard-operation": {"log-of-zero", "sqrt-of-zero", "division-by-zero", "exp-overflow"},
     "test-reward": {"reward-constant", "reward-noise", "reward-hacking"},
     "log-completions": {"reward-hacking", "reward-constant"},
     "length-neutral-reward": {"reward-hacking"},
     "check-loading": {"head-not-loaded", "resume-no-weights"},
+    "vary-noise": {"gan-mode-collapse"},
+    "profile-steps": {"slow-down", "data-stall", "step-outliers"},  # each is one part of the step
     "overfit-one-batch": set(),  # says that something is wired wrongly, not what
-    "profile-steps": set(),
     "more-data": set(),
     "easier-task": set(),
 }
@@ -63,11 +80,11 @@ def set_batch(run, remedy, case):
 
 
 def more_steps(run, remedy, case):
-    """The same number of epochs at a smaller batch."""
-    before = case.setdefault("batch_before", run.s.batch)
-    steps = case.setdefault("steps_before", run.s.steps)
-    run.s.batch = max(1, int(number(remedy, before / 4)))
-    run.s.steps = min(3000, steps * before // run.s.batch)
+    """The same number of samples in smaller steps."""
+    batch, accum, steps = case.setdefault("before", (run.s.batch, run.s.accum, run.s.steps))
+    run.s.batch = max(1, int(number(remedy, batch / 4)))
+    run.s.accum = int(also(remedy, "accum") or accum)
+    run.s.steps = min(3000, steps * batch * accum // (run.s.batch * run.s.accum))
 
 
 def set_epochs(run, remedy, case):
@@ -111,7 +128,17 @@ def plain_loss(run, remedy, case):
 
 
 def set_precision(run, remedy, case):
+    """The forward pass in bf16, the weights in fp32."""
     run.s.precision = "bf16"
+    if hasattr(run, "task"):
+        run.task.model.__dict__.pop("forward", None)
+        run.task.model.float()
+
+
+def let_gradients_through(run, remedy, case):
+    run.s.activation = "relu"
+    if run.s.model == "mlp":
+        run.s.model = "mlp-bn"
 
 
 SETTINGS = {
@@ -145,6 +172,7 @@ SETTINGS = {
     "balance-sides": setter("disc_lr_ratio", to=1.0),
     "normalise-rewards": setter("reward_scale", to=1.0),
     "anneal-kl": setter("kl_weight", to=1.0),
+    "shorten-gradient-path": let_gradients_through,
 }
 
 
@@ -245,15 +273,60 @@ def skip_batches(run, remedy, case):
         run.batch_hooks[i] = lambda batch, step, hook=hook: batch if step in steps else hook(batch, step)
 
 
+@contextlib.contextmanager
+def aside(run):
+    """What is looked at before the run leaves no trace in it."""
+    kept, own = torch.get_rng_state(), run.fault_rng.get_state()
+    run.task.start(run.shuffle)
+    try:
+        yield
+    finally:
+        torch.set_rng_state(kept)
+        run.fault_rng.set_state(own)
+
+
+def is_changed(before, after):
+    return any(not torch.equal(before[k], after[k]) for k in before if torch.is_tensor(before[k]))
+
+
 def look_at_batch(run, remedy, case):
-    """Somebody who looks at the batch of the named step and finds it bad repairs where it comes from."""
-    if case["onset"] in named_steps(case):
+    """Somebody who looks at the batches of the named steps and finds one bad repairs where it comes from."""
+    with aside(run):
+        batch = run.task.next_batch()
+        bad = any(is_changed(batch, hook(batch, step)) for hook in run.batch_hooks for step in named_steps(case))
+    if bad:
         run.batch_hooks.clear()
+
+
+def gets_nothing(module):
+    """A layer with a tensor that gets a gradient of exactly 0, or a matrix of zeros."""
+    own = list(module.parameters(recurse=False))
+    zero = any(p.dim() > 1 and not p.any() for p in own)
+    return zero or any(p.requires_grad and (p.grad is None or not p.grad.any()) for p in own)
+
+
+def list_what_trains(run, remedy, case):
+    """Layers that the list shows as dead are initialised again; what is frozen is in FINDS."""
+    model = run.task.model
+    with aside(run):
+        run.task.loss(run.task.next_batch())[0].backward()
+    dead = [m for m in model.modules() if hasattr(m, "reset_parameters") and gets_nothing(m)]
+    model.zero_grad(set_to_none=True)
+    torch.manual_seed(run.s.seed)
+    for module in dead:
+        module.reset_parameters()
+
+
+def skip_non_finite(run, remedy, case):
+    run.guards_steps = True
 
 
 CODE = {
     "smooth-schedule": smooth_schedule,
     "lengthen-schedule": whole_schedule,
+    "keep-to-schedule": whole_schedule,
+    "check-trainable": list_what_trains,
+    "skip-non-finite": skip_non_finite,
     "check-init": reset_weights,
     "normalise-inputs": normalise,
     "shuffle-data": shuffle,

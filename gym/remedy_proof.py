@@ -138,7 +138,21 @@ def train(case, faulty, remedy=None):
         run.execute()
     except TooSlow:
         return None
-    return record_of(run, case)
+    made = record_of(run, case)
+    return made if remedy is None else {**made, "remedy": given(remedy)}
+
+
+def guard_steps(optimizer):
+    """Updates by gradients that are not finite are left out."""
+    import torch
+
+    step = optimizer.step
+
+    def guarded(*args, **more):
+        grads = [p.grad for group in optimizer.param_groups for p in group["params"] if p.grad is not None]
+        return step(*args, **more) if all(torch.isfinite(g).all() for g in grads) else None
+
+    optimizer.step = guarded
 
 
 def cured(remedy, case):
@@ -169,6 +183,11 @@ def cured(remedy, case):
                 super().build()
             finally:
                 TASKS[self.s.task], self.fault = task, kept
+
+        def make_optimizer(self):
+            super().make_optimizer()
+            if getattr(self, "guards_steps", False):
+                guard_steps(self.optimizer)
 
     return CuredRun
 
@@ -276,6 +295,11 @@ def remedies_of(asked):
     return asked["diagnoses"][0]["remedies"] if asked and asked["diagnoses"] else []
 
 
+def given(remedy):
+    """What of a remedy a repeated run follows from."""
+    return {key: remedy[key] for key in ("id", "proposed", "also")}
+
+
 def stage_cure(args):
     import remedy_cures
 
@@ -288,7 +312,8 @@ def stage_cure(args):
             remedies = remedies_of(asked)
             if attempt < len(remedies) and remedy_cures.is_known(remedies[attempt]["id"]):
                 case = {**case, "diagnosis": asked["diagnoses"][0]}
-                if not (args.dir / f"cured-{attempt}" / f"{case['id']}.json").exists():
+                made = load(args.dir / f"cured-{attempt}" / f"{case['id']}.json")
+                if made is None or made.get("remedy") != given(remedies[attempt]):
                     jobs.append((f"cured-{attempt}", case, remedies[attempt]))
         run_all(jobs, args.workers, lambda job, made: store(args.dir / job[0] / f"{job[1]['id']}.json", made))
 
@@ -313,6 +338,8 @@ def why_not(case, asked, first):
     if not asked or not asked["diagnoses"]:
         return "no diagnosis"
     cause = asked["diagnoses"][0]["cause"]
+    if cause == "unknown":
+        return "the cause is left open"
     if cause not in fault.causes.split(","):
         return f"cause named: {cause}"
     if not first:
@@ -382,6 +409,7 @@ def page(folder):
         "| target |  |  | >= 90% |  |  |  |",
         summary("all", rows),
         summary("with a diagnosis", [r for r in rows if r["diagnosed"]]),
+        summary("with the right cause", [r for r in rows if r["right"]]),
         summary("first remedy is a setting", [r for r in rows if r["kind"] == "setting"]),
         summary("first remedy is code or data", [r for r in rows if r["kind"] == "code"]),
         summary("first remedy says where to look", [r for r in rows if r["kind"] == "look"]),

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Configures a preset when it has not been, and builds it. Lint goes on after a complaint, to show all of them.
+# Configures a preset when it has not been, and builds it.
 # usage: tools/build.sh PRESET [TARGET...]
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -17,6 +17,4 @@ if [ ! -f "$build/build.ninja" ] || [ CMakePresets.json -nt "$build/build.ninja"
 fi
 targets=()
 for target in "$@"; do targets+=(--target "$target"); done
-after_failure=()
-if [ "$preset" = lint ]; then after_failure=(-- -k 0); fi
-cmake --build --preset "$preset" --parallel "${JOBS:-$(nproc)}" "${targets[@]}" "${after_failure[@]}"
+cmake --build --preset "$preset" --parallel "${JOBS:-$(nproc)}" "${targets[@]}"

@@ -14,5 +14,6 @@ echo "shellcheck"
 shell_scripts | xargs -0 shellcheck -x
 if [ "${1:-}" = --quick ]; then exit; fi
 echo "clang-tidy"
-tools/build.sh lint
+tools/build.sh lint generated
+tools/tidy.py build/venv/bin/clang-tidy build/lint
 echo "lint: clean"

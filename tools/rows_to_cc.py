@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """Turns the catalogue's rows (TOML) into constant C++ tables.
 
-usage: rows_to_cc.py ROWS_DIR OUTPUT_INC
+usage: rows_to_cc.py ROWS_DIR OUTPUT_INC [--figures]
+       --figures: the folder holds what `make accuracy` measured, not what is known
 
 A row with an unknown or missing key, a duplicate id or a dangling reference stops the build with the file and the id.
 """
 
+import math
 import sys
 import tomllib
 from pathlib import Path
@@ -42,7 +44,13 @@ class Writer:
         return quote(value)
 
     def number(self, value):
+        if not math.isfinite(value):
+            limit = "quiet_NaN" if math.isnan(value) else "infinity"
+            return f"{'-' if value < 0 else ''}std::numeric_limits<double>::{limit}()"
         return repr(float(value))
+
+    def count(self, value):
+        return str(int(value))
 
     def truth(self, value):
         return "true" if value else "false"
@@ -105,7 +113,8 @@ class Writer:
         return f"static_cast<RemedyKind>({['setting', 'code', 'look'].index(value)})"
 
     def outcomes(self, value):
-        return self.array("OutcomeRow", ["{%s, %s}" % (quote(row["seen"]), quote(row["means"])) for row in value])
+        rows = ["{%s, %s, %s}" % (quote(row["seen"]), quote(row["means"]), self.words(row["causes"])) for row in value]
+        return self.array("OutcomeRow", rows)
 
 
 TABLES = [
@@ -140,7 +149,8 @@ TABLES = [
         ("id", "text", REQUIRED), ("command", "text", ""), ("set", "text", ""), ("resume", "text", ""), ("code", "text", ""),
         ("steps", "text", "")]),
     Table("next_commands.toml", "next", "NextRow", [
-        ("id", "text", REQUIRED), ("run", "text", REQUIRED), ("with", "text", ""), ("command", "text", ""), ("outcomes", "outcomes", REQUIRED)]),
+        ("id", "text", REQUIRED), ("run", "text", REQUIRED), ("with", "words", []), ("do", "text", ""), ("env", "text", ""),
+        ("command", "text", ""), ("outcomes", "outcomes", REQUIRED)]),
     Table("config_rules.toml", "rule", "ConfigRuleRow", [
         ("id", "text", REQUIRED), ("title", "text", REQUIRED), ("severity", "severity", REQUIRED), ("when", "text", REQUIRED),
         ("set", "text", REQUIRED), ("check", "text", REQUIRED), ("scope", "text", "both"), ("by_method", "methods", {}),
@@ -151,10 +161,24 @@ TABLES = [
         ("id", "text", REQUIRED), ("metric", "text", REQUIRED), ("framework", "text", REQUIRED), ("phrase", "text", REQUIRED)]),
     Table("pairs.toml", "pair", "PairRow", [
         ("id", "text", REQUIRED), ("causes", "words", REQUIRED), ("tell_apart", "text", REQUIRED)]),
+    Table("checklist.toml", "item", "ChecklistRow", [
+        ("id", "text", REQUIRED), ("stage", "text", REQUIRED), ("title", "text", REQUIRED), ("why", "text", REQUIRED),
+        ("how", "text", REQUIRED), ("test", "text", REQUIRED)]),
     Table("signatures.toml", "signature", "SignatureRow", [
         ("id", "text", REQUIRED), ("title", "text", REQUIRED), ("family", "family", REQUIRED), ("severity", "severity", REQUIRED),
         ("patterns", "words", REQUIRED), ("role", "text", "root"), ("cause", "text", ""), ("finding", "text", ""),
         ("explanation", "text", REQUIRED), ("fix", "text", REQUIRED), ("certainty", "number", 0.9), ("link", "text", "")]),
+]
+
+
+COUNTS_OF_FINDING = ["healthy_runs", "healthy_points", "errors", "warnings", "expected", "found", "stood_in", "dated", "median_delay"]
+COUNTS_OF_CAUSE = ["labelled", "first", "other_first", "rival", "wrong", "wrong_healthy"]
+FIGURES = [
+    Table("findings.toml", "finding", "FindingFigures", [("id", "text", REQUIRED)] + [(name, "count", 0) for name in COUNTS_OF_FINDING]),
+    Table("causes.toml", "cause", "CauseFigures", [("id", "text", REQUIRED)] + [(name, "count", 0) for name in COUNTS_OF_CAUSE]),
+    Table("examples.toml", "example", "ExampleRow", [
+        ("id", "text", REQUIRED), ("run", "text", REQUIRED), ("fault", "text", REQUIRED), ("metric", "text", REQUIRED), ("axis", "text", REQUIRED),
+        ("at", "number", math.nan), ("steps", "numbers", REQUIRED), ("values", "numbers", REQUIRED)]),
 ]
 
 
@@ -216,6 +240,16 @@ def load(rows_dir, table):
     return rows
 
 
+def check_outcomes(row, demand, causes):
+    """Outcomes that mean something for causes, that of the row among them."""
+    if len(row["outcomes"]) < 2:
+        fail("next_commands.toml", row["id"], "one outcome decides nothing: two are needed")
+    named = [cause for outcome in row["outcomes"] for cause in outcome.get("causes", [])]
+    demand(row, "outcomes", named, causes)
+    if any(not outcome.get("causes") for outcome in row["outcomes"]) or (row["id"] in causes and row["id"] not in named):
+        fail("next_commands.toml", row["id"], "each outcome names the causes it speaks for, and one of them this cause")
+
+
 def check_references(rows):
     ids = {struct: {row["id"] for row in table} for struct, table in rows.items()}
     symptoms = ids["FindingRow"] | ids["ConfigRuleRow"] | ids["SignatureRow"]
@@ -252,13 +286,15 @@ def check_references(rows):
     for row in rows["RemedyRow"]:
         demand(row, "fact", [row.get("fact", "")], ids["FactRow"])
     families = {"unknown/" + family for family in FAMILIES}
+    remedies_of = {row["id"]: row.get("remedies", []) for row in rows["CauseRow"]}
     for row in rows["NextRow"]:
         demand(row, "id", [row["id"]], ids["CauseRow"] | families)
         if row["run"] not in ("remedy", "again", "command") or (row["run"] == "command") != bool(row.get("command")):
             fail("next_commands.toml", row["id"], "run is 'remedy', 'again' or, with a command, 'command'")
-        demand(row, "with", [row.get("with", "")], ids["RemedyRow"])
-        if len(row["outcomes"]) < 2:
-            fail("next_commands.toml", row["id"], "one outcome decides nothing: two are needed")
+        demand(row, "with", row.get("with", []), ids["RemedyRow"])
+        if row["run"] == "remedy" and not row.get("with") and not remedies_of.get(row["id"]):
+            fail("next_commands.toml", row["id"], "there is no remedy to repeat it with")
+        check_outcomes(row, demand, ids["CauseRow"])
     missing = (ids["CauseRow"] | families) - ids["NextRow"]
     decided = {row["id"] for row in rows["CauseRow"] if row.get("remedies") or row.get("evidence")}
     for name in sorted(missing & (decided | families)):
@@ -268,25 +304,30 @@ def check_references(rows):
         demand(row, "finding", [row.get("finding", "")], ids["FindingRow"])
 
 
+def encode(table, rows, rows_dir, writer):
+    encoded = []
+    for row in rows:
+        fields = []
+        for name, encoder, default in table.fields:
+            try:
+                fields.append(getattr(writer, encoder)(row.get(name, default)))
+            except (KeyError, ValueError, TypeError, AttributeError) as problem:
+                fail(rows_dir / table.file, row["id"], f"key '{name}': {problem!r}")
+        encoded.append("    {" + ", ".join(fields) + "},")
+    name = table.struct if table.struct.endswith("Row") else table.struct + "Row"
+    body = "\n".join(encoded)
+    return f"constexpr std::array<{table.struct}, {len(encoded)}> k{name}s = {{{{\n{body}\n}}}};"
+
+
 def main():
     rows_dir, output = Path(sys.argv[1]), Path(sys.argv[2])
-    rows = {table.struct: load(rows_dir, table) for table in TABLES}
-    check_references(rows)
+    kinds = FIGURES if sys.argv[3:] == ["--figures"] else TABLES
+    rows = {table.struct: load(rows_dir, table) for table in kinds}
+    if kinds is TABLES:
+        check_references(rows)
     writer = Writer()
-    tables = []
-    for table in TABLES:
-        encoded = []
-        for row in rows[table.struct]:
-            fields = []
-            for name, encoder, default in table.fields:
-                try:
-                    fields.append(getattr(writer, encoder)(row.get(name, default)))
-                except (KeyError, ValueError, TypeError, AttributeError) as problem:
-                    fail(rows_dir / table.file, row["id"], f"key '{name}': {problem!r}")
-            encoded.append("    {" + ", ".join(fields) + "},")
-        body = "\n".join(encoded)
-        tables.append(f"constexpr std::array<{table.struct}, {len(encoded)}> k{table.struct}s = {{{{\n{body}\n}}}};")
-    text = "// Generated from catalogue/rows/*.toml by tools/rows_to_cc.py.\n"
+    tables = [encode(table, rows[table.struct], rows_dir, writer) for table in kinds]
+    text = f"// Generated from catalogue/{rows_dir.name}/*.toml by tools/rows_to_cc.py.\n"
     output.write_text(text + "\n".join(writer.arrays) + "\n" + "\n".join(tables) + "\n")
 
 

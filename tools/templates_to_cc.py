@@ -78,7 +78,13 @@ def collect(rows_dir):
         # A clause that is put behind another one begins with its own blank: that one stays.
         templates[statement_id] = (file, (" " if text.startswith(" ") else "") + " ".join(text.split()))
 
-    for file, key, prefix in [("findings", "finding", ""), ("evidence", "evidence", ""), ("config_rules", "rule", ""), ("measures", "measure", "")]:
+    for file, key, prefix in [
+        ("findings", "finding", ""),
+        ("evidence", "evidence", ""),
+        ("config_rules", "rule", ""),
+        ("measures", "measure", ""),
+        ("checklist", "item", ""),
+    ]:
         with open(rows_dir / f"{file}.toml", "rb") as handle:
             for row in tomllib.load(handle)[key]:
                 for name, text in row.get("templates", {}).items():
@@ -91,7 +97,19 @@ def collect(rows_dir):
 
 
 def quote(text):
-    return '"' + "".join(f"\\{b:03o}" if b > 126 or b < 32 else ("\\" + chr(b) if chr(b) in '"\\' else chr(b)) for b in text.encode()) + '"'
+    return (
+        '"'
+        + "".join(
+            f"\\{b:03o}" if b > 126 or b < 32 else ("\\" + chr(b) if chr(b) in '"\\' else chr(b)) for b in text.encode()
+        )
+        + '"'
+    )
+
+
+def write_if_changed(path, text):
+    """Nearly every source includes the templates: a changed threshold must not compile them all again."""
+    if not path.exists() or path.read_text() != text:
+        path.write_text(text)
 
 
 def main():
@@ -107,12 +125,16 @@ def main():
         body = "".join(f"  Arg<{TYPES[kind][0]}> {field};\n" for field, kind in fields.items())
         structs.append(f"// {text}\nstruct {name} {{\n{body}  operator model::Statement() const;\n}};\n")
         arguments = ", ".join(f'{{"{field}", {TYPES[kind][1].format(field)}}}' for field, kind in fields.items())
-        makers.append(f"{name}::operator model::Statement() const {{ return {{{quote(statement_id)}, {{{arguments}}}}}; }}\n")
+        makers.append(
+            f"{name}::operator model::Statement() const {{ return {{{quote(statement_id)}, {{{arguments}}}}}; }}\n"
+        )
         rows.append(f"    {{{quote(statement_id)}, {quote(text)}}},\n")
     head = "// Generated from catalogue/rows/*.toml by tools/templates_to_cc.py.\n"
-    structs_out.write_text(head + "\n".join(structs))
+    write_if_changed(structs_out, head + "\n".join(structs))
     table = f"constexpr std::array<TemplateRow, {len(rows)}> kTemplates = {{{{\n{''.join(rows)}}}}};\n"
-    table_out.write_text(head + "#ifdef VIGIL_TEMPLATE_TABLE\n" + table + "#else\n" + "".join(makers) + "#endif\n")
+    write_if_changed(
+        table_out, head + "#ifdef VIGIL_TEMPLATE_TABLE\n" + table + "#else\n" + "".join(makers) + "#endif\n"
+    )
 
 
 if __name__ == "__main__":

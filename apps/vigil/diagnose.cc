@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <memory>
 
+#include "artifacts.h"
 #include "command.h"
 #include "exports.h"
+#include "gate.h"
 #include "ingest/ingest.h"
 #include "model/report.h"
 #include "pipeline/pipeline.h"
@@ -25,6 +27,8 @@ examples:
   vigil diagnose out/my-run --price 2.10         what the lost GPU-hours cost
   vigil diagnose out/my-run --fix --dry-run      the config with the first remedy put in, as a diff
   vigil diagnose train.log --fix --config my.yml --fix-each     each remedy in a config of its own
+  vigil diagnose out/my-run --baseline out/last-good --artifacts vigil-report     a gate for CI, and what it uploads
+  vigil diagnose out/my-run --checklist          what was checked and what was not, with the reason
 
 exit codes: 0 nothing at or above --fail-on, 1 something is, 2 wrong usage or nothing could be read)";
 
@@ -48,6 +52,8 @@ struct DiagnoseOptions {
   double price = model::kNoValue;
   FixArguments fix;
   Exports exports;
+  std::string artifacts;  // folder of all reports; empty: none
+  Gate gate;
   Layout layout;
 };
 
@@ -114,47 +120,97 @@ bool FixConfigs(const DiagnoseOptions& options, model::Report& report) {
   return problems.empty();
 }
 
-int RunDiagnose(const DiagnoseOptions& options) {
-  if (std::find(options.paths.begin(), options.paths.end(), "") != options.paths.end())
-    return Refuse("diagnose: an empty path was given (an unset variable?)");
-  if (options.what) return ShowWhat(options);
+// The file that two options name, or nothing.
+std::string RepeatedFile(const DiagnoseOptions& options) {
+  if (std::string path = RepeatedOutput(options.exports); !path.empty()) return path;
+  const Exports& exports = options.exports;
+  for (const std::string& path : ArtifactPaths(options.artifacts)) {
+    for (const std::string* other : {&exports.html, &exports.junit, &exports.sarif, &exports.openmetrics}) {
+      if (*other == path) return path;
+    }
+  }
+  return {};
+}
+
+// What the report is made from, as the user named it.
+std::vector<std::string> InputsOf(const DiagnoseOptions& options) {
+  std::vector<std::string> inputs = options.paths;
+  if (!options.gate.baseline.empty()) inputs.push_back(options.gate.baseline);
+  return inputs;
+}
+
+// Why the options cannot be used together, empty when they can.
+std::string WhyRefused(const DiagnoseOptions& options) {
+  const std::vector<std::string> inputs = InputsOf(options);
+  if (std::count(inputs.begin(), inputs.end(), ingest::kStandardInput) > 1)
+    return "diagnose: standard input can be read only once: give a file for the run or for --baseline";
   if (options.no_drain && options.exports.tensorboard)
-    return Refuse(
-        "diagnose: --tensorboard writes into the folder of each run, which --no-drain and --read-only forbid");
-  if (const std::string why = WhyNoFix(options); !why.empty()) return Refuse("diagnose: " + why);
+    return "diagnose: --tensorboard writes into the folder of each run, which --no-drain and --read-only forbid";
+  if (std::string why = WhyNoFix(options); !why.empty()) return "diagnose: " + why;
   std::vector<std::string> on_stdout = OptionsOnStandardOutput(options.exports);
   if (options.json) on_stdout.emplace_back("--json");
   if (on_stdout.size() > 1)
-    return Refuse(
-        fmt::format("{} would all write to standard output; give each but one a file", Join(on_stdout, ", ")));
-  if (const std::string path = RepeatedOutput(options.exports); !path.empty())
-    return Refuse(fmt::format("diagnose: '{}' is given for two outputs", path));
-  const auto thresholds = LoadThresholds(options.limits);
-  if (!thresholds) return Refuse(thresholds.error().Text());
+    return fmt::format("{} would all write to standard output; give each but one a file", Join(on_stdout, ", "));
+  if (const std::string path = RepeatedFile(options); !path.empty())
+    return fmt::format("diagnose: '{}' is given for two outputs", path);
+  const std::string why = options.artifacts.empty() ? std::string() : WhyNoArtifacts(options.artifacts, inputs);
+  return why.empty() ? why : "diagnose: " + why;
+}
+
+pipeline::Outcome Diagnosed(const DiagnoseOptions& options, const catalogue::Thresholds& thresholds) {
   if (options.no_drain) {
     NameUndrained(options.paths);
   } else {
     DrainVisibly(options.paths, false);
   }
-  pipeline::Outcome outcome;
-  {
-    ProgressBar bar(!options.quiet);
-    outcome = pipeline::DiagnosePaths(options.paths, *thresholds,
-                                      [&](std::size_t done, std::size_t all) { bar.Show(done, all); });
+  ProgressBar bar(!options.quiet);
+  return pipeline::DiagnosePaths(options.paths, thresholds,
+                                 [&](std::size_t done, std::size_t all) { bar.Show(done, all); });
+}
+
+// Writes every file that was asked for; whether all could be.
+bool WriteFiles(const DiagnoseOptions& options, const std::optional<model::RunReport>& reference,
+                model::Report& report) {
+  std::vector<std::string> inputs = InputsOf(options);
+  if (reference) {
+    for (const model::Source& source : reference->run.sources) inputs.push_back(source.path);
   }
+  const auto say = [&](const std::string& path) {
+    if (!options.quiet) Complain(fmt::format("wrote {}", path));
+  };
+  std::vector<Error> problems = WriteExports(options.exports, report, options.limits, inputs, say);
+  if (!options.artifacts.empty()) {
+    inputs.push_back(options.limits.thresholds);
+    for (Error& problem : WriteArtifacts(options.artifacts, report, options.limits, inputs, say))
+      problems.push_back(std::move(problem));
+  }
+  for (const Error& problem : problems) Complain(problem.Text());
+  return problems.empty();
+}
+
+int RunDiagnose(const DiagnoseOptions& options) {
+  if (std::find(options.paths.begin(), options.paths.end(), "") != options.paths.end())
+    return Refuse("diagnose: an empty path was given (an unset variable?)");
+  if (options.what) return ShowWhat(options);
+  if (const std::string why = WhyRefused(options); !why.empty()) return Refuse(why);
+  const auto thresholds = LoadThresholds(options.limits);
+  if (!thresholds) return Refuse(thresholds.error().Text());
+  const auto reference = LoadReference(options.gate, *thresholds);
+  if (!reference) return Refuse("--baseline: " + reference.error().Text());
+  pipeline::Outcome outcome = Diagnosed(options, *thresholds);
   if (!model::IsNoValue(options.price)) model::SetPrice(outcome.report, options.price);
   ComplainOfUnread(outcome.report.unread);
+  const bool compared = PassGate(options.gate, *reference, *thresholds, outcome.report);
   const bool nothing = outcome.report.runs.empty();
-  const int code = nothing ? ComplainOfNothing(outcome, options) : ExitCode(outcome.report, options.limits);
-  if (nothing && !options.json) return code;
+  int code = nothing ? ComplainOfNothing(outcome, options) : ExitCode(outcome.report, options.limits);
+  if (!compared && code == kFine) code = kFailure;  // a gate that compared nothing lets nothing pass
+  const bool silent = nothing && !options.json;
+  if (silent && options.artifacts.empty()) return code;
   const bool fixed = FixConfigs(options, outcome.report);
-  const std::vector<Error> not_written =
-      WriteExports(options.exports, outcome.report, options.limits, options.paths, [&](const std::string& path) {
-        if (!options.quiet) Complain(fmt::format("wrote {}", path));
-      });
-  for (const Error& problem : not_written) Complain(problem.Text());
-  const int end = not_written.empty() && fixed ? code : kFailure;
-  return OptionsOnStandardOutput(options.exports).empty() ? Print(Rendered(options, outcome.report), end) : end;
+  const bool written = WriteFiles(options, *reference, outcome.report);
+  const int end = written && fixed ? code : kFailure;
+  if (silent || !OptionsOnStandardOutput(options.exports).empty()) return end;
+  return Print(Rendered(options, outcome.report), end);
 }
 
 void AddFixOptions(CLI::App& command, FixArguments& fix) {
@@ -194,6 +250,12 @@ Command AddDiagnose(CLI::App& program) {
   command->add_flag("--what", options->what,
                     "only list what was recognised, run by run, and which files were not and why; also with --json");
   AddExportOptions(*command, options->exports);
+  command
+      ->add_option("--artifacts", options->artifacts,
+                   "also write report.html, report.json, report.txt, junit.xml, sarif.json and the diff of a fix there")
+      ->type_name("DIR")
+      ->check(WhyNoPath);
+  AddGateOptions(*command, options->gate);
   AddLayoutOptions(*command, options->layout);
   command->footer(std::string(kExamples));
   return {command, [options] { return RunDiagnose(*options); }};

@@ -74,17 +74,6 @@ bool WasRead(const std::string& path, const model::Report& report, const std::ve
          });
 }
 
-Status WriteExport(const std::string& path, const std::string& content, const model::Report& report,
-                   const std::vector<std::string>& inputs) {
-  if (IsStandardOutput(path)) {
-    const auto written = platform::WriteText(kStdout, content);
-    return written ? Status() : Status(Fail(written.error()));
-  }
-  if (WasRead(path, report, inputs))
-    return Fail(ErrorCode::kInvalid, path, "is one of the files that were read, and is left as it is");
-  return platform::WriteFileAtomically(path, content);
-}
-
 // The name is the same every time, so that a second diagnosis replaces the first; discovery knows the ending.
 Status WriteEvents(const model::Report& report, const std::function<void(const std::string&)>& say) {
   std::set<std::string> taken;
@@ -144,6 +133,17 @@ std::vector<std::string> OptionsOnStandardOutput(const Exports& exports) {
   return options;
 }
 
+Status WriteOutput(const std::string& path, const std::string& content, const model::Report& report,
+                   const std::vector<std::string>& inputs) {
+  if (IsStandardOutput(path)) {
+    const auto written = platform::WriteText(kStdout, content);
+    return written ? Status() : Status(Fail(written.error()));
+  }
+  if (WasRead(path, report, inputs))
+    return Fail(ErrorCode::kInvalid, path, "is one of the files that were read, and is left as it is");
+  return platform::WriteFileAtomically(path, content);
+}
+
 std::vector<Error> WriteExports(const Exports& exports, const model::Report& report, const Limits& limits,
                                 const std::vector<std::string>& paths,
                                 const std::function<void(const std::string& path)>& say) {
@@ -152,7 +152,7 @@ std::vector<Error> WriteExports(const Exports& exports, const model::Report& rep
   inputs.push_back(limits.thresholds);
   const auto write = [&](const std::string& path, const auto& render) {
     if (path.empty()) return;
-    if (Status written = WriteExport(path, render(), report, inputs); !written) {
+    if (Status written = WriteOutput(path, render(), report, inputs); !written) {
       problems.push_back(written.error());
     } else if (!IsStandardOutput(path)) {
       say(path);

@@ -28,6 +28,9 @@ std::string RepeatedOutput(const Exports& exports);
 
 // The options whose file is standard output, `-` or /dev/stdout: what they write takes the place of the report.
 std::vector<std::string> OptionsOnStandardOutput(const Exports& exports);
+// Writes one output, whole or not at all; not over a file that the report was made from or one of `inputs`.
+Status WriteOutput(const std::string& path, const std::string& content, const model::Report& report,
+                   const std::vector<std::string>& inputs);
 // Writes what was asked for, each file whole or not at all. What cannot be written keeps nothing else from being
 // written, nor does one that would overwrite what was read: a file of the runs, one of `paths`, which the user named,
 // or the settings. `say` hears of every file written.

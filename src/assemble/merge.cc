@@ -300,7 +300,7 @@ std::uint32_t Joiner::MoveRest(model::Run& from) {
   }
   for (model::Artifact& artifact : from.artifacts) into_.artifacts.push_back(std::move(artifact));
   into_.batches.Append(from.batches);
-  if (into_.framework.empty()) into_.framework = from.framework;
+  if (identify::SaysMore(from.framework, into_.framework)) into_.framework = from.framework;
   into_.ranks = std::max(into_.ranks, from.ranks);
   into_.planned_steps = std::max(into_.planned_steps, from.planned_steps);
   return offset;

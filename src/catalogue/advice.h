@@ -52,6 +52,7 @@ struct LaunchRow {
 struct OutcomeRow {
   std::string_view seen;
   std::string_view means;
+  std::span<const std::string_view> causes;  // that it speaks for; at least one
 };
 
 // The command to run next for a cause. `run` names how it is made: "remedy" repeats the run with a remedy, "again"
@@ -59,7 +60,9 @@ struct OutcomeRow {
 struct NextRow {
   std::string_view id;  // of the cause, or of a family of findings without one ("unknown/loss")
   std::string_view run;
-  std::string_view with;  // the remedy to repeat it with; empty: the first that is a change
+  std::span<const std::string_view> with;  // remedies to repeat it with, the first that applies; empty: the cause's own
+  std::string_view to_do;                  // before it, in words; empty: what the remedy says
+  std::string_view env;                    // set for the repeated training: "NAME=value"
   std::string_view command;
   std::span<const OutcomeRow> outcomes;
 };

@@ -5,6 +5,7 @@
 #include <cassert>
 
 #include "catalogue/advice.h"
+#include "catalogue/checklist.h"
 #include "catalogue/config_rules.h"
 
 namespace vigil::catalogue {
@@ -40,6 +41,7 @@ std::span<const NextRow> NextCommands() { return kNextRows; }
 std::span<const EnablerRow> Enablers() { return kEnablerRows; }
 std::span<const ConfigRuleRow> ConfigRules() { return kConfigRuleRows; }
 std::span<const ConfigKeysRow> ConfigKeys() { return kConfigKeysRows; }
+std::span<const ChecklistRow> Checklist() { return kChecklistRows; }
 std::span<const SignatureRow> Signatures() { return kSignatureRows; }
 
 const FindingRow* FindFinding(std::string_view id) { return FindById(Findings(), id); }
@@ -68,6 +70,7 @@ model::Severity SeverityIn(const ConfigRuleRow& rule, std::string_view method) {
                                [&](const MethodSeverity& each) { return each.method == method; });
   return at == rule.by_method.end() ? rule.severity : at->severity;
 }
+const ChecklistRow* FindChecklistItem(std::string_view id) { return FindById(Checklist(), id); }
 const SignatureRow* FindSignature(std::string_view id) { return FindById(Signatures(), id); }
 const SignatureRow* SignatureOf(const model::Finding& finding) {
   return FindSignature(finding.signature.empty() ? finding.id : finding.signature);
@@ -84,6 +87,7 @@ std::vector<std::string> AllIds() {
   AppendIds(Measures(), ids);
   AppendIds(Remedies(), ids);
   AppendIds(Signals(), ids);
+  AppendIds(Checklist(), ids);
   return ids;
 }
 

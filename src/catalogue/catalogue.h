@@ -181,8 +181,8 @@ struct TemplateRow {
 std::span<const TemplateRow> Templates();
 // The text of a statement's template, or of the row that it names (see TextOf); empty when there is none.
 std::string_view FindTemplate(std::string_view statement_id);
-// A statement that is the text of a row: kind cause, evidence, measure, finding, pair, signature or remedy; a text
-// field of it.
+// A statement that is the text of a row: kind cause, evidence, measure, finding, next, pair, signature or remedy; a
+// text field of it.
 model::Statement TextOf(std::string_view kind, std::string_view id, std::string_view field);
 
 std::span<const SignalRow> Signals();

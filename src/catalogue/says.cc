@@ -58,6 +58,7 @@ constexpr std::array kRowTexts = {
     RowText{"evidence", "needs", [](std::string_view id) { return FieldOf(FindEvidence(id), &EvidenceRow::needs); }},
     RowText{"measure", "needs", [](std::string_view id) { return FieldOf(FindMeasureById(id), &MeasureRow::needs); }},
     RowText{"finding", "title", [](std::string_view id) { return FieldOf(FindFinding(id), &FindingRow::title); }},
+    RowText{"next", "do", [](std::string_view id) { return FieldOf(FindNextCommand(id), &NextRow::to_do); }},
     RowText{"pair", "tell_apart", [](std::string_view id) { return FieldOf(FindPairById(id), &PairRow::tell_apart); }},
     RowText{"signature", "title", [](std::string_view id) { return FieldOf(FindSignature(id), &SignatureRow::title); }},
     RowText{"signature", "explanation",

@@ -4,6 +4,7 @@
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
+#include <exception>
 #include <map>
 #include <sstream>
 
@@ -19,7 +20,7 @@ constexpr std::size_t kMostFromAliases = 2'000;
 constexpr std::size_t kNoNode = static_cast<std::size_t>(-1);
 
 // Thrown out of the parser when a document is larger than any configuration.
-struct TooLarge {};
+struct TooLarge : std::exception {};
 
 struct Node {
   Kind kind = Kind::kNull;
@@ -170,7 +171,7 @@ class Flattener {
       entry.text = Kept(node.text);
       if (!node.quoted && node.tag.empty()) TypePlainYaml(entry);
       entry.open = node.tag.find("include") != std::string::npos ? Open::kInclude
-                   : node.tag.starts_with("!")                   ? Open::kVariable
+                   : node.tag.starts_with('!')                   ? Open::kVariable
                                                                  : OpenIn(node.text);
       entry.end = EndOfScalar(node, entry.begin);
     } else {

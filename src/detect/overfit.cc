@@ -148,7 +148,8 @@ class EvalBreak : public Cloned<EvalBreak> {
     const double noise = std::max(stats::NoiseSigma(logs), kSmallestNoise);
     const bool at_once = logs[at] - logs[at - 1] > kAtOnce * (after - before);
     if (after - before < std::max(min_log_ratio_, z_ * noise) || !at_once) return;
-    if (lowest_after < before + 0.5 * (after - before) || TrainingJumpedToo(evals_.Known().buckets()[at].first_step))
+    if (lowest_after < before + 0.5 * (after - before) ||
+        TrainingJumpedToo(evals_.Known().buckets()[at - 1].last_step, evals_.Known().buckets()[at].first_step))
       return;
     Describe(at, std::exp(before), std::exp(after), out);
   }
@@ -168,11 +169,14 @@ class EvalBreak : public Cloned<EvalBreak> {
     return best;
   }
 
-  bool TrainingJumpedToo(std::int64_t step) const {
+  // Between the last evaluation that was sound and the first that is not.
+  bool TrainingJumpedToo(std::int64_t sound, std::int64_t step) const {
     std::vector<double> before;
     std::vector<double> after;
-    for (const stats::Bucket& bucket : train_.buckets())
-      (bucket.last_step < step ? before : after).push_back(bucket.mean);
+    for (const stats::Bucket& bucket : train_.buckets()) {
+      if (bucket.last_step <= sound) before.push_back(bucket.mean);
+      if (bucket.last_step >= step) after.push_back(bucket.mean);
+    }
     if (before.size() < kSide || after.size() < kSide) return true;  // not known: then it is no break of the evaluation
     const auto side = static_cast<std::ptrdiff_t>(kSide);
     return stats::Median({after.begin(), after.begin() + side}) >

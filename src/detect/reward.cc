@@ -242,10 +242,14 @@ class NoSignal : public Cloned<NoSignal> {
 
   void Observe(const Sample& sample) override {
     if (!std::isfinite(sample.value)) return;
-    if (sample.role == 1) reward_.Add(sample.step, -sample.value);
+    if (sample.role == 1) {
+      reward_.Add(sample.step, -sample.value);
+      largest_reward_ = std::max(largest_reward_, std::abs(sample.value));
+    }
     if (sample.role == 0) Count(shares_, sample, sample.value >= kFull, sample.value);
     // Over the whole batch: zero means that every completion of every prompt got the same.
-    if (sample.role == 2) Count(deviations_, sample, sample.value <= kNoDeviation, sample.value);
+    if (sample.role == 2)
+      Count(deviations_, sample, sample.value <= kNoDeviation * std::max(1.0, largest_reward_), sample.value);
   }
 
   void Report(std::vector<model::Finding>& out) const override {
@@ -290,7 +294,8 @@ class NoSignal : public Cloned<NoSignal> {
   }
 
   static constexpr double kFull = 0.999;
-  static constexpr double kNoDeviation = 1e-9;
+  static constexpr double kNoDeviation = 1e-6;  // equal rewards in single precision leave as much
+  double largest_reward_ = 0;
   double min_points_;
   double full_share_;
   double watch_mean_;

@@ -194,8 +194,9 @@ class LossSpike : public Cloned<LossSpike> {
     // A loss that goes below zero has no logarithm: of its course nothing is said. The guard asks for each point alone.
     if (!enabled_ || goes_below_zero_ || spikes.count() == 0 || AreNoise(spikes.count(), points_)) return;
     const Spike& top = spikes.biggest().front();
-    // One odd batch that moved neither the gradient nor the next point is worth a note.
-    const bool harmless = top.points == 1 && !top.with_grad && top.ratio() < kTall;
+    // One odd batch that moved neither the gradient nor the next point is worth a note; several are a flaw of the data.
+    const bool harmless =
+        top.points == 1 && !top.with_grad && top.ratio() < kTall && (spikes.count() < kSeveral || top.ratio() < kPlain);
     // Where a schedule goes back to its peak the loss does too, and a schedule that should not have is its own finding.
     const bool by_rate = by_rate_ > 0 && unasked_ == 0;
     model::Finding finding = MakeFinding(
@@ -241,6 +242,8 @@ class LossSpike : public Cloned<LossSpike> {
   }
 
   static constexpr double kTall = 2.5;
+  static constexpr double kPlain = 2;  // what anybody sees on a chart
+  static constexpr std::uint64_t kSeveral = 3;
   static constexpr double kRaised = 3;
   static constexpr std::uint64_t kSoonAfter = 5;
   double rate_ = 0;

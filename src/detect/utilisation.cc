@@ -10,6 +10,15 @@ double MedianOf(std::span<const double> values) { return stats::Median({values.b
 
 // ---- the wait for other ranks
 
+// The first of the last points that are all above the level: where a share that was low before became high.
+std::size_t ClimbedAt(const std::vector<double>& shares, double level) {
+  constexpr std::size_t kSmooth = 5;
+  const std::vector<double> smooth = stats::SmoothByMedian(shares, kSmooth);
+  std::size_t first = smooth.size() - 1;
+  while (first > 0 && smooth[first - 1] >= level) --first;
+  return first;
+}
+
 class CommBound : public Cloned<CommBound> {
  public:
   explicit CommBound(const Context& context)
@@ -35,8 +44,9 @@ class CommBound : public Cloned<CommBound> {
     if (last < limit_) return;
     const bool climbed = last > climb_ * first;
     const std::vector<stats::Bucket>& buckets = shares_.buckets();
-    model::Finding finding = MakeFinding(buckets.front().first_step, buckets.back().last_step,
-                                         says::ThroughputCommBoundAlways{.share = last});
+    const std::size_t from = climbed ? ClimbedAt(shares, (first + last) / 2) : 0;
+    model::Finding finding =
+        MakeFinding(buckets[from].first_step, buckets.back().last_step, says::ThroughputCommBoundAlways{.share = last});
     if (climbed) finding.says = says::ThroughputCommBoundClimbed{.share = last, .before = first};
     finding.severity = climbed ? model::Severity::kWarning : model::Severity::kInfo;
     AddMeasure(finding, "share", last);

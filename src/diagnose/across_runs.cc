@@ -1,6 +1,5 @@
 // What runs show beside each other: the same settings with other seeds, the same settings and seed twice.
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <map>
 #include <set>
@@ -8,6 +7,8 @@
 #include "base/base.h"
 #include "catalogue/says.h"
 #include "diagnose/diagnose.h"
+#include "diagnose/new_finding.h"
+#include "diagnose/settings_alike.h"
 #include "stats/stats.h"
 
 namespace vigil::diagnose {
@@ -16,16 +17,6 @@ namespace {
 using model::Finding;
 using model::RunReport;
 using model::Series;
-
-// Settings that say where a run is kept, and not what it does.
-bool IsOfThePlace(const model::Fact& fact) {
-  constexpr std::array<std::string_view, 12> kParts = {"dir",  "path", "name",    "file", "host", "time",
-                                                       "date", "port", "project", "url",  "_id",  "version"};
-  const std::string key = ToLower(fact.raw_key.empty() ? fact.key : fact.raw_key);
-  return fact.value.find('/') != std::string::npos ||
-         std::any_of(kParts.begin(), kParts.end(),
-                     [&](std::string_view part) { return key.find(part) != std::string::npos; });
-}
 
 // What a run states about itself, but for its seed; empty where it states too little to be called the same as another.
 std::string SettingsOf(const model::Run& run) {
@@ -65,13 +56,7 @@ End EndOf(const Series& series) {
 
 Finding FindingFor(std::string_view id, const Series& series, const catalogue::Thresholds& thresholds,
                    std::size_t first, model::Statement says) {
-  const catalogue::FindingRow* row = catalogue::FindFinding(id);
-  Finding finding;
-  finding.id = id;
-  if (row != nullptr) {
-    finding.family = row->family;
-    finding.severity = thresholds.SeverityOf(id, row->severity);
-  }
+  Finding finding = NewFinding(id, thresholds);
   finding.signal = series.signal;
   finding.first = series.PositionOf(first);
   finding.last = series.PositionOf(series.size() - 1);

@@ -55,6 +55,24 @@ bool Accumulates(const RunView& run, const Incident& /*incident*/) {
   return run.FactNumber("accumulation").value_or(2) > 1;
 }
 
+bool IsNonFinite(const RunView& /*run*/, const Incident& incident) {
+  return incident.Has("loss/non-finite") || incident.Has("grad/non-finite") || incident.Has("data/non-finite");
+}
+
+// The highest rate before the trouble: what was asked for, else what was logged.
+double RateBefore(const RunView& run, const Incident& incident) {
+  if (const auto stated = run.FactNumber("lr"); stated && *stated > 0) return *stated;
+  if (!incident.onset.known()) return model::kNoValue;
+  const Course rates = LastCourse(run, "lr");
+  return Largest(rates.View().Before(incident.onset));
+}
+
+// A break of the schedule that took the rate well above all it had before.
+bool HasRateJumped(const RunView& run, const Incident& incident) {
+  constexpr double kJump = 3;
+  return incident.Has("lr/schedule-break") && PeakLr(run) > kJump * RateBefore(run, incident);
+}
+
 bool HasOnset(const RunView& /*run*/, const Incident& incident) { return incident.onset.known(); }
 
 // Trainers zero gradients and divide by the accumulation themselves.
@@ -86,6 +104,8 @@ constexpr std::array kConditions = {
     Condition{"has-workers", HasWorkers},
     Condition{"accumulates", Accumulates},
     Condition{"has-onset", HasOnset},
+    Condition{"non-finite", IsNonFinite},
+    Condition{"rate-jumped", HasRateJumped},
     Condition{"own-loop", HasOwnLoop},
     Condition{"from-scratch", IsFromScratch},
 };

@@ -7,6 +7,7 @@
 
 #include "base/base.h"
 #include "catalogue/says.h"
+#include "diagnose/bounds_scores.h"
 #include "diagnose/curve.h"
 #include "diagnose/facts.h"
 #include "diagnose/period.h"
@@ -394,6 +395,8 @@ void FindNotLearned(const RunDigest& digest, const std::vector<model::Finding>& 
   if (out.size() == before) FindNoGainOfEvaluations(digest, thresholds, out);
   if (out.size() == before && !Has(findings, {"loss/overfit"})) FindNothingHeldOut(digest, thresholds, out);
   if (out.size() == before) FindLevelFromStart(digest, thresholds, out);
+  const bool measures = digest.Of("loss") != nullptr && LossMeasuresLearning(digest) && ShowsAWholeRun(digest);
+  if (out.size() == before && measures) FindGuessing(digest, out);
 }
 
 // Where a setting states the rate, a rule judges it; here it is what was logged.
@@ -472,6 +475,8 @@ std::vector<model::Finding> FindByBounds(const RunDigest& digest, const std::vec
   if (!Has(findings, {"loss/spike", "loss/divergence", "loss/non-finite"})) FindEarlySpike(digest, thresholds, found);
   if (!Has(findings, {"loss/too-good", "loss/collapse", "loss/overfit", "loss/non-finite"}))
     FindTooGood(digest, thresholds, found);
+  if (!Has(findings, {"loss/too-good", "loss/non-finite"}) && !Has(found, {"loss/too-good"}))
+    FindTooGoodText(digest, thresholds, found);
   if (!Has(findings, {"loss/non-finite"})) {
     FindSawtooth(digest, thresholds, found);
     if (!Has(found, {"loss/sawtooth"})) FindOneClassBatches(digest, thresholds, found);
@@ -482,6 +487,13 @@ std::vector<model::Finding> FindByBounds(const RunDigest& digest, const std::vec
   const bool rewarded = Has(findings, {"rl/reward-flat", "rl/reward-collapse", "rl/no-signal"});
   if (ended && !rewarded) FindNoReward(digest, thresholds, found);
   if (ended && !judged) FindNotLearned(digest, findings, thresholds, found);
+  if (!judged && !Has(findings, {"loss/overfit", "loss/eval-break"}) && !Has(found, {"loss/overfit"})) {
+    FindScoreGap(digest, thresholds, found);
+    if (!Has(found, {"loss/overfit"})) FindLossesThatPart(digest, thresholds, found);
+  }
+  if (!Has(findings, {"loss/collapse", "loss/non-finite"})) FindUnusedLatent(digest, found);
+  if (!Has(findings, {"grad/unstable", "grad/explosion", "grad/non-finite", "loss/non-finite"}))
+    FindClimbingNorm(digest, thresholds, found);
   FindUnusualRate(digest, thresholds, found);
   std::erase_if(found, [&](const model::Finding& finding) { return !thresholds.Enabled(finding.id); });
   return found;

@@ -179,9 +179,16 @@ std::vector<std::string> ClosedOf(Family family) {
   return ids;
 }
 
+// What is only a rule about settings was read from them, and not seen in the run.
+bool HasFinding(const std::vector<model::Finding>& findings, Family family) {
+  return std::any_of(findings.begin(), findings.end(), [&](const model::Finding& finding) {
+    return finding.family == family && !finding.id.starts_with("config/");
+  });
+}
+
 }  // namespace
 
-std::vector<model::Coverage> Cover(const model::Run& run) {
+std::vector<model::Coverage> Cover(const model::Run& run, const std::vector<model::Finding>& findings) {
   std::vector<model::Coverage> coverage;
   for (int i = 0; i <= static_cast<int>(Family::kSetup); ++i) {
     const auto family = static_cast<Family>(i);
@@ -197,7 +204,13 @@ std::vector<model::Coverage> Cover(const model::Run& run) {
       coverage.push_back(CoverByMessages(run, family));
     }
   }
-  for (model::Coverage& one : coverage) one.closed = ClosedOf(one.family);
+  for (model::Coverage& one : coverage) {
+    one.closed = ClosedOf(one.family);
+    if (one.state == CoverageState::kBlind && HasFinding(findings, one.family)) {
+      one.state = CoverageState::kPartly;
+      one.reason = says::CoverageFoundOnly{};
+    }
+  }
   return coverage;
 }
 

@@ -166,6 +166,21 @@ void Name(model::Diagnosis& diagnosis, const std::vector<Candidate>& candidates,
   AddRemedyOf(diagnosis, rival, run, incident);
 }
 
+// What is set far from all use goes first: it stands in the files, while the causes that are left are guesses. Then the
+// first remedy of each of them, the likeliest first: trying them is one way to decide.
+void OfferOf(model::Diagnosis& diagnosis, std::span<const Candidate> candidates, const RunView& run,
+             const Incident& incident) {
+  std::vector<model::Remedy> far = SetBack(run, incident);
+  std::move(far.begin(), far.end(), std::back_inserter(diagnosis.remedies));
+  for (const Candidate& candidate : candidates) {
+    const std::size_t before = diagnosis.remedies.size();
+    AddRemedyOf(diagnosis, candidate, run, incident);
+    if (diagnosis.remedies.size() == before) continue;
+    model::Remedy& added = diagnosis.remedies.back();
+    added.reason = says::ReasonIfCause{.cause = candidate.cause->id, .reason = added.reason};
+  }
+}
+
 // Two candidates that are worth a name although neither is named.
 void LeaveBetween(model::Diagnosis& diagnosis, const std::vector<Candidate>& candidates) {
   const Candidate& first = candidates[0];
@@ -196,11 +211,13 @@ model::Statement WhatIsFound(const model::Finding& finding) {
   return catalogue::TextOf(kind, finding.id, "title");
 }
 
-void LeaveOpen(model::Diagnosis& diagnosis, const std::vector<Candidate>& candidates, const Incident& incident) {
+void LeaveOpen(model::Diagnosis& diagnosis, const std::vector<Candidate>& candidates, const RunView& run,
+               const Incident& incident) {
   diagnosis.cause = kUnknownCause;
   diagnosis.confidence = 0;
   // Candidates that nothing speaks for are only a list of all there is: naming them would be noise.
   const bool worth_naming = !candidates.empty() && candidates[0].confidence >= kWorthNaming;
+  if (worth_naming) OfferOf(diagnosis, std::span(candidates).first(1 + RivalsOf(candidates).size()), run, incident);
   if (worth_naming && candidates.size() > 1) return LeaveBetween(diagnosis, candidates);
   if (worth_naming) {
     diagnosis.rivals.push_back({std::string(candidates[0].cause->id), candidates[0].confidence, NextOf(candidates[0])});
@@ -227,7 +244,7 @@ void AdviseByMessage(model::Diagnosis& diagnosis, const RunView& run, const Inci
   if (!diagnosis.remedies.empty()) return;
   for (const model::Finding* finding : incident.findings) {
     const catalogue::SignatureRow* row = catalogue::SignatureOf(*finding);
-    if (row == nullptr || row->fix.empty()) continue;
+    if (row == nullptr || row->fix.empty() || IsEndOnly(*finding, incident)) continue;
     diagnosis.remedies.push_back({std::string(row->id), run->framework, {}, {}, {}, {}});
     return;
   }
@@ -238,8 +255,10 @@ void AdviseOnRestart(model::Diagnosis& diagnosis, const RunView& run, const Inci
   RestartAdvice restart = RestartPoint(run, incident);
   diagnosis.restart = std::move(restart.says);
   diagnosis.skip = DataToSkip(run, incident, diagnosis.cause);
-  if (restart.is_needed)
-    diagnosis.restart_command = CommandFor(run, {FirstChange(diagnosis.remedies), restart.checkpoint});
+  // Where the cause is left open no change is certain enough to start over with.
+  const bool is_named = diagnosis.cause != kUnknownCause;
+  const model::Remedy* change = is_named ? FirstChange(diagnosis.remedies) : nullptr;
+  if (restart.is_needed) diagnosis.restart_command = CommandFor(run, {change, restart.checkpoint});
   diagnosis.next_command = NextCommandFor(run, incident, diagnosis, restart.checkpoint);
 }
 
@@ -264,7 +283,8 @@ model::Diagnosis DiagnoseIncident(const RunView& run, const FittedModel& model, 
   if (IsNamed(candidates)) {
     Name(diagnosis, candidates, run, incident);
   } else {
-    LeaveOpen(diagnosis, candidates, incident);
+    AdviseByMessage(diagnosis, run, incident);
+    LeaveOpen(diagnosis, candidates, run, incident);
   }
   AdviseByMessage(diagnosis, run, incident);
   AdviseOnRestart(diagnosis, run, incident);

@@ -48,8 +48,9 @@ Features FeaturesOf(const model::Run& run, const std::vector<model::Finding>& fi
 // as the same where they state a seed and several settings, and all that they state is equal but for places and names.
 void CompareRuns(std::vector<model::RunReport>& runs, const catalogue::Thresholds& thresholds);
 
-// Which families could be checked with what the run left, and what would enable the others.
-std::vector<model::Coverage> Cover(const model::Run& run);
+// Which families could be checked with what the run left, and what would enable the others. A family with a finding was
+// checked at least in part.
+std::vector<model::Coverage> Cover(const model::Run& run, const std::vector<model::Finding>& findings);
 
 // Config rules that the stated settings of the run break. Never above `warning`: a setting is a risk, not a failure.
 std::vector<model::Finding> CheckConfig(const model::Run& run, const catalogue::Thresholds& thresholds);

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "catalogue/says.h"
+#include "diagnose/bounds_scores.h"
 #include "diagnose/curve.h"
 #include "diagnose/evidence.h"
 #include "diagnose/facts.h"
@@ -301,7 +302,16 @@ Answer LossRepeats(const RunView&, const Incident& incident) {
   return Yes(says::LossRepeatsYes{.period = period, .strength = strength}, found->first, strength);
 }
 
+// What is left of the KL term, where it stands beside its reconstruction.
+Answer LatentUnused(const RunView& run, const Incident&) {
+  const auto latent = LatentOf(RunDigest(run));
+  if (!latent) return Moot();
+  if (!latent->unused) return No(says::LatentUnusedNo{.last = latent->kl}, {}, latent->kl);
+  return Yes(says::LatentUnusedYes{.last = latent->kl, .reconstruction = latent->reconstruction}, {}, latent->kl);
+}
+
 constexpr std::array kTests = {
+    NamedTest{"latent-unused", LatentUnused},
     NamedTest{"loss-repeats", LossRepeats},
     NamedTest{"loss-never-moved", LossNeverMoved},
     NamedTest{"fell-then-flat", FellThenFlat},

@@ -285,7 +285,23 @@ Answer OneSideWon(const RunView& run, const Incident& incident) {
   return won == incident.findings.end() ? Unknown() : Yes(says::OneSideWonYes{.what = (*won)->says}, (*won)->first);
 }
 
+// A value function that learns from its own estimates: its loss is that of numbers that grow.
+Answer ValueLossGrows(const RunView& run, const Incident&) {
+  constexpr std::size_t kFewest = 10;
+  constexpr double kTimes = 100;
+  const std::vector<double> losses = All(run, "value_loss");
+  if (losses.size() < kFewest) return Unknown();
+  // Before the first update it is 0.
+  const auto begin = std::find_if(losses.begin(), losses.end(), [](double loss) { return loss > 0; });
+  if (losses.end() - begin < static_cast<std::ptrdiff_t>(kFewest)) return Unknown();
+  const double first = stats::Median({begin, begin + 3});
+  const double last = stats::Median({losses.end() - 3, losses.end()});
+  if (last < kTimes * first) return No(says::ValueLossGrowsNo{.first = first, .last = last}, {}, last);
+  return Yes(says::ValueLossGrowsYes{.first = first, .last = last, .times = last / first}, {}, last);
+}
+
 constexpr std::array kTests = {
+    NamedTest{"value-loss-grows", ValueLossGrows},
     NamedTest{"reinforcement-run", ReinforcementRun},
     NamedTest{"language-policy", LanguagePolicy},
     NamedTest{"reward-constant", RewardConstant},

@@ -5,6 +5,7 @@
 
 #include "catalogue/says.h"
 #include "diagnose/bounds.h"
+#include "diagnose/bounds_scores.h"
 #include "diagnose/curve.h"
 #include "diagnose/evidence.h"
 #include "diagnose/facts.h"
@@ -214,6 +215,17 @@ Answer NormRamps(const RunView& run, const Incident& incident) {
   return Yes(says::NormRampsYes{.points = ramp.points, .times = ramp.times}, incident.onset, ramp.times);
 }
 
+// Gradients that are added up grow with the step whatever the loss does; those of sound runs grow two or three times.
+Answer NormClimbsAllAlong(const RunView& run, const Incident&) {
+  constexpr std::size_t kFewest = 20;
+  constexpr double kLeast = 4;
+  const auto climb = ClimbOfNorm(RunDigest(run), kFewest, kLeast);
+  if (!climb) return Unknown();
+  if (!climb->all_along)
+    return No(says::NormClimbsAllAlongNo{.first = climb->first, .last = climb->last}, {}, climb->last);
+  return Yes(says::NormClimbsAllAlongYes{.first = climb->first, .last = climb->last}, {}, climb->last);
+}
+
 // Labels that do not belong to their inputs cannot be predicted: who lost most of the loss, on held-out data too where
 // there are any, has learned what the two have to do with each other.
 Answer MostWasLearned(const RunView& run, const Incident&) {
@@ -242,6 +254,7 @@ constexpr std::array kTests = {
     NamedTest{"batch-is-most-of-the-data", BatchIsMostOfTheData},
     NamedTest{"weights-in-low-precision", WeightsInLowPrecision},
     NamedTest{"norm-ramps", NormRamps},
+    NamedTest{"norm-climbs-all-along", NormClimbsAllAlong},
     NamedTest{"rate-not-low", RateNotLow},
     NamedTest{"blew-up-without-warmup", BlewUpWithoutWarmup},
     NamedTest{"most-was-learned", MostWasLearned},

@@ -64,6 +64,7 @@ constexpr std::array kRoles = {
     Role{"throughput/data-starved", Thread::kSpeed, 0},
     Role{"throughput/straggler", Thread::kSpeed, 0},
     Role{"throughput/", Thread::kSpeed, 1},
+    Role{"baseline/", Thread::kOther, 9},  // added to a run that is diagnosed already
 };
 
 // The first row that fits: whole ids stand before the families they are exceptions of.

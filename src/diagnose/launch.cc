@@ -112,17 +112,6 @@ std::string StartOf(const RunView& run, const catalogue::LaunchRow& launch) {
   return Replaced(std::string(launch.command), "{config}", Quoted(config));
 }
 
-// ---- the data to leave out
-
-// Samples that all processes take in a step; nullopt where the run does not say.
-std::optional<double> SamplesPerStep(const RunView& run) {
-  if (const auto global = run.FactNumber("global_batch_size"); global && *global >= 1 && *global < 1e9) return global;
-  const auto batch = run.FactNumber("batch_size");
-  if (!batch || !(*batch >= 1) || *batch > 1e9) return std::nullopt;
-  const double samples = *batch * std::max(1.0, run.FactNumber("accumulation").value_or(1)) * std::max(1, run->ranks);
-  return samples < 1e12 ? std::optional(samples) : std::nullopt;
-}
-
 // ---- the next command
 
 std::string MessageOf(const Incident& incident) {
@@ -139,18 +128,75 @@ std::string ChangeOf(const model::Remedy* change) {
   return change->code.empty() && !change->proposed.empty() ? change->setting + ": " + change->proposed : change->code;
 }
 
-// A run that only its owner knows how to start is watched while it is repeated.
-void FillRepeat(const RunView& run, const model::Remedy* change, const std::string& checkpoint,
-                model::NextCommand& next) {
-  const catalogue::LaunchRow* launch = LaunchOf(run);
-  const std::string start = launch == nullptr ? std::string() : StartOf(run, *launch);
-  if (start.empty()) {
-    next.command = "vigil watch " + Quoted(FolderOfRun(run));
-    next.change = ChangeOf(change);
-    return;
+// The folder for the repeated run, beside the run's own.
+std::string FolderOfRepeated(const std::string& folder) {
+  return folder == "." || folder == "/" ? "again" : folder + "-again";
+}
+
+// A run that only its owner knows how to start is judged beside the run that it repeats.
+void JudgeRepeated(const RunView& run, const model::Statement& in_words, model::NextCommand& next) {
+  const std::string folder = FolderOfRun(run);
+  const std::string repeated = FolderOfRepeated(folder);
+  const bool from_pipe = run->sources.empty() || run->sources.front().path == "-";
+  next.command = "vigil diagnose " + (from_pipe ? Quoted(repeated) : Quoted(folder) + " " + Quoted(repeated));
+  if (!in_words.empty()) {
+    next.first = says::NextRepeatAfter{.what = in_words, .folder = repeated};
+  } else if (!next.change.empty()) {
+    next.first = says::NextRepeatWith{.change = next.change, .folder = repeated};
+  } else {
+    next.first = says::NextRepeatAsItWas{.folder = repeated};
   }
-  next.command = CommandFor(run, {change, checkpoint});
+}
+
+// The remedies that the outcomes of the row speak of.
+std::span<const std::string_view> RemediesOf(const catalogue::NextRow& row) {
+  const catalogue::CauseRow* cause = catalogue::FindCause(row.id);
+  return row.run == "again"                     ? std::span<const std::string_view>()
+         : row.with.empty() && cause != nullptr ? cause->remedies
+                                                : row.with;
+}
+
+std::optional<model::Remedy> FirstThatApplies(std::span<const std::string_view> ids, const RunView& run,
+                                              const Incident& incident) {
+  for (const std::string_view id : ids) {
+    if (auto remedy = RemedyFor(id, run, incident)) return remedy;
+  }
+  return std::nullopt;
+}
+
+// What cannot be given as a setting or a line of code.
+model::Statement ToDo(const catalogue::NextRow& row, std::span<const std::string_view> remedies,
+                      const std::optional<model::Remedy>& remedy) {
+  if (!row.to_do.empty()) return catalogue::TextOf("next", row.id, "do");
+  if (remedy && !ChangeOf(&*remedy).empty()) return {};
+  const std::string_view id = remedy ? std::string_view(remedy->id) : remedies.empty() ? "" : remedies.front();
+  return id.empty() ? model::Statement() : catalogue::TextOf("remedy", id, "text");
+}
+
+void FillRepeat(const RunView& run, const Incident& incident, const catalogue::NextRow& row,
+                const std::string& checkpoint, model::NextCommand& next) {
+  const std::span<const std::string_view> remedies = RemediesOf(row);
+  const std::optional<model::Remedy> remedy = FirstThatApplies(remedies, run, incident);
+  const model::Remedy* change = remedy ? &*remedy : nullptr;
+  const model::Statement to_do = ToDo(row, remedies, remedy);
+  const catalogue::LaunchRow* launch = LaunchOf(run);
+  if (launch == nullptr || StartOf(run, *launch).empty()) {
+    next.change = row.env.empty() ? ChangeOf(change) : std::string(row.env);
+    return JudgeRepeated(run, to_do, next);
+  }
+  next.command = row.env.empty() ? std::string() : std::string(row.env) + " ";
+  next.command += CommandFor(run, {change, checkpoint});
   if (change != nullptr && OptionsOf(*launch, *change).empty()) next.change = ChangeOf(change);
+  next.first = to_do;
+}
+
+// Of what is undecided the likeliest cause is tried.
+const catalogue::NextRow* RowFor(const model::Diagnosis& diagnosis) {
+  if (const auto* row = catalogue::FindNextCommand(diagnosis.cause)) return row;
+  if (!diagnosis.rivals.empty()) {
+    if (const auto* row = catalogue::FindNextCommand(diagnosis.rivals.front().cause)) return row;
+  }
+  return catalogue::FindNextCommand("unknown/" + std::string(model::Name(diagnosis.family)));
 }
 
 }  // namespace
@@ -191,21 +237,39 @@ model::Statement DataToSkip(const RunView& run, const Incident& incident, std::s
                            .last = static_cast<double>(bad.value()) * *samples - 1};
 }
 
+std::optional<double> SamplesPerStep(const RunView& run) {
+  if (const auto global = run.FactNumber("global_batch_size"); global && *global >= 1 && *global < 1e9) return global;
+  const auto batch = run.FactNumber("batch_size");
+  if (!batch || !(*batch >= 1) || *batch > 1e9) return std::nullopt;
+  const double samples = *batch * std::max(1.0, run.FactNumber("accumulation").value_or(1)) * std::max(1, run->ranks);
+  return samples < 1e12 ? std::optional(samples) : std::nullopt;
+}
+
+model::NextCommand RepeatWith(const RunView& run, const model::Remedy* change, const std::string& checkpoint) {
+  model::NextCommand next;
+  const catalogue::LaunchRow* launch = LaunchOf(run);
+  const std::string start = launch == nullptr ? std::string() : StartOf(run, *launch);
+  if (start.empty()) {
+    next.change = ChangeOf(change);
+    JudgeRepeated(run, {}, next);
+    return next;
+  }
+  next.command = CommandFor(run, {change, checkpoint});
+  if (change != nullptr && OptionsOf(*launch, *change).empty()) next.change = ChangeOf(change);
+  return next;
+}
+
 model::NextCommand NextCommandFor(const RunView& run, const Incident& incident, const model::Diagnosis& diagnosis,
                                   const std::string& checkpoint) {
-  const catalogue::NextRow* row = catalogue::FindNextCommand(diagnosis.cause);
-  if (row == nullptr) row = catalogue::FindNextCommand("unknown/" + std::string(model::Name(diagnosis.family)));
+  const catalogue::NextRow* row = RowFor(diagnosis);
   if (row == nullptr) return {};
-  model::NextCommand next{std::string(row->id), {}, {}};
+  model::NextCommand next{std::string(row->id), {}, {}, {}};
   if (row->run == "command") {
     next.command = Replaced(std::string(row->command), "{run}", Quoted(FolderOfRun(run)));
     next.command = Replaced(std::move(next.command), "{message}", MessageOf(incident));
-    return next;
+  } else {
+    FillRepeat(run, incident, *row, checkpoint, next);
   }
-  std::optional<model::Remedy> named;
-  if (!row->with.empty()) named = RemedyFor(row->with, run, incident);
-  const model::Remedy* change = row->run == "again" ? nullptr : named ? &*named : FirstChange(diagnosis.remedies);
-  FillRepeat(run, change, checkpoint, next);
   return next;
 }
 

@@ -6,6 +6,7 @@
 #include "base/base.h"
 #include "catalogue/says.h"
 #include "diagnose/facts.h"
+#include "diagnose/places.h"
 #include "diagnose/remedy.h"
 
 namespace vigil::diagnose {
@@ -36,14 +37,37 @@ std::optional<Proposal> HalfBatch(const RunView& run, const Incident& /*incident
   return proposal;
 }
 
-// What is accumulated goes first: it costs time and no memory.
-std::optional<Proposal> QuarterBatch(const RunView& run, const Incident& /*incident*/) {
+// The updates that the run makes, nullopt where its end is not known in steps.
+std::optional<double> UpdatesOf(const RunView& run) {
+  const double planned = EndOf(run, model::Axis::kStep).length();
+  return planned >= 1 ? std::optional(planned) : std::nullopt;
+}
+
+// A power of two at or below the number, at least 1.
+double PowerOfTwo(double number) { return std::exp2(std::floor(std::log2(std::max(1.0, number)))); }
+
+// So few samples a step that the same data make some hundred updates, at least four times as many as now. What is
+// accumulated goes first: it costs time and no memory.
+std::optional<Proposal> MoreUpdates(const RunView& run, const Incident& /*incident*/) {
+  constexpr double kEnoughUpdates = 300;
+  constexpr double kLeastSamples = 16;  // below it the gradient is mostly noise
+  constexpr double kLeastFactor = 4;
   const auto batch = Count(run, "batch_size", 2);
   if (!batch) return std::nullopt;
-  const double proposed = std::max(1.0, std::floor(*batch / 4));
-  const auto samples = Count(run, "train_samples", 1);
+  const double accumulation = Count(run, "accumulation", 1).value_or(1);
+  const auto updates = UpdatesOf(run);
+  const double now = *batch * accumulation;
+  const double factor = updates ? std::max(kLeastFactor, kEnoughUpdates / *updates) : kLeastFactor;
+  const double proposed =
+      std::min(*batch, PowerOfTwo(std::max(std::min(now / kLeastFactor, kLeastSamples), now / factor)));
   Proposal proposal{FormatNumber(*batch), Whole(proposed)};
-  if (samples) proposal.reason = says::ReasonFewUpdates{.updates = *samples / *batch, .after = *samples / proposed};
+  if (accumulation > 1) proposal.also.push_back({"more-accumulation", FormatNumber(accumulation), "1"});
+  const auto samples = Count(run, "train_samples", 1);
+  if (updates) {
+    proposal.reason = says::ReasonMoreUpdates{.updates = *updates, .after = *updates * now / proposed};
+  } else if (samples) {
+    proposal.reason = says::ReasonFewUpdates{.updates = *samples / now, .after = *samples / proposed};
+  }
   return proposal;
 }
 
@@ -88,7 +112,7 @@ std::optional<Proposal> MoreWorkers(const RunView& run, const Incident& /*incide
 
 constexpr std::array kProposals = {
     NamedProposal{"half-batch", HalfBatch},
-    NamedProposal{"quarter-batch", QuarterBatch},
+    NamedProposal{"more-updates", MoreUpdates},
     NamedProposal{"more-accumulation", MoreAccumulation},
     NamedProposal{"half-sequence", HalfSequence},
     NamedProposal{"eight-bit", EightBit},

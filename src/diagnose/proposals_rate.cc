@@ -33,12 +33,28 @@ struct OptimizerRate {
   std::string_view name;  // part of the stated name
   double usual;
   double most;
+  double small;  // usual for a small model, whose narrow layers take longer steps; of Lion a fifth of Adam's
 };
 constexpr std::array kRates = {
-    OptimizerRate{"lion", 1e-4, 5e-4},    OptimizerRate{"adagrad", 1e-2, 3e-2},  OptimizerRate{"adafactor", 1e-3, 1e-2},
-    OptimizerRate{"rmsprop", 1e-3, 3e-3}, OptimizerRate{"adadelta", 1.0, 1.0},   OptimizerRate{"adam", 1e-3, 3e-3},
-    OptimizerRate{"sgd", 1e-2, 1e-1},     OptimizerRate{"momentum", 1e-2, 1e-1},
+    OptimizerRate{"lion", 1e-4, 5e-4, 4e-4},      OptimizerRate{"adagrad", 1e-2, 3e-2, 2e-2},
+    OptimizerRate{"adafactor", 1e-3, 1e-2, 3e-3}, OptimizerRate{"rmsprop", 1e-3, 3e-3, 1e-3},
+    OptimizerRate{"adadelta", 1.0, 1.0, 1.0},     OptimizerRate{"adam", 1e-3, 3e-3, 2e-3},
+    OptimizerRate{"sgd", 1e-2, 1e-1, 3e-2},       OptimizerRate{"momentum", 1e-2, 1e-1, 3e-2},
 };
+
+// The stated parameters of a model too small for what is usual for a method: those ranges are of language models from
+// a hundred million parameters on.
+std::optional<double> SmallModel(const RunView& run) {
+  constexpr double kSmall = 1e7;
+  const auto parameters = run.FactNumber("parameters");
+  return parameters && *parameters > 0 && *parameters < kSmall ? parameters : std::nullopt;
+}
+
+LrBand BandFor(const RunView& run) {
+  LrBand band = UsualLr(run);
+  if (band.exact && SmallModel(run)) band = {};
+  return band;
+}
 
 const OptimizerRate* RateOfOptimizer(const RunView& run) {
   const model::Fact* stated = run.FindFact("optimizer");
@@ -74,12 +90,14 @@ model::Statement WhyLower(const RunView& run, const LrBand& band, double peak, d
 // By the size of the excess: down to what is usual where the rate is above it, else 10 times where the run was lost at
 // once and 3 times elsewhere; never below what the method needs.
 std::optional<Proposal> LowerLr(const RunView& run, const Incident& incident) {
+  // A rate that jumped is a matter of the schedule.
+  if (Applies("rate-jumped", run, incident)) return std::nullopt;
   const bool violent = IsViolent(incident);
   const double peak = PeakLr(run);
   if (std::isnan(peak) || peak <= 0)
     return Proposal{
         "", violent ? "a tenth" : "a third", {}, violent ? says::ReasonTenth{} : model::Statement(says::ReasonThird{})};
-  const LrBand band = UsualLr(run);
+  const LrBand band = BandFor(run);
   const double most = MostUsual(run, band);
   double proposed = peak / (violent ? 10 : 3);
   if (peak > most) proposed = std::min(proposed, most);
@@ -87,12 +105,32 @@ std::optional<Proposal> LowerLr(const RunView& run, const Incident& incident) {
   return Proposal{CurrentLr(run, peak), Rounded(proposed), {}, WhyLower(run, band, peak, most, violent)};
 }
 
+model::Statement WhyRaise(const RunView& run, const OptimizerRate& rate) {
+  const auto small = SmallModel(run);
+  if (!small) return says::ReasonBelowUsual{.usual = rate.usual, .optimizer = std::string(rate.name)};
+  return says::ReasonSmallModel{.usual = rate.small, .optimizer = std::string(rate.name), .parameters = *small};
+}
+
+// The rate that people use with the optimizer, for a model of this size.
+double UsualOf(const RunView& run, const OptimizerRate& rate) { return SmallModel(run) ? rate.small : rate.usual; }
+
+// A rate above 0 raised by a factor, and at least to where usual rates begin. A pretrained model takes less than the
+// default of its optimizer: a language model goes there by a factor of ten.
+double RaisedTo(const RunView& run, const OptimizerRate* rate, const LrBand& band, double peak) {
+  const double usual = rate == nullptr ? 10 * peak : UsualOf(run, *rate);
+  const bool from_default = rate != nullptr && (SmallModel(run).has_value() || !IsLanguageModel(run));
+  double raised = (peak < usual ? 10 : 3) * peak;
+  if (from_default && peak < usual) raised = std::max(raised, usual);
+  if (band.known) raised = std::max(raised, band.low);
+  return rate == nullptr ? raised : std::min(raised, std::max(rate->most, peak));
+}
+
 // A rate for a run whose rate is 0, unknown, or far below what its optimizer is used with.
 std::optional<Proposal> RaiseLr(const RunView& run, const Incident& incident) {
   const double peak = PeakLr(run);
   // A rate that was above 0 and came to be 0 is a matter of the schedule.
   if (incident.Has("lr/zero") && peak > 0) return std::nullopt;
-  const LrBand band = UsualLr(run);
+  const LrBand band = BandFor(run);
   const bool none = std::isnan(peak) || peak <= 0;
   if (band.exact) {
     const double proposed = none || peak < band.low ? band.low : std::min(3 * peak, band.high);
@@ -101,17 +139,21 @@ std::optional<Proposal> RaiseLr(const RunView& run, const Incident& incident) {
   }
   const OptimizerRate* rate = RateOfOptimizer(run);
   if (rate == nullptr && none) return Proposal{LrText(peak), "", says::ProposedUsualOfModel{}};
-  // A pretrained model takes less than the default of its optimizer: go there by a factor of ten.
-  const bool from_default = rate != nullptr && !IsLanguageModel(run);
-  const double usual = rate == nullptr ? 10 * peak : rate->usual;
-  const double step =
-      none ? usual : std::max(from_default && peak < usual ? usual : 0.0, (peak < usual ? 10 : 3) * peak);
-  const double proposed = rate == nullptr ? step : std::min(step, std::max(rate->most, none ? 0.0 : peak));
+  const double proposed = none ? std::min(UsualOf(run, *rate), rate->most) : RaisedTo(run, rate, band, peak);
   if (!none && proposed <= peak) return std::nullopt;
   Proposal proposal{CurrentLr(run, peak), Rounded(proposed)};
-  if (rate != nullptr)
-    proposal.reason = says::ReasonBelowUsual{.usual = rate->usual, .optimizer = std::string(rate->name)};
+  // The reason names what the value was taken from.
+  if (rate != nullptr && proposed >= UsualOf(run, *rate)) {
+    proposal.reason = WhyRaise(run, *rate);
+  } else if (band.known && proposed == band.low) {
+    proposal.reason = UsualRange(band);
+  }
   return proposal;
+}
+
+// A rate that was above 0 at any step was given: what took it to 0 is the schedule.
+std::optional<Proposal> SetLr(const RunView& run, const Incident& incident) {
+  return PeakLr(run) > 0 ? std::nullopt : RaiseLr(run, incident);
 }
 
 std::optional<Proposal> WarmupSteps(const RunView& run, const Incident& /*incident*/) {
@@ -175,9 +217,13 @@ std::optional<Proposal> CosineSchedule(const RunView& run, const Incident& /*inc
 }
 
 constexpr std::array kProposals = {
-    NamedProposal{"lower-lr", LowerLr},         NamedProposal{"raise-lr", RaiseLr},
-    NamedProposal{"warmup-steps", WarmupSteps}, NamedProposal{"clip-usual", ClipUsual},
-    NamedProposal{"raise-clip", RaiseClip},     NamedProposal{"cosine-schedule", CosineSchedule},
+    NamedProposal{"lower-lr", LowerLr},
+    NamedProposal{"raise-lr", RaiseLr},
+    NamedProposal{"warmup-steps", WarmupSteps},
+    NamedProposal{"clip-usual", ClipUsual},
+    NamedProposal{"raise-clip", RaiseClip},
+    NamedProposal{"cosine-schedule", CosineSchedule},
+    NamedProposal{"set-lr", SetLr},
 };
 
 }  // namespace

@@ -135,6 +135,30 @@ std::optional<model::Remedy> Apply(const catalogue::RemedyRow& row, const RunVie
   return remedy;
 }
 
+// ---- settings that no run is trained with
+
+// A stated value outside of these limits is far from all that is usual, whatever else the run shows.
+struct FarFrom {
+  std::string_view remedy;
+  std::string_view fact;
+  double least;
+  double most;
+};
+constexpr double kNoLimit = 1e300;
+constexpr std::array kFarFrom = {
+    FarFrom{"usual-discount", "discount", 0.8, 0.9999},
+    FarFrom{"lower-entropy-bonus", "entropy_coefficient", 0, 0.5},
+    FarFrom{"raise-temperature", "temperature", 0.3, 2},
+    FarFrom{"plain-temperature", "temperature", 0.01, 50},
+    FarFrom{"raise-clip", "max_grad_norm", 0.005, kNoLimit},
+    FarFrom{"less-dropout", "dropout", 0, 0.8},
+    FarFrom{"less-smoothing", "label_smoothing", 0, 0.5},
+    FarFrom{"default-epsilon", "adam_epsilon", 0, 1e-3},
+    FarFrom{"default-betas", "adam_beta1", 0, 0.98},
+    FarFrom{"default-momentum", "momentum", 0, 0.98},
+    FarFrom{"moderate-weight-decay", "weight_decay", 0, 2},
+};
+
 // More would bury the first, which is most often the right one.
 constexpr std::size_t kMostFixes = 2;
 
@@ -155,6 +179,11 @@ std::string_view SettingsFramework(const RunView& run) {
   return run->framework;
 }
 
+// A message that is no failure (a run stopped by hand) only ended what went wrong before it.
+bool IsEndOnly(const model::Finding& finding, const Incident& incident) {
+  return finding.severity <= model::Severity::kWarning && &finding != &incident.root();
+}
+
 // What could be the root goes first: the failures it set off go away with it.
 std::vector<model::Remedy> FixesOfMessages(const Incident& incident, std::string_view cause) {
   std::vector<model::Remedy> fixes;
@@ -162,6 +191,7 @@ std::vector<model::Remedy> FixesOfMessages(const Incident& incident, std::string
     for (const model::Finding* finding : incident.findings) {
       const catalogue::SignatureRow* row = catalogue::SignatureOf(*finding);
       if (row == nullptr || row->fix.empty() || (row->role == "root") != roots || fixes.size() >= kMostFixes) continue;
+      if (IsEndOnly(*finding, incident)) continue;
       const bool known =
           std::any_of(fixes.begin(), fixes.end(), [&](const model::Remedy& fix) { return fix.id == row->id; });
       if (known || !Fits(*row, cause)) continue;
@@ -176,6 +206,16 @@ std::vector<model::Remedy> FixesOfMessages(const Incident& incident, std::string
 std::optional<model::Remedy> RemedyFor(std::string_view id, const RunView& run, const Incident& incident) {
   const catalogue::RemedyRow* row = catalogue::FindRemedy(id);
   return row == nullptr ? std::nullopt : Apply(*row, run, incident);
+}
+
+std::vector<model::Remedy> SetBack(const RunView& run, const Incident& incident) {
+  std::vector<model::Remedy> remedies;
+  for (const FarFrom& far : kFarFrom) {
+    const auto stated = run.FactNumber(far.fact);
+    if (!stated || (*stated >= far.least && *stated <= far.most)) continue;
+    if (auto remedy = RemedyFor(far.remedy, run, incident)) remedies.push_back(std::move(*remedy));
+  }
+  return remedies;
 }
 
 std::vector<model::Remedy> RemediesFor(const catalogue::CauseRow& cause, const RunView& run, const Incident& incident) {

@@ -58,6 +58,12 @@ std::vector<model::Remedy> RemediesFor(const catalogue::CauseRow& cause, const R
 // One remedy by its id, where it applies.
 std::optional<model::Remedy> RemedyFor(std::string_view id, const RunView& run, const Incident& incident);
 
+// The remedies that set a stated value back which is far from all that is usual, whatever the cause.
+std::vector<model::Remedy> SetBack(const RunView& run, const Incident& incident);
+
+// Whether the message only ended what went wrong before it: it is no failure, and not the root.
+bool IsEndOnly(const model::Finding& finding, const Incident& incident);
+
 // What the rows of the incident's own error messages say to do, those that could be its root first. At most two. Where
 // a cause is named, only messages that are not known to mean another one.
 std::vector<model::Remedy> FixesOfMessages(const Incident& incident, std::string_view cause);

@@ -151,6 +151,8 @@ RestartAdvice BeforeOverfit(const RunView& run, Position best) {
 RestartAdvice RestartPoint(const RunView& run, const Incident& incident) {
   const model::Finding& root = incident.root();
   if (root.id == "loss/eval-non-finite" || root.id == "loss/eval-break") return {says::RestartEvalOnly{}, {}, false};
+  // Slow steps are as good as fast ones.
+  if (root.family == model::Family::kThroughput && !IsCrash(root)) return {};
   if (HealedByItself(incident)) return {says::RestartRecovered{}, {}, false};
   if (IsCrash(root)) return AfterCrash(run);
   if (incident.Has("loss/overfit")) {

@@ -80,7 +80,7 @@ std::string WriteSafetensors(const std::map<std::string, std::string>& metadata,
     if (header.back() != '{') header += ',';
     header += QuoteJson(key) + ":" + QuoteJson(value);
   }
-  header += "}";
+  header += '}';
   std::size_t offset = 0;
   for (const NamedFloats& tensor : tensors) {
     const std::string shape =
@@ -90,7 +90,7 @@ std::string WriteSafetensors(const std::map<std::string, std::string>& metadata,
                           shape, offset, end);
     offset = end;
   }
-  header += "}";
+  header += '}';
   header.resize((header.size() + 7) / 8 * 8, ' ');  // so that the numbers are aligned
   const std::uint64_t length = header.size();
   std::string content(reinterpret_cast<const char*>(&length), sizeof length);

@@ -49,7 +49,7 @@ std::vector<Hyperparameter> CommandHyperparameters(const std::vector<std::string
     if (word.find('=') != std::string_view::npos) {
       hyperparameters.push_back(WithEquals(word, line));
     } else {
-      const bool has_value = i + 1 < words.size() && !words[i + 1].starts_with("--") && !words[i + 1].starts_with("+");
+      const bool has_value = i + 1 < words.size() && !words[i + 1].starts_with("--") && !words[i + 1].starts_with('+');
       hyperparameters.push_back({std::string(word.substr(2)), has_value ? words[i + 1] : "true", line});
     }
     hyperparameters.back().value.resize(std::min(hyperparameters.back().value.size(), kLongestHyperparameter));

@@ -170,6 +170,11 @@ std::string_view SettingsFileOf(const Framework& framework, const model::Trainin
 
 }  // namespace
 
+bool SaysMore(std::string_view framework, std::string_view other) {
+  if (framework.empty() || other.empty()) return other.empty();
+  return FindFramework(other).is_base && !FindFramework(framework).is_base;
+}
+
 model::FrameworkProfile ProfileOf(std::string_view framework, const model::TrainingMethod& method) {
   const Framework& row = FindFramework(framework);
   return {.settings_of = std::string(row.settings_of),

@@ -10,6 +10,10 @@ namespace vigil::identify {
 // Fills framework, its profile, training method and aggregation from the names of signals, facts and events.
 void Classify(model::Run& run);
 
+// Whether a source that states `framework` knows better than one that states `other`: any id is more than none, and one
+// that is built on another is more than that.
+bool SaysMore(std::string_view framework, std::string_view other);
+
 // How a framework of that id behaves in a run of that training method; what is known of any for an unknown id.
 model::FrameworkProfile ProfileOf(std::string_view framework, const model::TrainingMethod& method);
 

@@ -79,7 +79,8 @@ struct Remedy {
 struct NextCommand {
   std::string id;       // of a cause, or "unknown/<family>"
   std::string command;  // empty when there is none
-  std::string change;   // a line of code to change before it, or empty
+  std::string change;   // a setting or line of code to change before it, or empty
+  Statement first;      // what else to do before it, or empty
 };
 
 // A cause that the evidence does not exclude, and the one thing that would tell it from the cause named.

@@ -5,6 +5,7 @@
 #include <span>
 
 #include "base/base.h"
+#include "model/baseline.h"
 #include "model/finding.h"
 #include "model/position.h"
 #include "model/preflight.h"
@@ -122,6 +123,36 @@ double Finding::MeasureOr(std::string_view name, double otherwise) const {
     if (measure.name == name) return measure.value;
   }
   return otherwise;
+}
+
+std::string_view Name(Standing standing) {
+  constexpr std::array<std::string_view, 4> kNames = {"alike", "better", "worse", "not_compared"};
+  return kNames[static_cast<std::size_t>(standing)];
+}
+
+std::string_view Name(Aspect aspect) {
+  constexpr std::array<std::string_view, 4> kNames = {"final", "best", "typical", "peak"};
+  return kNames[static_cast<std::size_t>(aspect)];
+}
+
+std::string_view Name(CheckState state) {
+  constexpr std::array<std::string_view, 3> kNames = {"done", "not_done", "not_possible"};
+  return kNames[static_cast<std::size_t>(state)];
+}
+
+bool Baseline::IsOfUse() const {
+  return std::any_of(metrics.begin(), metrics.end(),
+                     [](const ComparedMetric& metric) { return metric.standing != Standing::kNotCompared; });
+}
+
+void InsertFinding(RunReport& report, Finding finding) {
+  const auto at = std::find_if(report.findings.begin(), report.findings.end(),
+                               [&](const Finding& other) { return other.severity < finding.severity; });
+  const auto index = static_cast<std::uint32_t>(at - report.findings.begin());
+  report.findings.insert(at, std::move(finding));
+  for (Diagnosis& diagnosis : report.diagnoses) {
+    for (std::uint32_t& refers_to : diagnosis.findings) refers_to += refers_to >= index ? 1 : 0;
+  }
 }
 
 void SetPrice(Report& report, double per_gpu_hour) {

@@ -1,13 +1,17 @@
 // model/report: everything that is said about the runs of one call.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "model/checklist.h"
 #include "model/finding.h"
 
 namespace vigil::model {
+
+struct Baseline;
 
 // Everything that is said about one run.
 struct RunReport {
@@ -15,7 +19,12 @@ struct RunReport {
   std::vector<Finding> findings;     // most severe first, then by step
   std::vector<Diagnosis> diagnoses;  // best first
   std::vector<Coverage> coverage;
+  std::shared_ptr<const Baseline> baseline = {};  // beside a reference run (model/baseline.h); null without one
+  std::vector<CheckedItem> checklist = {};        // where it was asked for
 };
+
+// Puts a finding into its place among the others, so that diagnoses still refer to theirs.
+void InsertFinding(RunReport& report, Finding finding);
 
 // One setting of a config that a fix changed, or could not.
 struct FixedSetting {

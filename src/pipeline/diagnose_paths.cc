@@ -30,7 +30,7 @@ model::RunReport DiagnoseRun(model::Run run, const catalogue::Thresholds& thresh
   diagnose::Review(run, report.findings, thresholds, ended, model);
   AppendRules(report.findings, diagnose::CheckConfig(run, thresholds));
   report.diagnoses = diagnose::Diagnose(run, report.findings, thresholds, model);
-  report.coverage = diagnose::Cover(run);
+  report.coverage = diagnose::Cover(run, report.findings);
   report.run = std::move(run);
   return report;
 }

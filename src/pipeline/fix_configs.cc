@@ -4,6 +4,7 @@
 
 #include "catalogue/advice.h"
 #include "configfile/configfile.h"
+#include "diagnose/diagnose.h"
 #include "fix/fix.h"
 #include "pipeline/pipeline.h"
 #include "platform/files.h"
@@ -46,10 +47,15 @@ std::vector<Config> ConfigsOf(const model::Run& run, const FixOptions& options, 
   return configs;
 }
 
+// What is offered for a cause that is left open is to be tried by hand: no config is changed by a guess.
+bool IsDecided(const model::RunReport& run) {
+  return !run.diagnoses.empty() && run.diagnoses.front().cause != diagnose::kUnknownCause;
+}
+
 // The remedies of the first diagnosis that are settings, as many as were asked for.
 std::vector<model::Remedy> SettingsOf(const model::RunReport& run, FixWhich which) {
   std::vector<model::Remedy> remedies;
-  if (run.diagnoses.empty()) return remedies;
+  if (!IsDecided(run)) return remedies;
   for (const model::Remedy& remedy : run.diagnoses.front().remedies) {
     const catalogue::RemedyRow* row = catalogue::FindRemedy(remedy.id);
     const bool is_setting = row != nullptr && row->kind == catalogue::RemedyKind::kSetting;
@@ -114,7 +120,7 @@ class Fixer {
     model::Fix fix;
     fix.run = run.run.name;
     fix.is_dry = true;
-    fix.snippet = fix::Snippet(remedies.empty() ? run.diagnoses.front().remedies : remedies);
+    if (IsDecided(run)) fix.snippet = fix::Snippet(remedies.empty() ? run.diagnoses.front().remedies : remedies);
     report_.fixes.push_back(std::move(fix));
   }
 

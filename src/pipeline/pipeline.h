@@ -115,4 +115,7 @@ struct Outcome {
 Outcome DiagnosePaths(const std::vector<std::string>& paths, const catalogue::Thresholds& thresholds,
                       const ingest::Progress& progress = {});
 
+// The one run at the path, diagnosed: what others are compared with. An error where there is none, or more than one.
+Result<model::RunReport> LoadBaseline(const std::string& path, const catalogue::Thresholds& thresholds);
+
 }  // namespace vigil::pipeline

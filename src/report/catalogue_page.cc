@@ -8,7 +8,9 @@
 #include "base/base.h"
 #include "catalogue/advice.h"
 #include "catalogue/catalogue.h"
+#include "catalogue/checklist.h"
 #include "catalogue/config_rules.h"
+#include "report/figures_page.h"
 #include "report/measure_page.h"
 #include "report/page_parts.h"
 
@@ -31,9 +33,48 @@ void AddCauses(CataloguePage& page, std::string_view heading, Wanted wanted) {
   AddTable(page, "causes", heading, {"cause", "title"}, std::move(rows));
 }
 
+// With what to do first about each.
 void AddExplainingCauses(CataloguePage& page) {
-  AddCauses(page, "Causes that explain it",
-            [&](const catalogue::CauseRow& cause) { return Holds(cause.explains, page.id); });
+  std::vector<std::vector<Cell>> rows;
+  for (const catalogue::CauseRow& cause : catalogue::Causes()) {
+    if (!Holds(cause.explains, page.id)) continue;
+    const catalogue::RemedyRow* remedy = cause.remedies.empty() ? nullptr : catalogue::FindRemedy(cause.remedies[0]);
+    rows.push_back({Said(cause.id), Said(cause.title), Said(remedy == nullptr ? cause.next : remedy->title)});
+  }
+  AddTable(page, "causes", "Causes that explain it", {"cause", "title", "do first"}, std::move(rows));
+}
+
+// What distinguishes the causes of one finding, where a pair of them has a sentence.
+void AddWhatDecides(CataloguePage& page) {
+  std::vector<std::vector<Cell>> rows;
+  for (const catalogue::PairRow& pair : catalogue::Pairs()) {
+    const bool both = std::all_of(pair.causes.begin(), pair.causes.end(), [&](std::string_view id) {
+      const catalogue::CauseRow* cause = catalogue::FindCause(id);
+      return cause != nullptr && Holds(cause->explains, page.id);
+    });
+    if (both) rows.push_back({Said(pair.causes[0]), Said(pair.causes[1]), Said(pair.tell_apart)});
+  }
+  AddTable(page, "tell_apart", "How to tell them apart", {"cause", "or", "what decides"}, std::move(rows));
+}
+
+// The causes that this one is mistaken for.
+void AddPairs(CataloguePage& page) {
+  std::vector<std::vector<Cell>> rows;
+  for (const catalogue::PairRow& pair : catalogue::Pairs()) {
+    if (!Holds(pair.causes, page.id)) continue;
+    rows.push_back({Said(pair.causes[0] == page.id ? pair.causes[1] : pair.causes[0]), Said(pair.tell_apart)});
+  }
+  AddTable(page, "tell_apart", "How to tell it from others", {"cause", "what decides"}, std::move(rows));
+}
+
+// What the command that a diagnosis ends with can show.
+void AddOutcomes(CataloguePage& page) {
+  const catalogue::NextRow* next = catalogue::FindNextCommand(page.id);
+  if (next == nullptr) return;
+  std::vector<std::vector<Cell>> rows;
+  for (const catalogue::OutcomeRow& outcome : next->outcomes)
+    rows.push_back({Said(outcome.seen), Said(outcome.means), Said(Join(Listed(outcome.causes), ", "))});
+  AddTable(page, "outcomes", "What the next run decides", {"seen", "means", "speaks for"}, std::move(rows));
 }
 
 // ---- one builder per kind
@@ -50,12 +91,15 @@ CataloguePage PageOf(const catalogue::FindingRow& row) {
     thresholds.push_back(
         {Said(threshold.name), Counted(threshold.value), Said(threshold.meaning), Said(threshold.origin)});
   AddTable(page, "thresholds", "Thresholds", {"name", "value", "meaning", "origin"}, std::move(thresholds));
+  if (row.needs.empty()) AddFindingFigures(page);
   AddExplainingCauses(page);
+  AddWhatDecides(page);
   std::vector<std::string> signals;
   for (const std::string_view signal : row.signals) signals.push_back(HowLogged(signal));
   AddList(page, "signals", "Looks at (the first is judged)", std::move(signals));
   if (row.detector.empty() && row.needs.empty())
     AddText(page, "source", "Comes from", "a config rule, a message in a log, or a later stage; not from a series");
+  if (row.needs.empty()) AddExample(page);
   return page;
 }
 
@@ -72,12 +116,16 @@ CataloguePage PageOf(const catalogue::CauseRow& row) {
   }
   AddTable(page, "evidence", "Evidence", {"id", "observation", "if it holds", "if not"}, std::move(evidence));
   AddText(page, "next", "To be sure", row.next);
+  AddPairs(page);
   std::vector<std::vector<Cell>> remedies;
   for (const std::string_view id : row.remedies) {
     const catalogue::RemedyRow* remedy = catalogue::FindRemedy(id);
     remedies.push_back({Said(id), Said(remedy == nullptr ? id : remedy->title)});
   }
   AddTable(page, "remedies", "Remedies, fast to invasive", {"remedy", "title"}, std::move(remedies));
+  AddOutcomes(page);
+  AddCauseFigures(page);
+  AddExample(page);
   return page;
 }
 
@@ -125,6 +173,7 @@ CataloguePage PageOf(const catalogue::ConfigRuleRow& row) {
           row.scope == "both" ? "before a run (vigil preflight) and on what a run stated (vigil diagnose)"
                               : "before a run (vigil preflight)");
   AddText(page, "origin", "Origin", row.origin);
+  AddFindingFigures(page);
   AddExplainingCauses(page);
   return page;
 }
@@ -145,6 +194,7 @@ CataloguePage PageOf(const catalogue::SignatureRow& row) {
   AddText(page, "role", "Role", RoleText(row.role));
   AddText(page, "cause", "Cause", row.cause);
   AddText(page, "finding", "Counts also as", row.finding);
+  AddFindingFigures(page);
   AddList(page, "patterns", "Recognised by (any of)", Listed(row.patterns));
   return page;
 }
@@ -168,32 +218,44 @@ CataloguePage PageOf(const catalogue::SignalRow& row) {
   return page;
 }
 
+CataloguePage PageOf(const catalogue::ChecklistRow& row) {
+  CataloguePage page = NewPage("checklist item", row.id, row.title);
+  AddText(page, "stage", "Stage", row.stage);
+  AddText(page, "why", "Why it matters", row.why);
+  AddText(page, "how", "What to do", row.how);
+  return page;
+}
+
 CataloguePage PageOf(const catalogue::MeasureRow& row) { return PageOfMeasure(row); }
 
 template <class Rows>
-std::vector<CataloguePage> PagesFrom(Rows rows) {
+std::vector<CataloguePage> PagesFrom(Rows rows, std::string_view id) {
   std::vector<CataloguePage> pages;
-  for (const auto& row : rows) pages.push_back(PageOf(row));
+  for (const auto& row : rows) {
+    if (id.empty() || row.id == id) pages.push_back(PageOf(row));
+  }
   return pages;
 }
 
-constexpr std::array<PageKind, 8> kKinds = {{
+constexpr std::array<PageKind, 9> kKinds = {{
     {"finding", "findings", "Something observed in a run: a symptom with its steps and values.",
-     [] { return PagesFrom(catalogue::Findings()); }},
+     [](std::string_view id) { return PagesFrom(catalogue::Findings(), id); }},
     {"cause", "causes", "A reason that findings and evidence support or refute.",
-     [] { return PagesFrom(catalogue::Causes()); }},
+     [](std::string_view id) { return PagesFrom(catalogue::Causes(), id); }},
     {"evidence", "evidence", "A question about a run that code answers with yes, no or unknown.",
-     [] { return PagesFrom(catalogue::EvidenceTests()); }},
+     [](std::string_view id) { return PagesFrom(catalogue::EvidenceTests(), id); }},
     {"remedy", "remedies", "A change to make, in the words of the framework found.",
-     [] { return PagesFrom(catalogue::Remedies()); }},
+     [](std::string_view id) { return PagesFrom(catalogue::Remedies(), id); }},
     {"config rule", "config-rules", "A setting or combination of settings known to be bad.",
-     [] { return PagesFrom(catalogue::ConfigRules()); }},
+     [](std::string_view id) { return PagesFrom(catalogue::ConfigRules(), id); }},
     {"signature", "signatures", "An error message that is known, and what it means.",
-     [] { return PagesFrom(catalogue::Signatures()); }},
+     [](std::string_view id) { return PagesFrom(catalogue::Signatures(), id); }},
     {"signal", "signals", "A number that runs log, and the names that trainers give it.",
-     [] { return PagesFrom(catalogue::Signals()); }},
+     [](std::string_view id) { return PagesFrom(catalogue::Signals(), id); }},
     {"measure", "measures", "A number that says how a run went, in levels with fitted weights for each cause.",
-     [] { return PagesFrom(catalogue::Measures()); }},
+     [](std::string_view id) { return PagesFrom(catalogue::Measures(), id); }},
+    {"checklist item", "checklist", "Something to have checked before a training that fails is called understood.",
+     [](std::string_view id) { return PagesFrom(catalogue::Checklist(), id); }},
 }};
 
 }  // namespace
@@ -202,10 +264,9 @@ std::span<const PageKind> PageKinds() { return kKinds; }
 
 std::vector<CataloguePage> PagesOf(std::string_view id) {
   std::vector<CataloguePage> found;
+  if (id.empty()) return found;
   for (const PageKind& kind : kKinds) {
-    for (CataloguePage& page : kind.pages()) {
-      if (page.id == id) found.push_back(std::move(page));
-    }
+    for (CataloguePage& page : kind.pages(id)) found.push_back(std::move(page));
   }
   if (!found.empty()) return found;
   if (const auto meaning = catalogue::Interpret(id)) found.push_back(PageOf(*catalogue::FindSignal(meaning->signal)));

@@ -102,7 +102,8 @@ std::vector<double> LinearTicks(double low, double high, double count) {
   if (!(length > 0) || !std::isfinite(length)) return {low};
   const double step = RoundStep(length, count);
   const double first = std::ceil(low / step - 1e-9);
-  for (double i = 0; i < 4 * count && (first + i) * step <= high + step * 1e-9; ++i) {
+  const auto most = static_cast<int>(4 * count);
+  for (int i = 0; i < most && (first + i) * step <= high + step * 1e-9; ++i) {
     const double tick = (first + i) * step;
     ticks.push_back(std::abs(tick) < step * 1e-9 ? 0 : tick);
   }
@@ -114,7 +115,8 @@ std::vector<double> DecadeTicks(double low, double high) {
   const double to = std::floor(std::log10(high) + 1e-9);
   const double every = std::max(1.0, std::ceil((to - from) / 5));
   std::vector<double> ticks;
-  for (double power = from; power <= to; power += every) ticks.push_back(std::pow(10.0, power));
+  const auto last = static_cast<int>((to - from) / every);
+  for (int i = 0; i <= last; ++i) ticks.push_back(std::pow(10.0, from + i * every));
   return ticks;
 }
 

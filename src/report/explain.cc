@@ -1,10 +1,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/base.h"
 #include "catalogue/catalogue.h"
 #include "report/catalogue_page.h"
+#include "report/figures_page.h"
 #include "report/json.h"
 #include "report/report.h"
 #include "report/screen.h"
@@ -19,9 +21,11 @@ Result<std::vector<CataloguePage>> Find(std::string_view id) {
   if (!pages.empty()) return pages;
   const std::vector<std::string> nearest = NearestNames(id, catalogue::AllIds(), 5);
   const std::string offer = nearest.empty() ? std::string() : fmt::format("; did you mean {}?", Join(nearest, ", "));
-  return Fail(ErrorCode::kInvalid,
-              fmt::format("'{}' is no finding, cause, evidence, remedy, config rule, signature, signal or measure{}",
-                          OneLine(id), offer));
+  return Fail(
+      ErrorCode::kInvalid,
+      fmt::format(
+          "'{}' is no finding, cause, evidence, remedy, config rule, signature, signal, measure or checklist item{}",
+          OneLine(id), offer));
 }
 
 // ---- text
@@ -51,6 +55,7 @@ void DrawSection(Screen& screen, const Section& section) {
   if (!section.text.empty()) screen.Item(2, "", section.text);
   DrawList(screen, section.items);
   DrawTable(screen, section);
+  if (section.example != nullptr) DrawExample(screen, *section.example);
 }
 
 bool IsWord(const Section& section) { return !section.text.empty() && section.text.find(' ') == std::string::npos; }
@@ -80,9 +85,34 @@ void WriteCells(JsonWriter& json, const Section& section, const std::vector<Cell
   json.Close();
 }
 
+void WriteNumbers(JsonWriter& json, std::string_view key, std::span<const double> numbers) {
+  json.Key(key);
+  json.OpenList();
+  for (const double number : numbers) json.Number(number);
+  json.CloseList();
+}
+
+void WriteExample(JsonWriter& json, const catalogue::ExampleRow& example) {
+  json.Open();
+  json.Key("run");
+  json.Text(example.run);
+  json.Key("fault");
+  json.Text(example.fault);
+  json.Key("metric");
+  json.Text(example.metric);
+  json.Key("axis");
+  json.Text(example.axis);
+  json.Key("at");
+  std::isnan(example.at) ? json.Null() : json.Number(example.at);
+  WriteNumbers(json, "steps", example.steps);
+  WriteNumbers(json, "values", example.values);
+  json.Close();
+}
+
 void WriteSection(JsonWriter& json, const Section& section) {
   json.Key(section.key);
   if (!section.text.empty()) return json.Text(section.text);
+  if (section.example != nullptr) return WriteExample(json, *section.example);
   json.OpenList();
   for (const std::string& item : section.items) json.Text(item);
   for (const std::vector<Cell>& row : section.rows) WriteCells(json, section, row);
@@ -142,7 +172,7 @@ Result<std::string> ExplainJson(std::string_view id) {
 std::string ListText(const TextOptions& options) {
   Screen screen(options);
   for (const PageKind& kind : PageKinds()) {
-    const std::vector<CataloguePage> pages = kind.pages();
+    const std::vector<CataloguePage> pages = kind.pages({});
     if (pages.empty()) continue;
     if (kind.kind != PageKinds().front().kind) screen.Blank();
     screen.Item(0, "", fmt::format("{}: {}", kind.plural, kind.intro), Ink::kPlain, Ink::kBold);
@@ -157,7 +187,7 @@ std::string ListJson() {
   JsonWriter json(JsonWriter::Layout::kPretty);
   OpenDocument(json, "vigil.catalogue/1");
   for (const PageKind& kind : PageKinds()) {
-    for (const CataloguePage& page : kind.pages()) {
+    for (const CataloguePage& page : kind.pages({})) {
       json.Open();
       WriteName(json, page);
       json.Close();

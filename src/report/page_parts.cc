@@ -23,16 +23,16 @@ CataloguePage NewPage(std::string_view kind, std::string_view id, std::string_vi
 }
 
 void AddText(CataloguePage& page, std::string_view key, std::string_view heading, std::string_view text) {
-  if (!text.empty()) page.sections.push_back({key, heading, std::string(text), {}, {}, {}});
+  if (!text.empty()) page.sections.push_back({key, heading, std::string(text), {}, {}, {}, nullptr});
 }
 
 void AddList(CataloguePage& page, std::string_view key, std::string_view heading, std::vector<std::string> items) {
-  if (!items.empty()) page.sections.push_back({key, heading, {}, std::move(items), {}, {}});
+  if (!items.empty()) page.sections.push_back({key, heading, {}, std::move(items), {}, {}, nullptr});
 }
 
 void AddTable(CataloguePage& page, std::string_view key, std::string_view heading,
               std::vector<std::string_view> columns, std::vector<std::vector<Cell>> rows) {
-  if (!rows.empty()) page.sections.push_back({key, heading, {}, {}, std::move(columns), std::move(rows)});
+  if (!rows.empty()) page.sections.push_back({key, heading, {}, {}, std::move(columns), std::move(rows), nullptr});
 }
 
 Cell Said(std::string_view text) { return {std::string(text), std::nullopt}; }

@@ -4,6 +4,7 @@
 
 #include "base/base.h"
 #include "report/catalogue_page.h"
+#include "report/figures_page.h"
 #include "report/report.h"
 
 namespace vigil::report {
@@ -41,6 +42,13 @@ void AddTable(std::string& out, const Section& section) {
   }
 }
 
+// As `vigil explain` draws it.
+void AddCurve(std::string& out, const catalogue::ExampleRow& example) {
+  Screen screen(TextOptions{});
+  DrawExample(screen, example);
+  out += "```text\n" + screen.Take() + "```\n";
+}
+
 void AddSection(std::string& out, const Section& section) {
   const auto at = std::back_inserter(out);
   if (!section.text.empty()) {
@@ -50,6 +58,7 @@ void AddSection(std::string& out, const Section& section) {
   fmt::format_to(at, "**{}**\n\n", section.heading);
   for (const std::string& item : section.items) fmt::format_to(at, "* {}\n", Escape(item, false));
   if (!section.rows.empty()) AddTable(out, section);
+  if (section.example != nullptr) AddCurve(out, *section.example);
   out += '\n';
 }
 
@@ -71,7 +80,7 @@ Result<std::string> ReferenceMarkdown(std::string_view kind) {
     if (one.plural != kind) continue;
     std::string out = fmt::format("<!-- Generated from the rows of the catalogue; `make golden` rewrites it. -->\n\n");
     out += fmt::format("# {}\n\n{}\n\n", Capitalised(one.plural), one.intro);
-    for (const CataloguePage& page : one.pages()) AddPage(out, page);
+    for (const CataloguePage& page : one.pages({})) AddPage(out, page);
     while (out.ends_with("\n\n")) out.pop_back();
     return out;
   }

@@ -6,6 +6,7 @@
 
 #include "catalogue/catalogue.h"
 #include "catalogue/config_rules.h"
+#include "report/beside.h"
 #include "report/json.h"
 #include "report/report.h"
 #include "report/sentence.h"
@@ -48,17 +49,32 @@ struct JunitCase {
   std::string skipped;
 };
 
+bool IsOfBaseline(const model::Finding& finding) { return finding.id.starts_with("baseline/"); }
+
+// The run beside its reference: fails where it is worse, and is skipped where nothing could be compared.
+JunitCase BaselineCase(const model::RunReport& run, std::optional<model::Severity> limit) {
+  JunitCase made;
+  made.name = "baseline";
+  for (const model::Finding& finding : run.findings) {
+    if (IsOfBaseline(finding) && limit && finding.severity >= *limit) made.failures.push_back(&finding);
+  }
+  if (made.failures.empty() && !run.baseline->IsOfUse()) made.skipped = BaselineLine(*run.baseline);
+  return made;
+}
+
 std::vector<JunitCase> CasesOf(const model::RunReport& run, std::optional<model::Severity> limit) {
   std::vector<JunitCase> cases;
   for (const model::Coverage& coverage : run.coverage) {
     JunitCase made;
     made.name = std::string(model::Name(coverage.family));
     for (const model::Finding& finding : run.findings) {
-      if (finding.family == coverage.family && limit && finding.severity >= *limit) made.failures.push_back(&finding);
+      const bool fails = limit && finding.severity >= *limit && !IsOfBaseline(finding);
+      if (finding.family == coverage.family && fails) made.failures.push_back(&finding);
     }
     if (made.failures.empty() && coverage.state == model::CoverageState::kBlind) made.skipped = ReasonText(coverage);
     cases.push_back(std::move(made));
   }
+  if (run.baseline) cases.push_back(BaselineCase(run, limit));
   return cases;
 }
 

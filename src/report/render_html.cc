@@ -4,6 +4,7 @@
 #include <array>
 #include <iterator>
 
+#include "report/beside.h"
 #include "report/chart.h"
 #include "report/json.h"
 #include "report/page.inc"
@@ -132,7 +133,9 @@ std::string AlsoTable(const model::Remedy& remedy) {
 
 void AddRemedies(Page& page, const model::Diagnosis& diagnosis) {
   if (diagnosis.remedies.empty()) return;
-  page.Add("<h3>What to change, fastest first</h3>\n<div class=\"card scroll\"><table>");
+  const bool undecided = diagnosis.cause == kUndecided;
+  page.Add("<h3>{}</h3>\n<div class=\"card scroll\"><table>",
+           undecided ? "What to try, the likeliest first" : "What to change, fastest first");
   page.Add("<tr><th></th><th>remedy</th><th>setting</th><th>now</th><th>proposed</th><th>where</th></tr>");
   for (std::size_t i = 0; i < diagnosis.remedies.size(); ++i) {
     const model::Remedy& remedy = diagnosis.remedies[i];
@@ -151,10 +154,14 @@ void AddNextCommand(Page& page, const model::Diagnosis& diagnosis) {
   const model::NextCommand& next = diagnosis.next_command;
   if (next.command.empty()) return;
   page.Add("<h3>Run next</h3>\n<div class=\"card scroll\">");
-  if (!next.change.empty()) page.Add("<p>with <code>{}</code></p>", EscapeHtml(next.change));
+  if (const std::string first = NextFirstText(diagnosis); !first.empty())
+    page.Add("<p>first {}</p>", EscapeHtml(first));
+  else if (!next.change.empty())
+    page.Add("<p>with <code>{}</code></p>", EscapeHtml(next.change));
   page.Add("<p><code>{}</code></p><ul>", EscapeHtml(next.command));
-  for (const auto& [seen, means] : NextOutcomes(diagnosis))
-    page.Add("<li>{}: {}</li>", EscapeHtml(seen), EscapeHtml(means));
+  for (const NextOutcome& outcome : NextOutcomes(diagnosis))
+    page.Add("<li>{}: {} ({})</li>", EscapeHtml(outcome.seen), EscapeHtml(outcome.means),
+             EscapeHtml(Join(outcome.causes, ", ")));
   page.Add("</ul></div>\n");
 }
 
@@ -361,9 +368,11 @@ void AddRun(Page& page, const model::RunReport& run, std::size_t index, const st
   page.Add("<section class=\"run\" id=\"run-{}\">\n", index);
   AddVerdict(page, run);
   AddCharts(page, run, charts);
+  if (run.baseline) page.AddRaw(BaselineHtml(*run.baseline));
   if (!run.diagnoses.empty()) AddDiagnosis(page, run.diagnoses.front());
   AddFindings(page, run);
   AddFurther(page, run);
+  if (!run.checklist.empty()) page.AddRaw(ChecklistHtml(run.checklist));
   AddCoverage(page, run);
   AddOrigins(page, run.run);
   page.Add("</section>\n");

@@ -4,6 +4,8 @@
 #include "catalogue/advice.h"
 #include "catalogue/catalogue.h"
 #include "report/json.h"
+#include "report/json_beside.h"
+#include "report/json_members.h"
 #include "report/json_statement.h"
 #include "report/judged_on.h"
 #include "report/report.h"
@@ -18,60 +20,10 @@
 namespace vigil::report {
 namespace {
 
-void WriteTexts(JsonWriter& json, std::string_view key, const std::vector<std::string>& texts) {
-  json.Key(key);
-  json.OpenList();
-  for (const std::string& text : texts) json.Text(text);
-  json.CloseList();
-}
-
-void WriteText(JsonWriter& json, std::string_view key, std::string_view text) {
-  json.Key(key);
-  json.Text(text);
-}
-
-void WriteTextOrNull(JsonWriter& json, std::string_view key, std::string_view text) {
-  json.Key(key);
-  json.TextOrNull(text);
-}
-
-void WriteSays(JsonWriter& json, std::string_view key, const model::Statement& statement) {
-  json.Key(key);
-  WriteStatement(json, statement);
-}
-
-void WriteCount(JsonWriter& json, std::string_view key, model::Position position) {
-  json.Key(key);
-  position.known() ? json.Integer(position.value()) : json.Null();
-}
-
-// What the counts beside it are counted in; null where there are none.
-void WriteAxis(JsonWriter& json, model::Position position) {
-  WriteTextOrNull(json, "axis", position.known() ? model::Name(position.axis()) : std::string_view());
-}
-
-void WriteSteps(JsonWriter& json, model::Position first, model::Position last) {
-  WriteCount(json, "first_step", first);
-  WriteCount(json, "last_step", last);
-  WriteAxis(json, first);
-}
-
 // Three digits are more than a confidence is worth, and the same on every machine.
 void WriteConfidence(JsonWriter& json, double confidence) {
   json.Key("confidence");
   json.Number(std::isfinite(confidence) ? std::round(confidence * 1000) / 1000 : 0);
-}
-
-template <class Items, class Write>
-void WriteList(JsonWriter& json, std::string_view key, const Items& items, Write write) {
-  json.Key(key);
-  json.OpenList();
-  for (const auto& item : items) {
-    json.Open();
-    write(json, item);
-    json.Close();
-  }
-  json.CloseList();
 }
 
 void WriteSource(JsonWriter& json, const model::Source& source) {
@@ -164,9 +116,12 @@ void WriteNextCommand(JsonWriter& json, const model::Diagnosis& diagnosis) {
   json.Open();
   WriteText(json, "command", next.command);
   WriteTextOrNull(json, "change", next.change);
-  WriteList(json, "outcomes", NextOutcomes(diagnosis), [](JsonWriter& out, const auto& outcome) {
-    WriteText(out, "seen", outcome.first);
-    WriteText(out, "means", outcome.second);
+  WriteTextOrNull(json, "first", NextFirstText(diagnosis));
+  WriteSays(json, "first_says", next.first);
+  WriteList(json, "outcomes", NextOutcomes(diagnosis), [](JsonWriter& out, const NextOutcome& outcome) {
+    WriteText(out, "seen", outcome.seen);
+    WriteText(out, "means", outcome.means);
+    WriteTexts(out, "causes", outcome.causes);
   });
   json.Close();
 }
@@ -184,11 +139,6 @@ void WriteMissing(JsonWriter& json, const model::Diagnosis& diagnosis) {
   json.OpenList();
   for (const model::Statement& missing : diagnosis.missing) WriteStatement(json, missing);
   json.CloseList();
-}
-
-void WriteNumberOrNull(JsonWriter& json, std::string_view key, double value) {
-  json.Key(key);
-  model::IsNoValue(value) ? json.Null() : json.Number(value);
 }
 
 // null where nothing of it is known.
@@ -320,6 +270,8 @@ void WriteRun(JsonWriter& json, const model::RunReport& report) {
     WriteDiagnosis(out, diagnosis, report.findings);
   });
   WriteList(json, "coverage", report.coverage, WriteCoverage);
+  WriteBaseline(json, report.baseline.get());
+  WriteList(json, "checklist", report.checklist, WriteCheckedItem);
 }
 
 void WriteUnread(JsonWriter& json, const model::Unread& unread) {

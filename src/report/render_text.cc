@@ -4,6 +4,7 @@
 #include <array>
 
 #include "base/base.h"
+#include "report/beside.h"
 #include "report/plot.h"
 #include "report/report.h"
 #include "report/screen.h"
@@ -156,7 +157,8 @@ void DrawReasons(Screen& screen, const model::Diagnosis& diagnosis, bool verbose
 std::string RemedyLine(const model::Remedy& remedy) {
   const std::string title = OneLine(RemedyTitle(remedy));
   const std::string text = OneLine(RemedyText(remedy));
-  const std::string change = ProposedText(remedy).empty() ? text : ChangeText(remedy);
+  // A value without a setting to give it to is only said in words.
+  const std::string change = ProposedText(remedy).empty() || remedy.setting.empty() ? text : ChangeText(remedy);
   return text.starts_with(title) && change == text ? text : fmt::format("{}: {}", title, change);
 }
 
@@ -175,7 +177,8 @@ void DrawRemedy(Screen& screen, const model::Remedy& remedy, std::size_t number,
 // Why, and what is to be seen then, is said of the first; of all when more is asked for.
 void DrawRemedies(Screen& screen, const model::Diagnosis& diagnosis, bool verbose) {
   if (diagnosis.remedies.empty()) return;
-  screen.Heading("what to change, fastest first");
+  const bool undecided = diagnosis.cause == kUndecided;
+  screen.Heading(undecided ? "what to try, the likeliest first" : "what to change, fastest first");
   for (std::size_t i = 0; i < diagnosis.remedies.size(); ++i)
     DrawRemedy(screen, diagnosis.remedies[i], i + 1, verbose || i == 0);
   if (diagnosis.restart_command.empty()) return;
@@ -196,10 +199,15 @@ void DrawNextCommand(Screen& screen, const model::Diagnosis& diagnosis) {
   const model::NextCommand& next = diagnosis.next_command;
   if (next.command.empty()) return;
   screen.Heading("run next");
-  if (!next.change.empty()) screen.Item(2, "with ", OneLine(next.change), Ink::kDim, Ink::kCyan);
+  if (const std::string first = OneLine(NextFirstText(diagnosis)); !first.empty()) {
+    screen.Item(2, "first ", first, Ink::kDim);
+  } else if (!next.change.empty()) {
+    screen.Item(2, "with ", OneLine(next.change), Ink::kDim, Ink::kCyan);
+  }
   screen.Item(2, "$ ", OneLine(next.command), Ink::kDim, Ink::kCyan);
-  for (const auto& [seen, means] : NextOutcomes(diagnosis))
-    screen.Item(2, "if ", fmt::format("{}: {}", seen, means), Ink::kDim);
+  for (const NextOutcome& outcome : NextOutcomes(diagnosis))
+    screen.Item(2, "if ", fmt::format("{}: {} ({})", outcome.seen, outcome.means, Join(outcome.causes, ", ")),
+                Ink::kDim);
 }
 
 void DrawDiagnosis(Screen& screen, const model::Diagnosis& diagnosis, bool verbose) {
@@ -273,6 +281,7 @@ void DrawRunFacts(Screen& screen, const model::Run& run) {
 
 void DrawDetails(Screen& screen, const model::RunReport& run, bool verbose) {
   DrawPlots(screen, run);
+  if (run.baseline) DrawBaseline(screen, *run.baseline);
   DrawFindings(screen, run, verbose);
   if (!run.diagnoses.empty()) DrawDiagnosis(screen, run.diagnoses.front(), verbose);
   DrawFurther(screen, run, verbose);
@@ -370,10 +379,12 @@ std::string RenderText(const model::Report& report, const TextOptions& options) 
     const model::RunReport& run = report.runs[index];
     const Verdict verdict = VerdictOf(run);
     // Among several runs the table has said all there is to say about one without problems.
-    if (verdict.state == State::kHealthy && several && !options.verbose) continue;
+    const bool is_asked_for = !run.checklist.empty();
+    if (verdict.state == State::kHealthy && several && !options.verbose && !is_asked_for) continue;
     if (several) screen.Blank();
     DrawVerdict(screen, run, verdict, options.verbose);
-    if (detailed) DrawDetails(screen, run, options.verbose);
+    if (detailed && (options.verbose || !is_asked_for)) DrawDetails(screen, run, options.verbose);
+    if (is_asked_for) DrawChecklist(screen, run.checklist);
   }
   for (const model::Fix& fix : report.fixes) DrawFix(screen, fix);
   DrawUnread(screen, report);

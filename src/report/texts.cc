@@ -132,13 +132,32 @@ std::vector<std::string> RivalTexts(const model::Diagnosis& diagnosis) {
 
 std::string SkipText(const model::Diagnosis& diagnosis) { return Sentence(diagnosis.skip); }
 
-std::vector<std::pair<std::string, std::string>> NextOutcomes(const model::Diagnosis& diagnosis) {
-  std::vector<std::pair<std::string, std::string>> outcomes;
+namespace {
+
+bool SpeaksOf(const std::vector<NextOutcome>& outcomes, const std::string& cause) {
+  return std::any_of(outcomes.begin(), outcomes.end(), [&](const NextOutcome& outcome) {
+    return std::find(outcome.causes.begin(), outcome.causes.end(), cause) != outcome.causes.end();
+  });
+}
+
+}  // namespace
+
+std::vector<NextOutcome> NextOutcomes(const model::Diagnosis& diagnosis) {
+  std::vector<NextOutcome> outcomes;
   const catalogue::NextRow* row = catalogue::FindNextCommand(diagnosis.next_command.id);
   if (row == nullptr || diagnosis.next_command.command.empty()) return outcomes;
-  for (const catalogue::OutcomeRow& outcome : row->outcomes) outcomes.emplace_back(outcome.seen, outcome.means);
+  for (const catalogue::OutcomeRow& outcome : row->outcomes)
+    outcomes.push_back(
+        {std::string(outcome.seen), std::string(outcome.means), {outcome.causes.begin(), outcome.causes.end()}});
+  for (const model::Rival& rival : diagnosis.rivals) {
+    if (rival.tell_apart.empty() || SpeaksOf(outcomes, rival.cause)) continue;
+    outcomes.push_back(
+        {fmt::format("this leaves {} open", rival.cause), OneLine(Sentence(rival.tell_apart)), {rival.cause}});
+  }
   return outcomes;
 }
+
+std::string NextFirstText(const model::Diagnosis& diagnosis) { return Sentence(diagnosis.next_command.first); }
 
 std::string RemedyTitle(const model::Remedy& remedy) {
   if (const catalogue::RemedyRow* row = catalogue::FindRemedy(remedy.id)) return std::string(row->title);

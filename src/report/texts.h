@@ -32,8 +32,16 @@ std::string NextText(const model::Diagnosis& diagnosis);
 // Where to go on from, and which data to leave out.
 std::string RestartText(const model::Diagnosis& diagnosis);
 std::string SkipText(const model::Diagnosis& diagnosis);
-// What the outcomes of the next command would mean, as "seen" and "means".
-std::vector<std::pair<std::string, std::string>> NextOutcomes(const model::Diagnosis& diagnosis);
+// What an outcome of the next command would mean, and the causes that it speaks for.
+struct NextOutcome {
+  std::string seen;
+  std::string means;
+  std::vector<std::string> causes;
+};
+// Those of its row; and for each rival that none of them speaks of, what would decide about it.
+std::vector<NextOutcome> NextOutcomes(const model::Diagnosis& diagnosis);
+// What to do before the next command.
+std::string NextFirstText(const model::Diagnosis& diagnosis);
 // "1200 steps, 3.2 hours, 25.6 GPU-hours (51.20)"; empty when nothing of it is known.
 std::string CostText(const model::Cost& cost);
 std::vector<std::string> MissingTexts(const model::Diagnosis& diagnosis);

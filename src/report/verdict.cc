@@ -10,6 +10,7 @@
 #include "base/base.h"
 #include "catalogue/catalogue.h"
 #include "catalogue/config_rules.h"
+#include "report/beside.h"
 #include "report/judged_on.h"
 #include "report/report.h"
 #include "report/sentence.h"
@@ -42,11 +43,13 @@ const model::Finding* HeadlineFinding(const model::RunReport& run, const model::
     return finding->severity >= model::Severity::kError;
   });
   if (root.severity < model::Severity::kError && lost != findings.end()) return *lost;
-  for (const model::Finding* finding : findings) {
-    const bool as_early = SamePosition(finding->first, root.first) && finding->severity == root.severity;
-    if (root.signal == "grad_norm" && as_early && finding->signal == "loss") return finding;
-  }
-  return &root;
+  const auto says_more = [&](const model::Finding* finding) {
+    if (!SamePosition(finding->first, root.first)) return false;
+    const bool of_loss = root.signal == "grad_norm" && finding->signal == "loss" && finding->severity == root.severity;
+    return of_loss || finding->severity > root.severity;
+  };
+  const auto at = std::find_if(findings.begin(), findings.end(), says_more);
+  return at == findings.end() ? &root : *at;
 }
 
 // ---- the lines of a diagnosis
@@ -242,9 +245,9 @@ std::string_view Name(State state) {
 }
 
 std::string_view Label(LineKind kind) {
-  constexpr std::array<std::string_view, 12> kLabels = {"cause",   "decide",    "change",      "do",
-                                                        "restart", "cost",      "because",     "means",
-                                                        "ends",    "judged on", "not checked", "damaged"};
+  constexpr std::array<std::string_view, 13> kLabels = {"cause",       "decide",  "change", "do",   "restart",
+                                                        "cost",        "because", "means",  "ends", "judged on",
+                                                        "not checked", "damaged", "beside"};
   return kLabels[static_cast<std::size_t>(kind)];
 }
 
@@ -291,6 +294,7 @@ Verdict VerdictOf(const model::RunReport& run) {
     verdict.headline = HeadlineOf(run, run.diagnoses.front());
     verdict.lines = LinesOf(run, run.diagnoses.front());
   }
+  if (run.baseline) AddLine(verdict.lines, LineKind::kBaseline, BaselineLine(*run.baseline));
   AddLine(verdict.lines, LineKind::kDamaged, DamageText(run.run));
   const model::Severity worst = WorstOf(run);
   if (worst >= model::Severity::kError) verdict.state = State::kFailing;

@@ -27,7 +27,8 @@ enum class LineKind : std::uint8_t {
   kEnds,
   kJudgedOn,
   kNotChecked,
-  kDamaged
+  kDamaged,
+  kBaseline
 };
 std::string_view Label(LineKind kind);
 // Whether the line says what to do.

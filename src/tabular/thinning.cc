@@ -58,7 +58,7 @@ struct Course {
   void Take(double value) {
     extremes.least = value < extremes.least ? value : extremes.least;
     extremes.most = value > extremes.most ? value : extremes.most;
-    nothing += value - value;
+    nothing += value * 0;
   }
 };
 

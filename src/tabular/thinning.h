@@ -23,9 +23,9 @@ inline bool IsFarFrom(double value, double before) {
   return std::max(std::abs(value), std::abs(before)) > kFar * std::min(std::abs(value), std::abs(before));
 }
 // Whether a value is on another level than the one kept before it: not finite, or far from it. Asked for every point of
-// a long table: what is not finite less itself is NaN, which one comparison shows for both.
+// a long table: nothing of what is not finite is NaN, which one comparison shows for both.
 inline bool LeavesLevel(double value, double before) {
-  if ((value - value) + (before - before) == 0) return IsFarFrom(value, before);
+  if (value * 0 + before * 0 == 0) return IsFarFrom(value, before);
   return std::isfinite(value) != std::isfinite(before);
 }
 // The smallest and the largest finite value; infinite where there is none.

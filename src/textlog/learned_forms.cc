@@ -54,7 +54,38 @@ bool OpensWithTimeUnit(std::string_view text) {
 
 bool IsCount(double value) { return value >= 0 && value < kLargestCount && value == std::floor(value); }
 
+// The first words behind a number, as far as they name it: " avg, " and " images".
+std::string NameBehind(std::string_view words) {
+  std::size_t begin = 0;
+  while (begin < words.size() && words[begin] == ' ') ++begin;
+  std::size_t end = begin;
+  while (end < words.size() && (IsNamePart(words[end]) || words[end] == ' ')) ++end;
+  return std::string(Trim(words.substr(begin, end - begin)));
+}
+
 }  // namespace
+
+bool LearnedForms::NamesStandBehind(std::string_view text) {
+  constexpr std::size_t kShortestName = 3;
+  text = Trim(text);
+  if (text.empty() || !IsDigit(text.front())) return false;
+  const std::size_t first = std::min(text.find_first_not_of("0123456789"), text.size());
+  const std::size_t second = std::min(text.find_first_of("0123456789", first), text.size());
+  const std::string_view between = text.substr(first, second - first);
+  if (second == text.size() || std::any_of(between.begin(), between.end(), IsLetter)) return false;
+  const std::string_view last = Trim(text.substr(text.find_last_of("0123456789") + 1));
+  return last.size() >= kShortestName &&
+         std::all_of(last.begin(), last.end(), [](char c) { return IsLetter(c) || c == ' '; });
+}
+
+void LearnedForms::NameFromBehind(std::string_view text, std::vector<Number>& numbers) {
+  if (numbers.size() < 3 || !NamesStandBehind(text)) return;
+  for (std::size_t i = 1; i < numbers.size(); ++i) {
+    const std::size_t next = i + 1 < numbers.size() ? numbers[i + 1].begin : text.size();
+    const std::string name = NameBehind(text.substr(numbers[i].end, next - numbers[i].end));
+    numbers[i].name = name.empty() ? "column " + std::to_string(i + 1) : name;
+  }
+}
 
 bool LearnedForms::ReadNumbers(std::string_view text, std::string& form, std::vector<Number>& numbers) {
   form.clear();
@@ -77,6 +108,8 @@ bool LearnedForms::ReadNumbers(std::string_view text, std::string& form, std::ve
     const std::string_view before = text.substr(end, at - end);
     number.name = NameBefore(before);
     number.value = *value;
+    number.begin = at;
+    number.end = at + used;
     number.is_joined = !before.empty() && IsLetter(before.back());
     const std::string_view digits = text.substr(at, used);
     number.is_whole = std::all_of(digits.begin(), digits.end(), IsDigit) && !OpensWithTimeUnit(behind);
@@ -93,6 +126,7 @@ bool LearnedForms::ReadNumbers(std::string_view text, std::string& form, std::ve
     end = at + used;
   }
   form += text.substr(end);
+  NameFromBehind(text, numbers);
   // Numbers alone are for PlainNumbers, which wants more of them.
   return !numbers.empty() && std::any_of(form.begin(), form.end(), IsLetter);
 }
@@ -138,7 +172,10 @@ bool LearnedForms::Place(Form& form, const Held& held, Row& row) const {
   row.step = form.state == State::kBelow ? held.header : static_cast<std::int64_t>(held.numbers[form.count_at].value);
   for (std::size_t i = 0; i < held.numbers.size(); ++i) {
     if (!form.kept[i]) continue;
-    row.names.push_back(held.numbers[i].name);
+    // "loss at 404 1.906": the count stands between a name and its value.
+    const bool behind_count = form.state == State::kCounted && i == form.count_at + 1 &&
+                              held.numbers[i].name == held.numbers[form.count_at].name + " 2";
+    row.names.push_back(behind_count ? held.numbers[form.count_at].name : held.numbers[i].name);
     row.values.push_back(held.numbers[i].value);
   }
   return row.step >= 0;

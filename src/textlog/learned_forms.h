@@ -3,6 +3,7 @@
 // several times and one of its numbers, or that of the line above, counts on; names are the words before the numbers.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -23,11 +24,16 @@ class LearnedForms {
   // Takes a line. Returns the rows to believe now: none, this one, or this one and those before it.
   const std::vector<Row>& Take(std::string_view text, std::uint32_t line);
   bool is_believed() const { return believed_; }
+  // "120: 4.44, 4.51 avg, 0.001 rate, 32 images": a number opens the line, the next one has no word before it, and a
+  // word ends the line, so that each name stands behind its number.
+  static bool NamesStandBehind(std::string_view text);
 
  private:
   struct Number {
     std::string name;
     double value = 0;
+    std::size_t begin = 0;  // in the line
+    std::size_t end = 0;
     bool is_whole = false;
     bool is_joined = false;  // to a letter before it: "s4", or "l2" where it never changes
   };
@@ -45,6 +51,7 @@ class LearnedForms {
     std::vector<Held> held;
   };
 
+  static void NameFromBehind(std::string_view text, std::vector<Number>& numbers);
   static bool ReadNumbers(std::string_view text, std::string& form, std::vector<Number>& numbers);
   void Decide(Form& form);
   bool Place(Form& form, const Held& held, Row& row) const;

@@ -12,6 +12,7 @@ namespace {
 
 constexpr char kEscape = '\x1b';
 constexpr std::size_t kLongestPrefix = 80;
+constexpr std::size_t kLongestLabel = 5;      // digits of a task
 constexpr std::size_t kLongestPreface = 160;  // time, level, file, process and rank before a message
 
 // Length of the terminal escape sequence at the front of `text` (which begins with ESC).
@@ -57,17 +58,18 @@ bool DropRayPrefix(CleanLine& line) {
   return true;
 }
 
-// "12: " of srun --label.
-bool DropSrunPrefix(CleanLine& line) {
-  std::size_t digits = 0;
-  const std::int64_t task = ReadDigits(line.text, digits);
-  if (task < 0 || digits > 5 || !line.text.substr(digits).starts_with(": ")) return false;
-  // "12: 2.345" and nothing else: a step and its loss.
-  const std::string_view rest = line.text.substr(digits + 2);
-  if (!rest.empty() && ParseNumber(Trim(rest)).has_value()) return false;
-  line.rank = static_cast<std::int32_t>(task);
-  line.text = rest;
-  return true;
+// Behind a step that opens the line: "12: 2.345", "12: 4.44, 4.51 avg, 0.001 rate", "12: loss 2.31 lr 0.001". The lines
+// that srun labels are those of a training, which name their steps themselves.
+bool IsRowOfLabel(std::string_view rest) {
+  constexpr std::array<std::string_view, 7> kSteps = {"step", "iter", "epoch", "batch", "update", "it ", "episode"};
+  constexpr std::array<std::string_view, 6> kMetrics = {"loss", "nll", "cost", "err", "obj", "reward"};
+  const auto names = [&](const auto& words) {
+    return std::any_of(words.begin(), words.end(),
+                       [&](std::string_view word) { return ContainsIgnoringCase(rest, word); });
+  };
+  if (rest.empty()) return false;
+  const bool opens_with_number = IsDigit(rest.front()) || ParseNumber(Trim(rest)).has_value();
+  return (opens_with_number || (names(kMetrics) && std::any_of(rest.begin(), rest.end(), IsDigit))) && !names(kSteps);
 }
 
 // "[1,3]<stdout>:" of mpirun --tag-output: job and rank.
@@ -108,18 +110,6 @@ std::int32_t BracketedRank(std::string_view text) {
     }
   }
   return -1;
-}
-
-bool DropPrefix(CleanLine& line) {
-  if (line.text.empty()) return false;
-  switch (line.text[0]) {
-    case '[':
-      return DropTorchrunPrefix(line) || DropMpiPrefix(line);
-    case '(':
-      return DropRayPrefix(line);
-    default:
-      return IsDigit(line.text[0]) && DropSrunPrefix(line);
-  }
 }
 
 // Where the string begins that `key` has in a JSON object, npos without one.
@@ -268,6 +258,37 @@ std::int64_t ReadDigits(std::string_view text, std::size_t& used) {
     ++used;
   }
   return used == 0 ? -1 : value;
+}
+
+bool LineCleaner::DropPrefix(CleanLine& line) {
+  if (line.text.empty()) return false;
+  switch (line.text[0]) {
+    case '[':
+      return DropTorchrunPrefix(line) || DropMpiPrefix(line);
+    case '(':
+      return DropRayPrefix(line);
+    default:
+      return IsDigit(line.text[0]) && DropSrunPrefix(line);
+  }
+}
+
+// "12: " of srun --label, unless it counts: then it rises from line to line.
+bool LineCleaner::DropSrunPrefix(CleanLine& line) {
+  std::size_t digits = 0;
+  const std::int64_t task = ReadDigits(line.text, digits);
+  if (task < 0 || digits > kLongestLabel || !line.text.substr(digits).starts_with(": ")) return false;
+  const std::string_view rest = line.text.substr(digits + 2);
+  if (!labels_are_ranks_ && IsRowOfLabel(rest)) {
+    if (task > latest_label_) {
+      latest_label_ = task;
+      return false;
+    }
+    labels_are_ranks_ = task > 0;  // one that begins again at 0 may be another run
+    if (task == 0) return false;
+  }
+  line.rank = static_cast<std::int32_t>(task);
+  line.text = rest;
+  return true;
 }
 
 CleanLine LineCleaner::Clean(std::string_view segment) {

@@ -22,7 +22,12 @@ class LineCleaner {
   CleanLine Clean(std::string_view segment);
 
  private:
+  bool DropPrefix(CleanLine& line);
+  bool DropSrunPrefix(CleanLine& line);
+
   std::string scratch_;
+  std::int64_t latest_label_ = -1;  // of a line that may be counted by it
+  bool labels_are_ranks_ = false;   // one came again: what counts does not
 };
 
 // Whether the text holds terminal escapes or backspaces, and the text without them; an escape ends with its line.

@@ -45,6 +45,13 @@ constexpr std::array kTable = {
     LineParserRow{"evaluation-block", 100, "[Eval batch=50/50] Eval on eval data:",
                   "counts batches of the evaluation, which a metric line would take for steps", Asked::kByHintOrRow,
                   kHintMetric, false, MakeEvaluationBlockParser},
+    LineParserRow{
+        "bullet", 105, "     | > loss: 2.31  (2.40), below: --> STEP: 25/75 -- GLOBAL_STEP: 125",
+        "one number a line, whose step and split stand above: a metric line would count by the number in brackets",
+        Asked::kByHintOrRow, kHintMetric, true, MakeBulletParser},
+    LineParserRow{"split-table", 107, "loss  |  0.71  |  0.84, below: Training |  Validation",
+                  "its columns are splits: any other table would take them for metrics", Asked::kByHintOrRow,
+                  kHintMetric, true, MakeSplitTableParser},
     LineParserRow{"known-shape", 110, "step 121 | loss 2.30, behind: step 120 | loss 2.31",
                   "gives what metric-line gives, faster", Asked::kByHintOrRow, kHintMetric, false,
                   MakeKnownShapeParser},

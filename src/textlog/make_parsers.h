@@ -16,6 +16,8 @@ std::unique_ptr<LineParser> MakeDictParser(LogState& state);
 std::unique_ptr<LineParser> MakeResultParser(LogState& state);
 std::unique_ptr<LineParser> MakeBlockLineParser(LogState& state);
 std::unique_ptr<LineParser> MakeEvaluationBlockParser(LogState& state);
+std::unique_ptr<LineParser> MakeBulletParser(LogState& state);
+std::unique_ptr<LineParser> MakeSplitTableParser(LogState& state);
 std::unique_ptr<LineParser> MakeKnownShapeParser(LogState& state);
 std::unique_ptr<LineParser> MakeMetricLineParser(LogState& state);
 std::unique_ptr<LineParser> MakeEpochHeaderParser(LogState& state);

@@ -103,6 +103,7 @@ bool IsCount(double value) { return value >= 0 && value < kLargestCount && value
 bool PlainNumbers::Read(std::string_view text, Row& row) {
   text = Trim(text);
   if (text.size() > kLongestLine) return false;
+  if (text.size() > 2 && text.front() == '(' && text.back() == ')') text = text.substr(1, text.size() - 2);
   PassDurations(text);
   // "12 - 2.31" joins the count and its value; in "12 2.31 - 0.5" and "12 - - 0.5" a number is missing.
   const bool is_joined =
@@ -146,11 +147,36 @@ bool PlainNumbers::CountsOn() const {
   return strides.size() <= kMostStrides;
 }
 
+// Rows like "(3, 42, 0.23)", whose epochs stay and whose batches begin again: they count by their order.
+void PlainNumbers::TakePair(const Row& row) {
+  const double batch = row.values[0];
+  const bool goes_on = pairs_.empty() || (row.count == pairs_.back().count && row.step >= pairs_.back().step &&
+                                          (row.step > pairs_.back().step || batch > pairs_.back().values[0]));
+  if (!pairs_believed_ && (!goes_on || row.count < 2 || !IsCount(batch))) pairs_.clear();
+  if (row.count < 2 || !IsCount(batch)) return;
+  pairs_.push_back(row);
+  const bool comes_again =
+      pairs_.front().step < row.step && static_cast<std::size_t>(row.step - pairs_.front().step) + 1 < pairs_.size();
+  if (!pairs_believed_ && (pairs_.size() < kBelievedFrom || !comes_again)) return;
+  pairs_believed_ = true;
+  believed_ = true;
+  for (const Row& held : pairs_) {
+    Row placed = held;
+    placed.step = pairs_taken_++;
+    placed.count = held.count - 1;
+    std::copy(held.values.begin() + 1, held.values.end(), placed.values.begin());
+    rows_.push_back(placed);
+  }
+  pairs_.clear();
+}
+
 const std::vector<PlainNumbers::Row>& PlainNumbers::Take(std::string_view text, std::uint32_t line) {
   rows_.clear();
   Row row;
   row.line = line;
   if (!Read(text, row)) return rows_;
+  if (pairs_believed_ || !believed_) TakePair(row);
+  if (pairs_believed_) return rows_;
   if (believed_) {
     if (row.count == width_) rows_.push_back(row);
     return rows_;

@@ -1,5 +1,6 @@
 // Lines of nothing but numbers, as short scripts print them: "12: 2.345", "99 2151.2", "| 20 | 7.85 | 0.0003 |". They
-// are believed when many come in a row and the first number of each counts on evenly.
+// are believed when many come in a row and the first number of each counts on evenly, or the first two do together:
+// "(3, 42, 0.23)" is an epoch and a batch of it.
 #pragma once
 
 #include <array>
@@ -27,12 +28,17 @@ class PlainNumbers {
  private:
   static bool Read(std::string_view text, Row& row);
   bool CountsOn() const;
+  void TakePair(const Row& row);
 
   std::vector<Row> rows_;
   std::vector<Row> held_back_;
   bool believed_ = false;
   std::size_t width_ = 0;  // numbers in a line
   std::int64_t last_step_ = -1;
+  // Of rows that two numbers count.
+  std::vector<Row> pairs_;
+  bool pairs_believed_ = false;
+  std::int64_t pairs_taken_ = 0;
 };
 
 }  // namespace vigil::textlog

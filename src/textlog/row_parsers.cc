@@ -203,7 +203,7 @@ class PlainRowParser final : public LineParser {
 
   // "[00120] PSNR=31.2": without a word that metric lines hold no other parser was asked.
   bool TakeCounted(LogLine& line, char first) {
-    if (first == '|' || HasMetricWord(line)) return false;
+    if (first == '|' || HasMetricWord(line) || LearnedForms::NamesStandBehind(line.text)) return false;
     const bool is_placed = state_.Parse(line);
     if (!state_.repeated.Take(line, state_.parsed, is_placed)) return false;
     state_.is_plain = true;

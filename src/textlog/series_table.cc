@@ -123,8 +123,9 @@ void SeriesTable::Settle() {
   const bool placed = std::any_of(entries_.begin(), entries_.end(), [](const Entry& entry) {
     return entry.is_open && entry.is_loss && entry.origin != Origin::kUnplaced;
   });
+  // Evaluations are often written in words where the rows of the training are not.
   const bool named = std::any_of(entries_.begin(), entries_.end(), [](const Entry& entry) {
-    return entry.is_open && entry.is_metric && entry.origin != Origin::kPlain;
+    return entry.is_open && entry.is_loss && entry.origin != Origin::kPlain;
   });
   const bool has_loss = std::any_of(entries_.begin(), entries_.end(), [](const Entry& entry) {
     return entry.is_open && entry.is_loss && !entry.is_weak;

@@ -24,6 +24,7 @@ from pathlib import Path
 SAMPLES = {
     "lower-lr": [6.7e-05],
     "raise-lr": [1e-05],
+    "set-lr": [1e-3],
     "warmup-steps": [60],
     "clip-usual": [1.0, 38.0],
     "raise-clip": [0.5],
@@ -51,7 +52,7 @@ SAMPLES = {
     "longer-completions": [1024],
     "cosine-schedule": ["cosine"],
     "half-batch": [8],
-    "quarter-batch": [4],
+    "more-updates": [4],
     "more-accumulation": [32],
     "half-sequence": [1024],
     "eight-bit": ["adamw_bnb_8bit"],

@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "codec/codec.h"
+#include "support/paths.h"
 
 namespace vigil {
 
@@ -35,7 +36,8 @@ inline std::string Expanded(std::string_view packed) {
 }
 
 inline std::string Fixture(const std::string& name) {
-  const std::filesystem::path path = std::filesystem::path(VIGIL_SOURCE_DIR) / "tests/fixtures/sources" / name;
+  const std::filesystem::path path =
+      std::filesystem::path(testing_support::kSourceDir) / "tests/fixtures/sources" / name;
   const std::string bytes = BytesOf(path);
   return name.ends_with(".gz") ? Expanded(bytes) : bytes;
 }

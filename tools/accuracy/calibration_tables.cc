@@ -69,7 +69,7 @@ std::string CalibrationDiagram(const Calibration& calibration) {
       text += fmt::format(" {}{}{}", mark, mark, mark);
     }
     while (text.ends_with(' ')) text.pop_back();
-    text += "\n";
+    text += '\n';
   }
   text += "      +" + std::string(4 * calibration.bins.size(), '-') + "\nstated";
   for (std::size_t i = 0; i < calibration.bins.size(); ++i) text += fmt::format("  .{}", i);

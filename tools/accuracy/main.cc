@@ -1,8 +1,9 @@
-// How often the verdict is right. Reads labelled runs, diagnoses them as the program would, and writes doc/accuracy.md.
+// How often the verdict is right. Reads labelled runs, diagnoses them as the program would, and writes doc/accuracy.md
+// and, from the runs in tests/fixtures, the figures of each finding and cause (src/catalogue/figures).
 //
 // usage: accuracy [--check] [--scale SET [--held-out]] [--made FOLDER]
 //        accuracy --runs FOLDER | --twins FOLDER | --frameworks --scale SET [--made FOLDER]
-//   --check          writes nothing; fails when the page is not what is computed now
+//   --check          writes nothing; fails when the page or the figures are not what is computed now
 //   --scale SET      also scores a set of the gym at scale: a folder of runs-*.jsonl.xz or .zst
 //   --held-out       also fits the model without each task, family and framework in turn and scores that: some minutes
 //                    on many cores
@@ -15,11 +16,13 @@
 // page whose runs are absent stay as they are, and what is printed says so.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <functional>
 #include <memory>
 #include <string_view>
 
+#include "accuracy/figures.h"
 #include "accuracy/held_out.h"
 #include "accuracy/markdown.h"
 #include "accuracy/page.h"
@@ -36,6 +39,7 @@ constexpr std::uint64_t kMostListBytes = 16U << 20U;
 
 constexpr const char* kRoot = VIGIL_SOURCE_DIR;
 constexpr const char* kPagePath = VIGIL_SOURCE_DIR "/doc/accuracy.md";
+constexpr const char* kFiguresFolder = VIGIL_SOURCE_DIR "/src/catalogue/figures/";
 
 struct Options {
   bool check = false;
@@ -55,23 +59,41 @@ std::string CorpusFolder() {
 using ParseCases = Result<std::vector<Case>> (*)(std::string_view tsv, std::string_view origin);
 
 // The runs that a list names, below its folder, each with what became of it.
-Result<std::vector<Outcome>> JudgeListed(const std::string& folder, const std::string& list, ParseCases parse) {
+Result<std::vector<Observed>> ObserveListed(const std::string& folder, const std::string& list, ParseCases parse) {
   const std::string path = folder + "/" + list;
   const auto text = platform::ReadWholeFile(path, kMostListBytes);
   if (!text) return Fail(text.error());
   const auto cases = parse(*text, path);
   if (!cases) return Fail(cases.error());
-  std::vector<Outcome> outcomes(cases->size());
-  scale::ForEachInParallel(cases->size(), 0, [&](std::size_t i) {
-    outcomes[i] = Judge((*cases)[i], Examine(folder + "/" + (*cases)[i].path));
-  });
+  std::vector<Observed> observed(cases->size());
+  scale::ForEachInParallel(cases->size(), 0,
+                           [&](std::size_t i) { observed[i] = Observe((*cases)[i], folder + "/" + (*cases)[i].path); });
+  return observed;
+}
+
+std::vector<Outcome> OutcomesOf(const std::vector<Observed>& observed) {
+  std::vector<Outcome> outcomes;
+  outcomes.reserve(observed.size());
+  for (const Observed& run : observed) outcomes.push_back(run.outcome);
   return outcomes;
 }
 
-Result<std::string> ComputeRuns(const std::string& folder, std::string (*tables)(const std::vector<Outcome>&)) {
-  const auto outcomes = JudgeListed(folder, "LABELS.tsv", ParseFixtureLabels);
-  if (!outcomes) return Fail(outcomes.error());
-  return "\n" + tables(*outcomes);
+Result<std::vector<Outcome>> JudgeListed(const std::string& folder, const std::string& list, ParseCases parse) {
+  const auto observed = ObserveListed(folder, list, parse);
+  if (!observed) return Fail(observed.error());
+  return OutcomesOf(*observed);
+}
+
+// The labelled runs of the repository, those of the first two tables of the page first.
+Result<std::vector<ObservedList>> ObserveFixtures() {
+  std::vector<ObservedList> lists;
+  for (const std::string_view folder : {"", "gym/", "frameworks/", "fresh/"}) {
+    const std::string prefix = "tests/fixtures/" + std::string(folder);
+    auto runs = ObserveListed(std::string(kRoot) + "/" + prefix, "LABELS.tsv", ParseFixtureLabels);
+    if (!runs) return Fail(runs.error());
+    lists.push_back({prefix, std::move(*runs)});
+  }
+  return lists;
 }
 
 Result<std::string> ComputeMade(const std::string& folder) {
@@ -223,10 +245,31 @@ int Check(const Page& page) {
   return 0;
 }
 
+// ---- the figures of each finding and cause
+
+int CheckFigures(const std::vector<ObservedList>& fixtures) {
+  for (const std::string_view name : kFigureFiles) {
+    const std::string path = kFiguresFolder + std::string(name);
+    if (platform::ReadWholeFile(path, kMostListBytes).value_or("") == FigureFile(name, fixtures)) continue;
+    fmt::print("accuracy: src/catalogue/figures/{} is not what is computed now; `make accuracy` rewrites it\n", name);
+    return 1;
+  }
+  return 0;
+}
+
+Status WriteFigures(const std::vector<ObservedList>& fixtures) {
+  for (const std::string_view name : kFigureFiles) {
+    const Status written =
+        platform::WriteFileAtomically(kFiguresFolder + std::string(name), FigureFile(name, fixtures));
+    if (!written) return written;
+  }
+  return {};
+}
+
 int PrintRuns(const std::string& folder) {
-  const auto tables = ComputeRuns(folder, FixtureTables);
-  if (!tables) return Complain(tables.error().Text());
-  fmt::print("{}", *tables);
+  const auto outcomes = JudgeListed(folder, "LABELS.tsv", ParseFixtureLabels);
+  if (!outcomes) return Complain(outcomes.error().Text());
+  fmt::print("\n{}", FixtureTables(*outcomes));
   return 0;
 }
 
@@ -270,14 +313,15 @@ Status PutComputed(std::string_view part, const Result<std::string>& content, Pa
   return {};
 }
 
-Status PutAll(const Options& options, Page& page) {
+Status PutAll(const Options& options, const std::vector<ObservedList>& fixtures, Page& page) {
   const std::string corpus = CorpusFolder();
   const bool has_corpus = platform::Stat(corpus + "/MANIFEST.tsv").has_value();
   if (!has_corpus)
     fmt::print(stderr, "accuracy: not run on other people's files: corpus absent (VIGIL_CORPUS names it)\n");
-  Status put = PutComputed("fixtures", ComputeRuns(std::string(kRoot) + "/tests/fixtures", FixtureTables), page);
-  if (put) put = PutComputed("gym", ComputeRuns(std::string(kRoot) + "/tests/fixtures/gym", GymTables), page);
-  if (put && has_corpus) put = PutComputed("corpus", ComputeCorpus(corpus), page);
+  page.Put("fixtures", "\n" + FixtureTables(OutcomesOf(fixtures[0].runs)));
+  page.Put("gym", "\n" + GymTables(OutcomesOf(fixtures[1].runs)));
+  Status put;
+  if (has_corpus) put = PutComputed("corpus", ComputeCorpus(corpus), page);
   if (put && !options.made.empty()) put = PutComputed("made", ComputeMade(options.made), page);
   if (put && !options.scale.empty()) put = PutScale(options, page);
   return put;
@@ -287,9 +331,12 @@ int Main(const Options& options) {
   if (!options.runs.empty()) return PrintRuns(options.runs);
   if (!options.twins.empty()) return KeepTwins(options.twins);
   if (options.frameworks) return PrintHeldOutFrameworks(options);
+  const auto fixtures = ObserveFixtures();
+  if (!fixtures) return Complain(fixtures.error().Text());
   Page page;
-  if (const Status put = PutAll(options, page); !put) return Complain(put.error().Text());
-  if (options.check) return Check(page);
+  if (const Status put = PutAll(options, *fixtures, page); !put) return Complain(put.error().Text());
+  if (options.check) return std::max(CheckFigures(*fixtures), Check(page));
+  if (const Status written = WriteFigures(*fixtures); !written) return Complain(written.error().Text());
   const Status written = platform::WriteFileAtomically(kPagePath, page.new_page());
   if (!written) return Complain(written.error().Text());
   fmt::print("{}", page.printed());

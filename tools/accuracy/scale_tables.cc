@@ -277,7 +277,7 @@ std::string HeldOutTables(const std::vector<HeldOutBy>& ways, const std::string&
     const std::string name = fmt::format("each {} ({})", way.what, way.rows.size());
     text += Row(CellsOf(name, scale::SumOf(way.rows).tally));
   }
-  text += "\n";
+  text += '\n';
   for (const HeldOutBy& way : ways) {
     if (way.rows.empty()) continue;
     text += fmt::format("### Held out: {}\n\n", way.what) + HeldOutRows(way);

@@ -5,6 +5,7 @@
 
 #include "catalogue/catalogue.h"
 #include "codec/codec.h"
+#include "formats/json/config_names.h"
 #include "formats/json/looks.h"
 #include "hyperparams/hyperparams.h"
 #include "tabular/column_roles.h"
@@ -38,14 +39,6 @@ bool IsOneObject(std::string_view text) {
   if (scanner.Next() != codec::JsonToken::kObjectBegin) return false;
   if (scanner.SkipTo(0) != codec::JsonToken::kObjectEnd) return false;
   return FromFirstCharacter(text.substr(scanner.consumed())).empty();
-}
-
-// A file that is called what it is.
-bool SaysSettings(std::string_view path) {
-  const std::string name = ToLower(path.substr(path.rfind('/') + 1));
-  constexpr std::array<std::string_view, 5> kWords = {"config", "args", "arguments", "params", "settings"};
-  return std::any_of(kWords.begin(), kWords.end(),
-                     [&](std::string_view word) { return name.find(word) != std::string::npos; });
 }
 
 // Whether the name counts what was trained. Some names of the step are those of a planned number of steps, too.

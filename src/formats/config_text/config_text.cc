@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "formats/json/config_names.h"
 #include "hyperparams/hyperparams.h"
 
 namespace vigil::formats {
@@ -78,14 +79,16 @@ bool EndsWith(std::string_view path, std::string_view ending) {
   return path.size() > ending.size() && EqualsIgnoringCase(path.substr(path.size() - ending.size()), ending);
 }
 
-// Notations that any text may happen to fit: the name must say it, and two settings of a training stand in it.
+// Notations that any text may happen to fit: the name must say it, and two settings of a training stand in it, or one
+// where the name says that it holds settings.
 int Sureness(const ingest::Probe& probe, Parse parse) {
   std::string_view head = probe.head;
   // A line that the end of the head cuts would be no setting.
   if (head.size() < probe.size_bytes) head = head.substr(0, head.rfind('\n') + 1);
   std::vector<hyperparams::Hyperparameter> hyperparameters = ParseToDamage(head, parse, nullptr);
   UnwrapWandb(hyperparameters);
-  return hyperparams::CountKnown(hyperparameters) >= 2 ? 70 : 0;
+  const std::size_t enough = SaysSettings(probe.path) ? 1 : 2;
+  return hyperparams::CountKnown(hyperparameters) >= enough ? 70 : 0;
 }
 
 }  // namespace

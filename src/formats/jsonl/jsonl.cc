@@ -6,6 +6,7 @@
 #include "codec/codec.h"
 #include "formats/json/looks.h"
 #include "tabular/json_table.h"
+#include "textlog/textlog.h"
 
 namespace vigil::formats {
 namespace {
@@ -13,6 +14,11 @@ namespace {
 using codec::JsonToken;
 
 constexpr std::size_t kLongestLine = std::size_t{16} << 20U;
+constexpr std::string_view kTraceback = "Traceback (most recent call last)";
+
+bool HoldsTraceback(std::string_view text) {
+  return ::memmem(text.data(), text.size(), kTraceback.data(), kTraceback.size()) != nullptr;
+}
 
 class JsonLinesReader : public ingest::Reader {
  public:
@@ -20,8 +26,10 @@ class JsonLinesReader : public ingest::Reader {
 
   std::size_t Consume(std::string_view bytes, bool last) override {
     std::size_t begin = 0;
+    const bool holds_traceback = HoldsTraceback(bytes);
     while (begin < bytes.size()) {
       if (const std::size_t taken = TakeWholeLine(bytes.substr(begin)); taken != 0) {
+        if (holds_traceback) TakeTraceback(bytes.substr(begin, taken));
         begin += taken;
         continue;
       }
@@ -29,6 +37,7 @@ class JsonLinesReader : public ingest::Reader {
       if (newline == nullptr) break;
       const auto end = static_cast<std::size_t>(static_cast<const char*>(newline) - bytes.data());
       TakeLine(bytes.substr(begin, end - begin));
+      if (holds_traceback) TakeTraceback(bytes.substr(begin, end - begin));
       begin = end + 1;
     }
     const std::string_view rest = bytes.substr(begin);
@@ -38,6 +47,7 @@ class JsonLinesReader : public ingest::Reader {
       begin = bytes.size();
     } else if (last && !rest.empty()) {
       TakeLine(rest);
+      if (holds_traceback) TakeTraceback(rest);
       begin = bytes.size();
     }
     table_.Flush();
@@ -93,6 +103,18 @@ class JsonLinesReader : public ingest::Reader {
     return true;
   }
 
+  // Structured loggers write the text of an exception into a value of the line: {"level": "error", "exception":
+  // "Trace..."}.
+  void TakeTraceback(std::string_view line) {
+    if (line.size() > kLongestLine || !HoldsTraceback(line)) return;
+    codec::JsonScanner scanner(line);
+    for (JsonToken token = scanner.Next(); token < JsonToken::kNeedMore; token = scanner.Next()) {
+      if (token != JsonToken::kString || !HoldsTraceback(scanner.text())) continue;
+      if (!messages_) messages_ = textlog::OpenLogText(builder_);
+      messages_->Consume(codec::UnescapeJson(scanner.text()) + "\n", false);
+    }
+  }
+
   bool CountBroken(JsonToken token, const codec::JsonScanner& scanner) {
     if (broken_lines_++ == 0) {
       first_broken_ = {line_, scanner.consumed() + 1,
@@ -103,6 +125,7 @@ class JsonLinesReader : public ingest::Reader {
 
   void Finish() {
     table_.Finish();
+    if (messages_) messages_->Consume({}, true);
     if (broken_lines_ != 0) builder_.ReportDamage(BrokenLines());
     if (skipping_) {
       ++line_;
@@ -128,6 +151,7 @@ class JsonLinesReader : public ingest::Reader {
 
   ingest::PartBuilder& builder_;
   tabular::JsonTable table_;
+  std::unique_ptr<ingest::Reader> messages_;  // of the texts in the lines; opened by the first
   std::uint32_t line_ = 0;
   bool skipping_ = false;  // inside a line that is too long
   std::uint64_t broken_lines_ = 0;

@@ -39,7 +39,7 @@ class NotebookReader : public DocumentReader {
   explicit NotebookReader(ingest::PartBuilder& part) : DocumentReader(part), log_(textlog::OpenLogText(part)) {}
 
  private:
-  enum class Kind : std::uint8_t { kNone, kText, kHtml };
+  enum class Kind : std::uint8_t { kNone, kText, kLines, kHtml };
 
   JsonToken Advance(codec::JsonScanner& scanner) override {
     for (;;) {
@@ -71,7 +71,8 @@ class NotebookReader : public DocumentReader {
 
   static Kind KindOf(std::string_view key) {
     if (key == "text/html") return Kind::kHtml;
-    return key == "text" || key == "text/plain" || key == "traceback" ? Kind::kText : Kind::kNone;
+    if (key == "traceback") return Kind::kLines;
+    return key == "text" || key == "text/plain" ? Kind::kText : Kind::kNone;
   }
 
   // Outputs of one cell may be megabytes: what the log reader can take is handed on.
@@ -81,6 +82,7 @@ class NotebookReader : public DocumentReader {
       return;
     }
     text_ += piece;
+    if (kind_ == Kind::kLines && !text_.ends_with('\n')) text_ += '\n';  // entries of the list stand for lines
     Feed();
   }
 

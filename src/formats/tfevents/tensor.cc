@@ -16,6 +16,7 @@ using codec::WireType;
 
 // Numbers of tensorflow's DataType.
 enum class DataType : std::uint32_t {
+  kNotStated = 0,
   kFloat = 1,
   kDouble = 2,
   kInt32 = 3,
@@ -87,6 +88,8 @@ std::optional<double> FromRawBits(std::string_view raw, double (*convert)(std::u
 // The one element in `tensor_content`, which holds elements as they stand in memory.
 std::optional<double> FromContent(DataType type, std::string_view raw) {
   switch (type) {
+    case DataType::kNotStated:
+      break;
     case DataType::kFloat:
       return FromRaw<float>(raw);
     case DataType::kDouble:
@@ -167,7 +170,7 @@ bool HoldsOneElement(std::string_view shape) {
 
 // What a TensorProto says, before its type decides how to read it.
 struct Elements {
-  DataType type{};  // 0: not stated
+  DataType type = DataType::kNotStated;
   bool single = true;
   std::string_view content;
   std::optional<double> real;            // from float_val or double_val

@@ -1,5 +1,6 @@
 #include "formats/titan_events/titan_events.h"
 
+#include <cmath>
 #include <unordered_map>
 
 #include "catalogue/says.h"
@@ -77,7 +78,7 @@ class TitanEventsReader : public ingest::Reader {
     if (event.rank >= 0 && event.rank < 1e6)
       builder_.part().ranks = std::max(builder_.part().ranks, static_cast<std::int32_t>(event.rank) + 1);
     const double time = event.time_us * 1e-6;
-    if (event.type == "instant" && event.value == event.value && !event.name.empty())
+    if (event.type == "instant" && !std::isnan(event.value) && !event.name.empty())
       return AddLatest(event.name, step, event.value, time);
     if (event.type_name.ends_with("_start")) {
       if (starts_.size() < kMostPhases || starts_.contains(event.name)) starts_[event.name] = event.time_us;

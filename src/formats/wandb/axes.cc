@@ -45,7 +45,7 @@ void Axes::Declare(std::string_view metric_record) {
   prefix_sizes_.insert(pattern.size());
 }
 
-bool Axes::IsStep(std::string_view key) const { return PriorityOf(key) != 0 || ids_.find(key) != ids_.end(); }
+bool Axes::IsStep(std::string_view key) const { return PriorityOf(key) != 0 || ids_.contains(key); }
 
 void Axes::BeginRow(std::int64_t row_step) {
   row_step_ = row_step;

@@ -9,6 +9,7 @@
 #include "accuracy/tables.h"
 #include "accuracy/twins.h"
 #include "scale/read_set.h"
+#include "support/paths.h"
 
 namespace vigil::accuracy {
 namespace {
@@ -49,7 +50,7 @@ TEST(CalibrationDiagrams, LeaveBinsWithFewCasesBlank) {
 }
 
 TEST(ScaleTables, CoverAWholeSet) {
-  const auto records = scale::ReadSet(VIGIL_SOURCE_DIR "/tests/fixtures/scale");
+  const auto records = scale::ReadSet(std::string(testing_support::kSourceDir) + "/tests/fixtures/scale");
   ASSERT_TRUE(records);
   const std::string text = ScaleTables(scale::JudgeAll(*records, catalogue::Thresholds(), 2));
   for (const char* part : {"### By fault", "### By task", "### By family of model", "### By optimizer",

@@ -12,6 +12,7 @@
 #include "base/base.h"
 #include "ingest/ingest.h"
 #include "pipeline/pipeline.h"
+#include "support/paths.h"
 #include "support/shell.h"
 
 namespace {
@@ -54,9 +55,11 @@ class CApi : public testing::Test {
 };
 
 TEST(CApiSurface, TheLibraryShowsExactlyTheListedSymbols) {
-  const std::string command = fmt::format("nm -D --defined-only '{}' | awk '{{print $3}}' | sort", VIGIL_LIBRARY);
+  const std::string command =
+      fmt::format("nm -D --defined-only '{}' | awk '{{print $3}}' | sort", vigil::testing_support::kLibrary);
   const auto shown = LinesOf(vigil::testing_support::RunShell(command).output);
-  const auto listed = LinesOf(ReadAll(std::string(VIGIL_SOURCE_DIR) + "/tests/unit/capi/symbols.txt"));
+  const auto listed =
+      LinesOf(ReadAll(std::string(vigil::testing_support::kSourceDir) + "/tests/unit/capi/symbols.txt"));
   EXPECT_THAT(shown, ElementsAreArray(listed));
 }
 
@@ -64,7 +67,7 @@ TEST(CApiSurface, TheLibraryNeedsNothingButTheCLibrary) {
 #ifdef VIGIL_SANITIZED
   GTEST_SKIP() << "sanitizers bring libraries along";
 #endif
-  const std::string command = fmt::format("readelf -d '{}' | grep NEEDED", VIGIL_LIBRARY);
+  const std::string command = fmt::format("readelf -d '{}' | grep NEEDED", vigil::testing_support::kLibrary);
   for (const std::string& line : LinesOf(vigil::testing_support::RunShell(command).output)) {
     EXPECT_TRUE(line.find("[libc.") != std::string::npos || line.find("[libm.") != std::string::npos ||
                 line.find("[ld-linux") != std::string::npos || line.find("[libpthread.") != std::string::npos)

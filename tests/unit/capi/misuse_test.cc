@@ -15,6 +15,7 @@
 #include "journal/journal.h"
 #include "journal/mover.h"
 #include "pipeline/pipeline.h"
+#include "support/paths.h"
 
 namespace {
 
@@ -122,7 +123,7 @@ TEST_F(Misuse, TwoCopiesOfTheLibraryLeaveEachOthersRunsAlone) {
   const pid_t child = ::fork();
   if (child == 0) {
     const auto load = [&](const char* name) {
-      std::filesystem::copy_file(VIGIL_LIBRARY, folder_ + name);
+      std::filesystem::copy_file(vigil::testing_support::kLibrary, folder_ + name);
       return ::dlopen((folder_ + name).c_str(), RTLD_NOW | RTLD_LOCAL);
     };
     void* const first = load("/first.so");

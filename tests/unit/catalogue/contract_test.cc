@@ -8,13 +8,14 @@
 
 #include "base/base.h"
 #include "catalogue/catalogue.h"
+#include "support/paths.h"
 
 namespace vigil::catalogue {
 namespace {
 
 // The ids in backticks of the first cell of each row of a table, between two headings of the document.
 std::vector<std::string> IdsBetween(std::string_view from, std::string_view to) {
-  std::ifstream document(VIGIL_SOURCE_DIR "/../shared/CATALOGUE.md");
+  std::ifstream document(std::string(testing_support::kSourceDir) + "/../shared/CATALOGUE.md");
   std::vector<std::string> ids;
   bool inside = false;
   for (std::string line; std::getline(document, line);) {

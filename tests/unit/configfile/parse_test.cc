@@ -5,6 +5,7 @@
 #include <fstream>
 
 #include "configfile/configfile.h"
+#include "support/paths.h"
 
 namespace vigil::configfile {
 namespace {
@@ -256,7 +257,7 @@ TEST(Command, ASecondCommandThatTrainsIsRemarked) {
 // ---- pickles
 
 TEST(Pickle, HasSettingsWithoutLines) {
-  std::ifstream stream(VIGIL_SOURCE_DIR "/fuzz/corpus/configfile/args.bin", std::ios::binary);
+  std::ifstream stream(std::string(testing_support::kSourceDir) + "/fuzz/corpus/configfile/args.bin", std::ios::binary);
   const std::string bytes((std::istreambuf_iterator<char>(stream)), {});
   const File file = Parse("training_args.bin", bytes, Notation::kPickle);
   ASSERT_FALSE(file.entries.empty());
@@ -276,7 +277,8 @@ TEST(Notations, AreKnownByNameThenByContent) {
 
 TEST(Parse, CutAtEveryByteStaysInBounds) {
   for (const char* name : {"axolotl.yaml", "deepspeed.json", "titan.toml", "launch.sh", "args.bin"}) {
-    std::ifstream stream(std::string(VIGIL_SOURCE_DIR "/fuzz/corpus/configfile/") + name, std::ios::binary);
+    std::ifstream stream(std::string(std::string(testing_support::kSourceDir) + "/fuzz/corpus/configfile/") + name,
+                         std::ios::binary);
     const std::string bytes((std::istreambuf_iterator<char>(stream)), {});
     ASSERT_FALSE(bytes.empty()) << name;
     const auto notation = NotationOf(name, bytes);

@@ -9,6 +9,7 @@
 #include "pipeline/pipeline.h"
 #include "report/sentence.h"
 #include "runs.h"
+#include "support/paths.h"
 
 namespace vigil::detect {
 namespace {
@@ -155,7 +156,7 @@ TEST(Engine, FindsTheSameWhereEveryStepIsWrittenTwice) {
 TEST(Engine, FindsTheSameInRunsOfRealTrainers) {
   namespace fs = std::filesystem;
   int count = 0;
-  for (const auto& trainer : fs::directory_iterator(fs::path(VIGIL_SOURCE_DIR) / "tests/fixtures/runs")) {
+  for (const auto& trainer : fs::directory_iterator(fs::path(testing_support::kSourceDir) / "tests/fixtures/runs")) {
     std::vector<std::string> folders;
     for (const auto& folder : fs::directory_iterator(trainer)) folders.push_back(folder.path().string());
     std::sort(folders.begin(), folders.end());

@@ -12,6 +12,7 @@
 #include "ingest/ingest.h"
 #include "pipeline/pipeline.h"
 #include "runs.h"
+#include "support/paths.h"
 
 namespace vigil::detect {
 namespace {
@@ -401,7 +402,8 @@ TEST(LogFindings, QuoteTheLogWithItsPlace) {
 // Logs of real runs, with what their labels expect of log messages.
 TEST(LogFindings, AgreeWithTheLabelsOfOtherPeoplesLogs) {
   const char* given = std::getenv("VIGIL_CORPUS");
-  const std::filesystem::path corpus = given != nullptr ? given : VIGIL_SOURCE_DIR "/../shared/corpus";
+  const std::filesystem::path corpus =
+      given != nullptr ? given : std::string(testing_support::kSourceDir) + "/../shared/corpus";
   std::ifstream manifest(corpus / "MANIFEST.tsv");
   if (!manifest) GTEST_SKIP() << "not run: corpus absent at " << corpus;
   std::size_t judged = 0;

@@ -9,6 +9,8 @@
 #include <sstream>
 #include <string>
 
+#include "support/paths.h"
+
 namespace vigil::detect {
 namespace {
 
@@ -17,7 +19,8 @@ namespace {
 std::set<std::string> SettingsAskedFor() {
   std::set<std::string> asked;
   const std::regex call(R"((?:FindFact|FactNumber)\(([^)]*)\))");
-  for (const auto& file : std::filesystem::directory_iterator(VIGIL_SOURCE_DIR "/src/detect")) {
+  for (const auto& file :
+       std::filesystem::directory_iterator(std::string(testing_support::kSourceDir) + "/src/detect")) {
     if (file.path().extension() != ".cc" || file.path().filename() == "batches.cc") continue;
     std::ostringstream text;
     text << std::ifstream(file.path()).rdbuf();

@@ -110,7 +110,7 @@ TEST(Config, ARuleCanBeTurnedOffAndIsNeverAnError) {
 }
 
 model::Coverage CoverageOf(const model::Run& run, model::Family family) {
-  for (const model::Coverage& coverage : Cover(run)) {
+  for (const model::Coverage& coverage : Cover(run, {})) {
     if (coverage.family == family) return coverage;
   }
   return {};
@@ -134,7 +134,7 @@ TEST(Coverage, AMissingGradientNormIsNamedWithTheSettingThatLogsIt) {
 
 TEST(Coverage, WithoutAnyMetricNoFamilyIsChecked) {
   model::Run run;
-  for (const model::Coverage& coverage : Cover(run)) {
+  for (const model::Coverage& coverage : Cover(run, {})) {
     EXPECT_EQ(coverage.state, model::CoverageState::kBlind) << model::Name(coverage.family);
     EXPECT_FALSE(Words(coverage.reason).empty());
     EXPECT_FALSE(Words(coverage.enable).empty());
@@ -144,7 +144,7 @@ TEST(Coverage, WithoutAnyMetricNoFamilyIsChecked) {
 TEST(Coverage, ReinforcementIsNoMatterForAFineTune) {
   RunMaker run;
   run.Method("sft").Series("loss", 20, [](int) { return 1.0; });
-  for (const model::Coverage& coverage : Cover(run.run)) EXPECT_NE(coverage.family, model::Family::kRl);
+  for (const model::Coverage& coverage : Cover(run.run, {})) EXPECT_NE(coverage.family, model::Family::kRl);
 }
 
 TEST(Coverage, MemoryIsSeenThroughErrorMessagesOnly) {

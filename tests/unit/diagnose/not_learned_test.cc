@@ -47,6 +47,76 @@ TEST(LearningIsJudgedByEverythingThatMeasuresIt, AnEvaluationBeforeTheFirstStepH
   EXPECT_TRUE(Reports(run, "loss/plateau"));
 }
 
+TEST(LearningIsJudgedByEverythingThatMeasuresIt, AccuraciesThatPartShowOverfittingWithoutAnEvaluationLoss) {
+  RunMaker run("torch");
+  run.Series("loss", 20, [](int s) { return 1.5 / s; });
+  run.Series("accuracy", 20, [](int s) { return std::min(1.0, 0.4 + 0.1 * s); });
+  run.Series("eval_accuracy", 20, [](int s) { return s < 5 ? 0.5 + 0.03 * s : 0.62 - 0.002 * s; });
+  EXPECT_TRUE(Reports(run, "loss/overfit"));
+}
+
+TEST(GuardsAgainstFalseErrors, AccuraciesAFewPointsApartAreSound) {
+  RunMaker run("torch");
+  run.Series("loss", 20, [](int s) { return 1.5 / s; });
+  run.Series("accuracy", 20, [](int s) { return std::min(1.0, 0.4 + 0.1 * s); });
+  run.Series("eval_accuracy", 20, [](int s) { return std::min(0.91, 0.4 + 0.08 * s); });
+  EXPECT_FALSE(Reports(run, "loss/overfit"));
+}
+
+TEST(GuardsAgainstFalseErrors, AnEvaluationAccuracyThatStillRisesIsNotOverfitted) {
+  RunMaker run("torch");
+  run.Series("loss", 20, [](int s) { return 1.5 / s; });
+  run.Series("accuracy", 20, [](int s) { return std::min(1.0, 0.4 + 0.1 * s); });
+  run.Series("eval_accuracy", 20, [](int s) { return 0.3 + 0.02 * s; });
+  EXPECT_FALSE(Reports(run, "loss/overfit"));
+}
+
+TEST(LearningIsJudgedByEverythingThatMeasuresIt, LossesThatPartShowOverfittingWhereTheEvaluationDoesNotRise) {
+  RunMaker run("torch");
+  run.Series("loss", 400, [](int s) { return 4.0 / (1 + 0.02 * s); }, 5);
+  run.Series("eval_loss", 400, [](int s) { return s < 100 ? 4.0 / (1 + 0.02 * s) : 1.42; }, 20);
+  EXPECT_TRUE(Reports(run, "loss/overfit"));
+}
+
+TEST(LearningIsJudgedByEverythingThatMeasuresIt, LossAndAccuracyOfGuessingSayThatNothingWasLearned) {
+  RunMaker run("torch");
+  run.Series("loss", 18, [](int s) { return s == 1 ? 1.16 : 0.72 - 0.003 * s; });
+  run.Series("eval_loss", 18, [](int s) { return s == 1 ? 0.75 : 0.692 + 0.001 * (s % 3); });
+  run.Series("eval_accuracy", 18, [](int s) { return s < 9 ? 0.39 : 0.55; });
+  EXPECT_TRUE(Reports(run, "loss/at-chance"));
+}
+
+TEST(TooGoodToBeTrue, TextOfALanguageModelIsNotThatPredictable) {
+  RunMaker run("torch");
+  run.Series("tokens_per_s", 400, [](int) { return 12000.0; }, 5);
+  run.Series("loss", 400, [](int s) { return Falling(4.2, 0.1, s, 60); }, 5);
+  run.Series("eval_loss", 400, [](int s) { return Falling(4.2, 0.12, s, 60); }, 40);
+  EXPECT_TRUE(Reports(run, "loss/too-good"));
+}
+
+TEST(AFactOutweighsTheShapeOfACurve, ANormThatClimbsAllAlongIsThatOfGradientsThatAreAddedUp) {
+  RunMaker run("torch");
+  run.Series("loss", 400, [](int s) { return 2.0 / (1 + 0.01 * s); }, 5);
+  run.Series("grad_norm", 400, [](int s) { return 0.5 + 0.05 * s; }, 5);
+  run.Series("lr", 400, [](int) { return 0.001; }, 5);
+  EXPECT_TRUE(Reports(run, "grad/unstable"));
+}
+
+TEST(GuardsAgainstFalseErrors, ANormThatDoublesWhileTheLossFallsIsSound) {
+  RunMaker run("torch");
+  run.Series("loss", 400, [](int s) { return 2.0 / (1 + 0.01 * s); }, 5);
+  run.Series("grad_norm", 400, [](int s) { return 0.8 + 0.003 * s; }, 5);
+  EXPECT_FALSE(Reports(run, "grad/unstable"));
+}
+
+TEST(LearningIsJudgedByEverythingThatMeasuresIt, AKlTermOfNothingBesideAReconstructionIsAnUnusedCode) {
+  RunMaker run("torch");
+  run.Series("loss", 200, [](int s) { return 26 + 18 * std::exp(-0.05 * s); }, 2);
+  run.Series("recon_loss", 200, [](int s) { return 26 + 18 * std::exp(-0.05 * s); }, 2);
+  run.Series("kl", 200, [](int s) { return 0.02 / s; }, 2);
+  EXPECT_TRUE(Reports(run, "loss/collapse"));
+}
+
 TEST(GuardsAgainstFalseErrors, AFineTunedModelMayGainLittle) {
   RunMaker run("hf-trainer");
   run.Method("sft");

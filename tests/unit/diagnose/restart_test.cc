@@ -134,15 +134,17 @@ TEST(NextCommand, IsGivenForWhatIsUndecidedToo) {
   for (const model::Diagnosis& diagnosis : run.Diagnoses()) EXPECT_FALSE(diagnosis.next_command.command.empty());
 }
 
-TEST(NextCommand, ALoopOfOnesOwnIsWatched) {
+TEST(NextCommand, ALoopOfOnesOwnIsJudgedBesideTheRunThatItRepeats) {
   RunMaker run = NanAt(412, "torch");
-  EXPECT_EQ(run.First().next_command.command, "vigil watch run");
+  const model::NextCommand next = run.First().next_command;
+  EXPECT_EQ(next.command, "vigil diagnose run run-again");
+  EXPECT_THAT(Words(next.first), HasSubstr("run-again"));
 }
 
 TEST(NextCommand, NamesTheMessage) {
   RunMaker run;
-  run.Found("log/disk-full", 500, 500, "No space left on device");
-  EXPECT_EQ(run.First().next_command.command, "df -h run");
+  run.Found("log/module-missing", 500, 500, "No module named 'flash_attn'");
+  EXPECT_EQ(run.First().next_command.command, "vigil explain log/module-missing");
 }
 
 }  // namespace

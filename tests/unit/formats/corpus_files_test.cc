@@ -11,6 +11,7 @@
 
 #include "formats/formats.h"
 #include "ingest/ingest.h"
+#include "support/paths.h"
 
 namespace vigil::formats {
 namespace {
@@ -23,7 +24,8 @@ constexpr std::string_view kHead =
 
 std::filesystem::path Corpus() {
   const char* const named = std::getenv("VIGIL_CORPUS");
-  return named != nullptr ? std::filesystem::path(named) : std::filesystem::path(VIGIL_SOURCE_DIR) / "../shared/corpus";
+  return named != nullptr ? std::filesystem::path(named)
+                          : std::filesystem::path(testing_support::kSourceDir) / "../shared/corpus";
 }
 
 // The series with most points; of several the one whose name comes first.
@@ -60,7 +62,7 @@ TEST(CorpusFiles, AreReadAsTheTableSays) {
   }
   std::string table(kHead);
   for (const std::string& name : names) table += RowOf(name, Corpus() / name);
-  const std::string path = std::string(VIGIL_SOURCE_DIR) + "/tests/corpus_files.tsv";
+  const std::string path = std::string(testing_support::kSourceDir) + "/tests/corpus_files.tsv";
   if (std::getenv("VIGIL_REWRITE") != nullptr) std::ofstream(path) << table;
   std::ifstream file(path);
   const std::string kept((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());

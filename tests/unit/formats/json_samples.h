@@ -12,6 +12,7 @@
 #include "formats/formats.h"
 #include "ingest/ingest.h"
 #include "report/report.h"
+#include "support/paths.h"
 #include "support/why.h"
 
 namespace vigil::formats {
@@ -77,7 +78,8 @@ inline std::string Recognised(std::string_view text, std::string_view path = "fi
 // Files of other people's runs, where they are at hand: $VIGIL_CORPUS, or beside the project. Empty when absent.
 inline std::filesystem::path CorpusFolder(const std::string& name) {
   const char* const stated = std::getenv("VIGIL_CORPUS");
-  const std::filesystem::path corpus = stated != nullptr ? stated : VIGIL_SOURCE_DIR "/../shared/corpus";
+  const std::filesystem::path corpus =
+      stated != nullptr ? stated : std::string(testing_support::kSourceDir) + "/../shared/corpus";
   return std::filesystem::exists(corpus / name) ? corpus / name : std::filesystem::path();
 }
 

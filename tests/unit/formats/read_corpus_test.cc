@@ -7,12 +7,13 @@
 #include "formats/formats.h"
 #include "ingest/ingest.h"
 #include "report/report.h"
+#include "support/paths.h"
 
 namespace vigil::formats {
 namespace {
 
 std::vector<std::string> CorpusFiles(const char* folder) {
-  const std::filesystem::path path = std::filesystem::path(VIGIL_SOURCE_DIR) / "../shared/corpus" / folder;
+  const std::filesystem::path path = std::filesystem::path(testing_support::kSourceDir) / "../shared/corpus" / folder;
   std::vector<std::string> files;
   if (!std::filesystem::exists(path)) return files;
   for (const auto& entry : std::filesystem::directory_iterator(path)) files.push_back(entry.path().string());

@@ -13,6 +13,7 @@
 #include "ingest/ingest.h"
 #include "pipeline/pipeline.h"
 #include "report/report.h"
+#include "support/paths.h"
 #include "support/scratch.h"
 
 namespace vigil::formats {
@@ -150,7 +151,7 @@ TEST_F(SqliteFiles, JoinsEachRunOfADatabaseWithItsOwnLogOnly) {
 
 TEST_F(SqliteFiles, ReadsTheFolderOfAnMlflowFileStore) {
   const pipeline::Imported imported =
-      pipeline::ImportPaths({std::string(VIGIL_SOURCE_DIR) + "/tests/fixtures/sources/mlruns"});
+      pipeline::ImportPaths({std::string(testing_support::kSourceDir) + "/tests/fixtures/sources/mlruns"});
   EXPECT_THAT(NamesOf(imported.runs), UnorderedElementsAre("steady", "broken", "stopped", "thrown-away"));
   const model::Run& broken = Named(imported.runs, "broken");
   ASSERT_NE(broken.Find("loss"), nullptr);

@@ -11,6 +11,7 @@
 #include "formats/sqlite/database.h"
 #include "journal/journal.h"
 #include "structure.h"
+#include "support/paths.h"
 #include "support/scratch.h"
 
 namespace vigil::fuzz {
@@ -38,7 +39,7 @@ Mutation Seeded(std::uint64_t seed, std::size_t most_bytes = kMostBytes) {
 
 // Inputs that come of each other, each by one mutation, from a kept input of the target.
 std::vector<std::string> Walk(Mutator mutator, const std::string& target, const std::string& name) {
-  std::string input = BytesOf(std::filesystem::path(VIGIL_SOURCE_DIR) / "fuzz/corpus" / target / name);
+  std::string input = BytesOf(std::filesystem::path(testing_support::kSourceDir) / "fuzz/corpus" / target / name);
   EXPECT_FALSE(input.empty()) << target << "/" << name;
   const std::string first = input;
   std::vector<std::string> walked;
@@ -88,7 +89,7 @@ TEST(Mutators, TakeAnyBytesAndKeepToTheSizeGiven) {
       EXPECT_LE(row.mutator(input, how).size(), most_bytes) << row.target << " " << seed;
       Mutation of_kept = Seeded(seed, most_bytes);
       const std::string kept =
-          BytesOf(std::filesystem::path(VIGIL_SOURCE_DIR) / "fuzz/corpus" / row.target / row.input);
+          BytesOf(std::filesystem::path(testing_support::kSourceDir) / "fuzz/corpus" / row.target / row.input);
       EXPECT_LE(row.mutator(kept, of_kept).size(), most_bytes) << row.target << " " << seed;
     }
   }

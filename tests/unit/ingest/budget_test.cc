@@ -13,6 +13,7 @@
 #include "pipeline/pipeline.h"
 #include "platform/clock.h"
 #include "platform/memory_budget.h"
+#include "support/paths.h"
 #include "support/scratch.h"
 
 namespace vigil::ingest {
@@ -345,7 +346,7 @@ void FailEveryAllocation(const std::string& path, bool fails_once) {
 std::map<std::string, std::string> SmallestFixtures() {
   std::map<std::string, std::pair<std::uintmax_t, std::string>> smallest;
   for (const auto& entry :
-       std::filesystem::recursive_directory_iterator(std::string(VIGIL_SOURCE_DIR) + "/tests/fixtures/")) {
+       std::filesystem::recursive_directory_iterator(std::string(testing_support::kSourceDir) + "/tests/fixtures/")) {
     if (!entry.is_regular_file() || entry.file_size() > 300'000) continue;
     const auto run = ReadRuns(entry.path(), formats::Formats());
     if (!run) continue;

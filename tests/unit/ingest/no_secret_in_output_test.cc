@@ -6,6 +6,7 @@
 
 #include "../formats/wandb_writer.h"
 #include "journal/journal.h"
+#include "support/paths.h"
 #include "support/scratch.h"
 #include "support/shell.h"
 
@@ -96,7 +97,7 @@ class NoSecretInOutput : public ScratchTest {
     Write("runs/c/run-abc.wandb", Wandb());
     Write("runs/d/rank-0.vigil", Journal());
   }
-  Outcome Run(const std::string& arguments) const { return RunVigil(VIGIL_PROGRAM, arguments + " 2>&1"); }
+  Outcome Run(const std::string& arguments) const { return RunVigil(testing_support::kProgram, arguments + " 2>&1"); }
   std::string Runs() const { return QuoteForShell(folder_ / "runs"); }
   std::string File(const std::string& name) const { return QuoteForShell(folder_ / name); }
   // Everything that the program shows of the folder: its name, then the text.

@@ -10,6 +10,7 @@
 #include "codec/codec.h"
 #include "platform/clock.h"
 #include "support.h"
+#include "support/paths.h"
 
 namespace vigil::journal {
 namespace {
@@ -401,7 +402,7 @@ TEST(JournalFormat, BlocksWithinBlocksAreReadOnce) {
 
 // Files of every released format are read for good.
 TEST(JournalFormat, ReadsTheKeptJournalOfFormat1_0) {
-  const Kept kept = Decode(ReadAll(std::string(VIGIL_SOURCE_DIR) + "/tests/unit/journal/samples/1.0.vigil"));
+  const Kept kept = Decode(ReadAll(std::string(testing_support::kSourceDir) + "/tests/unit/journal/samples/1.0.vigil"));
   EXPECT_THAT(kept.damages, IsEmpty());
   EXPECT_EQ(kept.size(), 480U);
   EXPECT_EQ(kept.begins.at(0).rank, 3);
@@ -420,7 +421,7 @@ TEST(JournalFormat, ReadsTheKeptJournalOfFormat1_0) {
 
 // Written by libvigil: a burst that was refused in part, and a column that packs so well that its block is padded.
 TEST(JournalFormat, ReadsTheKeptJournalOfFormat1_1) {
-  const Kept kept = Decode(ReadAll(std::string(VIGIL_SOURCE_DIR) + "/tests/unit/journal/samples/1.1.vigil"));
+  const Kept kept = Decode(ReadAll(std::string(testing_support::kSourceDir) + "/tests/unit/journal/samples/1.1.vigil"));
   EXPECT_THAT(kept.damages, IsEmpty());
   EXPECT_EQ(kept.size(), 1423U);
   EXPECT_EQ(kept.begins.at(0).rank, 3);

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "journal/journal.h"
+#include "support/paths.h"
 #include "support/scratch.h"
 #include "support/shell.h"
 
@@ -42,7 +43,7 @@ std::string Blocks(std::size_t count) {
 
 class JournalProgram : public ScratchTest {
  protected:
-  Outcome Run(const std::string& arguments) const { return RunVigil(VIGIL_PROGRAM, arguments + " 2>&1"); }
+  Outcome Run(const std::string& arguments) const { return RunVigil(testing_support::kProgram, arguments + " 2>&1"); }
   std::string Damaged() const {
     std::string bytes = Blocks(3);
     bytes.replace(bytes.size() / 2, 20, "not what was written");
@@ -104,8 +105,9 @@ TEST_F(JournalProgram, RepairLeavesNothingOfAFailure) {
   EXPECT_EQ(Run("journal repair " + path + " --out " + taken).code, 2);
   EXPECT_EQ(BytesOf(taken), "mine");
   // No room: the limit on the size of a file stands in for a full disk.
-  const Outcome full = RunShell(fmt::format("trap '' XFSZ; ulimit -f 1; {} journal repair {} --out {}/b.vigil 2>&1",
-                                            QuoteForShell(VIGIL_PROGRAM), Write("big.vigil", Blocks(40)), Folder()));
+  const Outcome full =
+      RunShell(fmt::format("trap '' XFSZ; ulimit -f 1; {} journal repair {} --out {}/b.vigil 2>&1",
+                           QuoteForShell(testing_support::kProgram), Write("big.vigil", Blocks(40)), Folder()));
   EXPECT_EQ(full.code, 2) << full.output;
   std::vector<std::string> names;
   for (const auto& entry : std::filesystem::directory_iterator(folder_)) names.push_back(entry.path().filename());
@@ -114,12 +116,12 @@ TEST_F(JournalProgram, RepairLeavesNothingOfAFailure) {
 
 TEST_F(JournalProgram, DumpStopsAtTheFirstErrorOfItsOutput) {
   const std::string path = Write("a.vigil", Blocks(20));
-  const Outcome full =
-      RunShell(fmt::format("{} journal dump {} {} 2>&1 >/dev/full", QuoteForShell(VIGIL_PROGRAM), path, path));
+  const Outcome full = RunShell(
+      fmt::format("{} journal dump {} {} 2>&1 >/dev/full", QuoteForShell(testing_support::kProgram), path, path));
   EXPECT_EQ(full.code, 2);
   EXPECT_EQ(std::count(full.output.begin(), full.output.end(), '\n'), 1) << full.output;
   const Outcome head = RunShell(fmt::format("{{ {} journal dump {} {} 2>{}/err; echo $? >{}/code; }} | head -n 1",
-                                            QuoteForShell(VIGIL_PROGRAM), path, path, Folder(), Folder()));
+                                            QuoteForShell(testing_support::kProgram), path, path, Folder(), Folder()));
   EXPECT_THAT(head.output, HasSubstr(R"("record":"begin")"));
   EXPECT_EQ(BytesOf(folder_ / "code"), "0\n");
   EXPECT_THAT(BytesOf(folder_ / "err"), IsEmpty());

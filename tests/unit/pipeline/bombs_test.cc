@@ -10,6 +10,7 @@
 #include <functional>
 #include <memory>
 
+#include "support/paths.h"
 #include "support/scratch.h"
 #include "support/shell.h"
 #include "unit/formats/wandb_writer.h"
@@ -153,8 +154,8 @@ TEST_P(Bombs, LeaveTheLogBesideThemItsVerdict) {
     rows +=
         fmt::format("{{\"step\": {}, \"loss\": {}}}\n", step, step < 40 ? fmt::format("{:.4f}", 3.0 / step) : "NaN");
   Write("good/train.jsonl", rows);
-  const auto outcome =
-      testing_support::RunVigil(VIGIL_PROGRAM, "diagnose --json " + testing_support::QuoteForShell(Folder()) + " 2>&1");
+  const auto outcome = testing_support::RunVigil(
+      testing_support::kProgram, "diagnose --json " + testing_support::QuoteForShell(Folder()) + " 2>&1");
   EXPECT_EQ(outcome.code, 1) << outcome.output.substr(0, 2000);
   EXPECT_THAT(outcome.output, HasSubstr("loss/non-finite"));
   rusage used = {};

@@ -10,6 +10,7 @@
 #include "ingest/ingest.h"
 #include "pipeline/pipeline.h"
 #include "report/report.h"
+#include "support/paths.h"
 
 namespace vigil::pipeline {
 namespace {
@@ -26,7 +27,7 @@ using ::testing::SizeIs;
 
 constexpr int kSteps = 12;
 
-std::string Fixtures() { return std::string(VIGIL_SOURCE_DIR) + "/tests/fixtures/"; }
+std::string Fixtures() { return std::string(testing_support::kSourceDir) + "/tests/fixtures/"; }
 
 // The only run below a folder.
 model::Run RunIn(const std::string& folder) {

@@ -9,6 +9,7 @@
 #include "ingest/ingest.h"
 #include "pipeline/pipeline.h"
 #include "report/report.h"
+#include "support/paths.h"
 
 namespace vigil::pipeline {
 namespace {
@@ -163,7 +164,8 @@ TEST_F(ImportPathsTest, ClassifiesTheRuns) {
 }
 
 TEST(ImportFixtures, JoinsCheckpointsOfARunThatWasResumed) {
-  const std::string folder = VIGIL_SOURCE_DIR "/tests/fixtures/runs/hf/resume-no-optimizer-s2";
+  const std::string folder =
+      std::string(testing_support::kSourceDir) + "/tests/fixtures/runs/hf/resume-no-optimizer-s2";
   const Imported imported = ImportPaths({folder});
   EXPECT_THAT(imported.unread, IsEmpty());
   ASSERT_THAT(imported.runs, SizeIs(1));
@@ -174,7 +176,7 @@ TEST(ImportFixtures, JoinsCheckpointsOfARunThatWasResumed) {
 }
 
 TEST(ImportFixtures, AreAllRead) {
-  const Imported imported = ImportPaths({VIGIL_SOURCE_DIR "/tests/fixtures/runs"});
+  const Imported imported = ImportPaths({std::string(testing_support::kSourceDir) + "/tests/fixtures/runs"});
   EXPECT_THAT(imported.unread, IsEmpty());
   EXPECT_GE(imported.runs.size(), 20U);
 }

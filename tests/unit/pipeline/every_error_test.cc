@@ -5,6 +5,7 @@
 #include <string>
 
 #include "pipeline/pipeline.h"
+#include "support/paths.h"
 
 namespace vigil::pipeline {
 namespace {
@@ -16,7 +17,7 @@ bool IsDiagnosed(const model::RunReport& run, std::size_t finding) {
 }
 
 TEST(EveryError, HasADiagnosis) {
-  const Outcome outcome = DiagnosePaths({VIGIL_SOURCE_DIR "/tests/fixtures/runs"}, {}, {});
+  const Outcome outcome = DiagnosePaths({std::string(testing_support::kSourceDir) + "/tests/fixtures/runs"}, {}, {});
   ASSERT_FALSE(outcome.report.runs.empty());
   std::size_t errors = 0;
   for (const model::RunReport& run : outcome.report.runs) {

@@ -6,6 +6,7 @@
 
 #include "ingest/ingest.h"
 #include "pipeline/pipeline.h"
+#include "support/paths.h"
 #include "support/scratch.h"
 
 namespace vigil::pipeline {
@@ -18,7 +19,7 @@ using ::testing::SizeIs;
 using ::testing::UnorderedElementsAre;
 
 std::string Real(const std::string& name) {
-  return BytesOf(std::filesystem::path(VIGIL_SOURCE_DIR) / "tests/fixtures/runs" / name);
+  return BytesOf(std::filesystem::path(testing_support::kSourceDir) / "tests/fixtures/runs" / name);
 }
 
 // Every line with something before it.
@@ -112,7 +113,7 @@ TEST_F(Folders, ADebugLogThatRepeatsTheTerminalCountsOnce) {
 }
 
 TEST_F(Folders, TheSameNumbersInLogStateAndTrackerCountOnce) {
-  const std::filesystem::path fixture = std::filesystem::path(VIGIL_SOURCE_DIR) / "tests/fixtures/runs";
+  const std::filesystem::path fixture = std::filesystem::path(testing_support::kSourceDir) / "tests/fixtures/runs";
   std::filesystem::copy(fixture / "hf/healthy-cosine-s12", folder_ / "run", std::filesystem::copy_options::recursive);
   const auto alone = ImportPaths({Folder()});
   ASSERT_THAT(alone.runs, SizeIs(1)) << "log and state";
@@ -157,7 +158,8 @@ TEST_F(Folders, CopiesOfALogWithOneSeedInSiblingFoldersStayTwoRuns) {
 }
 
 TEST_F(Folders, TrialsOfASearchBelowOneWriterStayApart) {
-  const std::filesystem::path writer = std::filesystem::path(VIGIL_SOURCE_DIR) / "tests/fixtures/clients/torch/run";
+  const std::filesystem::path writer =
+      std::filesystem::path(testing_support::kSourceDir) / "tests/fixtures/clients/torch/run";
   const std::string trial = BytesOf(writer / "hparams/events.out.tfevents.1760000000.gym.3");
   ASSERT_FALSE(trial.empty());
   Write("search/events.out.tfevents.1760000000.gym.0", BytesOf(writer / "events.out.tfevents.1760000000.gym.0"));
@@ -172,7 +174,7 @@ TEST_F(Folders, TrialsOfASearchBelowOneWriterStayApart) {
 }
 
 TEST_F(Folders, CurvesOfOneChartAreNoRestart) {
-  const std::string folder = std::string(VIGIL_SOURCE_DIR) + "/tests/fixtures/clients/torch/run";
+  const std::string folder = std::string(testing_support::kSourceDir) + "/tests/fixtures/clients/torch/run";
   const Imported imported = ImportPaths({folder});
   ASSERT_THAT(imported.runs, SizeIs(1));
   EXPECT_THAT(imported.runs[0].events, testing::Not(Contains(Field(&model::Event::kind, model::EventKind::kResume))));

@@ -10,6 +10,7 @@
 
 #include "ingest/ingest.h"
 #include "pipeline/pipeline.h"
+#include "support/paths.h"
 
 namespace vigil::pipeline {
 namespace {
@@ -143,7 +144,7 @@ TEST_F(FollowTest, GivesWhatTheFinishedFileGives) {
         "hf/healthy-accum-s7/runs", "torch/healthy-nanogpt-s3/train.log", "torch/healthy-kv-s2/train.log",
         "lightning/healthy-s2/lightning_logs/version_0/metrics.csv", "../clients/wandb/finished/run-finished.wandb",
         "../clients/wandb/killed/run-killed.wandb", "../clients/torch/run/events.out.tfevents.1760000000.gym.0"}) {
-    fs::path source = fs::path(VIGIL_SOURCE_DIR) / "tests/fixtures/runs" / run;
+    fs::path source = fs::path(testing_support::kSourceDir) / "tests/fixtures/runs" / run;
     if (fs::is_directory(source)) source = fs::directory_iterator(source)->path();
     ASSERT_TRUE(fs::exists(source)) << source;
     const std::string content = Content(source);

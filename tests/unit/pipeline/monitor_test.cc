@@ -16,6 +16,7 @@
 #include "journal/journal.h"
 #include "pipeline/pipeline.h"
 #include "report/sentence.h"
+#include "support/paths.h"
 
 namespace vigil::pipeline {
 namespace {
@@ -280,7 +281,7 @@ TEST_F(MonitorTest, AFileThatNoReaderKnowsJoinsNothing) {
 class MonitoredLog : public MonitorTest, public testing::WithParamInterface<const char*> {};
 
 TEST_P(MonitoredLog, SaysAtEveryLookWhatTheFilesSay) {
-  const fs::path source = fs::path(VIGIL_SOURCE_DIR) / "tests/fixtures/runs" / GetParam();
+  const fs::path source = fs::path(testing_support::kSourceDir) / "tests/fixtures/runs" / GetParam();
   std::vector<std::string> lines = Split(Content(source));
   const std::string name = source.filename().string();
   Monitor monitor({Paths()}, thresholds_);
@@ -306,7 +307,8 @@ std::string OtherLines() {
 
 TEST_F(MonitorTest, EveryLogThatIsAppendedToSaysWhatItsFileSays) {
   const char* const other = std::getenv("VIGIL_LOGS");
-  const fs::path runs = other != nullptr ? fs::path(other) : fs::path(VIGIL_SOURCE_DIR) / "tests/fixtures/runs";
+  const fs::path runs =
+      other != nullptr ? fs::path(other) : fs::path(testing_support::kSourceDir) / "tests/fixtures/runs";
   std::size_t logs = 0;
   for (const fs::directory_entry& entry : fs::recursive_directory_iterator(runs)) {
     const std::string kind = entry.path().extension().string();
@@ -372,7 +374,7 @@ TEST_F(MonitorTest, AJournalIsAppendedTo) {
 
 TEST_F(MonitorTest, EveryBinaryRecordThatIsAppendedToSaysWhatItsFileSays) {
   const char* const other = std::getenv("VIGIL_LOGS");
-  const fs::path runs = other != nullptr ? fs::path(other) : fs::path(VIGIL_SOURCE_DIR) / "tests/fixtures";
+  const fs::path runs = other != nullptr ? fs::path(other) : fs::path(testing_support::kSourceDir) / "tests/fixtures";
   std::size_t files = 0;
   for (const fs::directory_entry& entry : fs::recursive_directory_iterator(runs)) {
     const std::string name = entry.path().filename().string();

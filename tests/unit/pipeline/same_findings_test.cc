@@ -11,6 +11,7 @@
 #include "catalogue/catalogue.h"
 #include "ingest/ingest.h"
 #include "pipeline/pipeline.h"
+#include "support/paths.h"
 #include "support/shell.h"
 
 namespace vigil {
@@ -111,7 +112,7 @@ TEST_P(SameFindings, LiveFromTheJournalsAndFromTheLog) {
   fs::remove_all(folder);
   fs::create_directories(folder);
   const std::string run = (folder / "run").string();
-  const std::string program = QuoteForShell(VIGIL_PROGRAM);
+  const std::string program = QuoteForShell(testing_support::kProgram);
   const std::string train = program + " gym -q --layers 2 --heads 2 --steps 150 --onset 80 --threads 1 --timeout 1 " +
                             "--journal " + fault.arguments + " --fault " + fault.fault + " --out " + QuoteForShell(run);
   std::string journals;  // of all ranks and starts there may be; none is there yet

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <string>
 
+#include "support/paths.h"
 #include "support/shell.h"
 
 namespace vigil {
@@ -27,7 +28,7 @@ class WatchTest : public testing::Test {
 
   // A shell that writes the log of a run in pieces of some lines, in the background.
   std::string Writer(const std::string& run) const {
-    const std::string source = std::string(VIGIL_SOURCE_DIR) + "/tests/fixtures/runs/" + run + "/train.log";
+    const std::string source = std::string(testing_support::kSourceDir) + "/tests/fixtures/runs/" + run + "/train.log";
     return "( split -l 60 --filter='cat; sleep 0.05' " + QuoteForShell(source) + " > " +
            QuoteForShell((folder_ / "train.log").string()) + " ) & ";
   }
@@ -36,17 +37,18 @@ class WatchTest : public testing::Test {
 };
 
 TEST_F(WatchTest, EndsWithTheVerdictOfTheFinishedLog) {
-  const std::string watch = QuoteForShell(VIGIL_PROGRAM) + " watch " + QuoteForShell(folder_.string()) +
+  const std::string watch = QuoteForShell(testing_support::kProgram) + " watch " + QuoteForShell(folder_.string()) +
                             " --interval 0.02 --until-idle 2 --width 100 --color never";
   const auto live = RunShell(Writer("torch/lr-too-high-s12") + watch + " 2>&1; echo code $?");
   EXPECT_THAT(live.output, HasSubstr("loss/divergence")) << "the alarm";
   EXPECT_THAT(live.output, HasSubstr("code 1"));
-  const auto after = RunVigil(VIGIL_PROGRAM, "diagnose " + QuoteForShell(folder_.string()) + " --quiet --width 100");
+  const auto after =
+      RunVigil(testing_support::kProgram, "diagnose " + QuoteForShell(folder_.string()) + " --quiet --width 100");
   EXPECT_THAT(live.output, HasSubstr(after.output)) << "the same words as afterwards";
 }
 
 TEST_F(WatchTest, AnInterruptLeavesTheVerdict) {
-  const std::string watch = "timeout --signal INT 6 " + QuoteForShell(VIGIL_PROGRAM) + " watch " +
+  const std::string watch = "timeout --signal INT 6 " + QuoteForShell(testing_support::kProgram) + " watch " +
                             QuoteForShell(folder_.string()) + " --interval 0.05 --color never";
   const auto live = RunShell(Writer("hf/nan-hidden-s12") + watch + " 2>&1");
   EXPECT_THAT(live.output, HasSubstr("loss/non-finite"));
@@ -54,7 +56,7 @@ TEST_F(WatchTest, AnInterruptLeavesTheVerdict) {
 }
 
 TEST_F(WatchTest, AlarmsAreLinesOfJson) {
-  const std::string watch = QuoteForShell(VIGIL_PROGRAM) + " watch " + QuoteForShell(folder_.string()) +
+  const std::string watch = QuoteForShell(testing_support::kProgram) + " watch " + QuoteForShell(folder_.string()) +
                             " --interval 0.02 --until-idle 2 --json";
   const auto live = RunShell(Writer("hf/nan-hidden-s12") + watch + " 2>/dev/null");
   EXPECT_THAT(live.output, testing::StartsWith("{\"schema\":\"vigil.alarm/1\""));
@@ -62,8 +64,9 @@ TEST_F(WatchTest, AlarmsAreLinesOfJson) {
 }
 
 TEST_F(WatchTest, SaysThatNothingCame) {
-  const auto live = RunShell(QuoteForShell(VIGIL_PROGRAM) + " watch " + QuoteForShell((folder_ / "none").string()) +
-                             " --interval 0.02 --until-idle 0.1 2>&1; echo code $?");
+  const auto live =
+      RunShell(QuoteForShell(testing_support::kProgram) + " watch " + QuoteForShell((folder_ / "none").string()) +
+               " --interval 0.02 --until-idle 0.1 2>&1; echo code $?");
   EXPECT_THAT(live.output, HasSubstr("does not exist; waiting for it"));
   EXPECT_THAT(live.output, HasSubstr("code 2"));
 }

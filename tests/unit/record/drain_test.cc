@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "support.h"
+#include "support/paths.h"
 #include "support/shell.h"
 
 namespace vigil::record {
@@ -35,8 +36,8 @@ void RecordAndDie(const std::string& folder, int steps) {
 constexpr std::string_view kWithoutOverride = "setpriv --bounding-set -dac_override ";
 
 Outcome Diagnose(const std::string& folder, const std::string& options, std::string_view launcher = "") {
-  return RunShell(std::string(launcher) + VIGIL_PROGRAM + " diagnose " + QuoteForShell(folder) + " " + options +
-                  " 2>&1");
+  return RunShell(std::string(launcher) + testing_support::kProgram + " diagnose " + QuoteForShell(folder) + " " +
+                  options + " 2>&1");
 }
 
 #if defined(__has_feature)

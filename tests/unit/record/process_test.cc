@@ -14,6 +14,7 @@
 
 #include "report/report.h"
 #include "support.h"
+#include "support/paths.h"
 #include "support/shell.h"
 
 namespace vigil::record {
@@ -184,8 +185,8 @@ TEST(RecorderEnds, WatchingARunThatWasKilledShowsItsLastRecords) {
               return 0;
             }),
             0);
-  const auto watched =
-      testing_support::RunVigil(VIGIL_PROGRAM, "watch " + folder.path() + " --interval 0.02 --until-idle 0.1");
+  const auto watched = testing_support::RunVigil(testing_support::kProgram,
+                                                 "watch " + folder.path() + " --interval 0.02 --until-idle 0.1");
   EXPECT_THAT(watched.output, HasSubstr("500 points"));
   EXPECT_EQ(SeriesOf(ReadRun(folder.path()), "loss").size(), 500U);
 }

@@ -7,8 +7,10 @@
 
 #include "base/base.h"
 #include "catalogue/catalogue.h"
+#include "catalogue/figures.h"
 #include "parsed.h"
 #include "report/report.h"
+#include "support/paths.h"
 
 namespace vigil::report {
 namespace {
@@ -30,6 +32,60 @@ TEST(Explain, HasAPageForEveryIdInTextAndJson) {
     const auto json = ExplainJson(id);
     ASSERT_TRUE(json) << id;
     EXPECT_EQ(Parsed(*json).Text("/pages/0/id"), id);
+  }
+}
+
+TEST(Explain, SaysHowOftenAFindingIsRightAndDrawsARealCase) {
+  const std::string page = Page("loss/spike");
+  EXPECT_THAT(page, AllOf(HasSubstr("false alarms: "), HasSubstr("found on "), HasSubstr("median delay: ")));
+  EXPECT_THAT(page, AllOf(HasSubstr("A real case"), HasSubstr("tests/fixtures/"), HasSubstr("▲")));
+}
+
+TEST(Explain, SaysWhenTheCasesAreTooFewForARate) {
+  for (const catalogue::FindingRow& row : catalogue::Findings()) {
+    const catalogue::FindingFigures* figures = catalogue::FiguresOfFinding(row.id);
+    if (!row.needs.empty()) continue;  // nothing that is read yet can show it
+    if (figures == nullptr || figures->expected == 0 || figures->expected >= catalogue::kFewestForARate) continue;
+    EXPECT_THAT(Page(row.id), HasSubstr("too few")) << row.id;
+  }
+}
+
+TEST(Explain, SaysHowOftenACauseIsNamedRightlyAndWrongly) {
+  EXPECT_THAT(Page("lr-too-high"),
+              AllOf(HasSubstr("named first on "), HasSubstr("wrong on "), HasSubstr("A real case")));
+}
+
+TEST(Explain, SaysThatNoRunShowsIt) {
+  EXPECT_EQ(catalogue::ExampleOf("data/length-outlier"), nullptr);
+  EXPECT_THAT(Page("data/length-outlier"), HasSubstr("no run in tests/fixtures shows it"));
+}
+
+TEST(Explain, DrawsTheCaseInPlainAscii) {
+  TextOptions options;
+  options.unicode = false;
+  const auto page = ExplainText("loss/spike", options);
+  ASSERT_TRUE(page);
+  EXPECT_THAT(*page, AllOf(HasSubstr("A real case"), HasSubstr("^")));
+  for (const char c : *page) EXPECT_LT(static_cast<unsigned char>(c), 128);
+}
+
+TEST(Explain, GivesTheCaseAsNumbersInJson) {
+  const auto json = ExplainJson("loss/spike");
+  ASSERT_TRUE(json);
+  EXPECT_EQ(Parsed(*json).Text("/pages/0/example/metric"), "loss");
+}
+
+TEST(Figures, AreOfIdsThatExist) {
+  for (const catalogue::CauseRow& row : catalogue::Causes()) {
+    const catalogue::CauseFigures* figures = catalogue::FiguresOfCause(row.id);
+    if (figures == nullptr) continue;
+    EXPECT_LE(figures->first + figures->other_first + figures->rival, figures->labelled) << row.id;
+  }
+  for (const catalogue::FindingRow& row : catalogue::Findings()) {
+    const catalogue::ExampleRow* example = catalogue::ExampleOf(row.id);
+    if (example == nullptr) continue;
+    EXPECT_EQ(example->steps.size(), example->values.size()) << row.id;
+    EXPECT_NE(catalogue::FindSignal(example->metric), nullptr) << row.id;
   }
 }
 
@@ -115,7 +171,7 @@ TEST(Reference, RefusesAKindThatIsNone) {
 
 TEST(Reference, ThePagesInTheGuideAreThoseOfTheRows) {
   for (const std::string& kind : ReferenceKinds()) {
-    const std::string path = std::string(VIGIL_SOURCE_DIR) + "/doc/guide/reference/" + kind + ".md";
+    const std::string path = std::string(testing_support::kSourceDir) + "/doc/guide/reference/" + kind + ".md";
     const auto page = ReferenceMarkdown(kind);
     ASSERT_TRUE(page);
     if (std::getenv("VIGIL_REWRITE") != nullptr) {

@@ -6,10 +6,12 @@
 #include <fstream>
 #include <sstream>
 
+#include "support/paths.h"
+
 namespace vigil::report {
 
 void ExpectGolden(const std::string& name, std::string_view text) {
-  const std::string path = std::string(VIGIL_SOURCE_DIR) + "/tests/unit/report/golden/" + name;
+  const std::string path = std::string(testing_support::kSourceDir) + "/tests/unit/report/golden/" + name;
   if (std::getenv("VIGIL_REWRITE") != nullptr) {
     std::ofstream(path, std::ios::binary) << text;
     return;

@@ -10,9 +10,11 @@
 #include "base/base.h"
 #include "catalogue/says.h"
 #include "golden.h"
+#include "model/baseline.h"
 #include "parsed.h"
 #include "report/report.h"
 #include "samples.h"
+#include "support/paths.h"
 
 namespace vigil::report {
 namespace {
@@ -71,12 +73,42 @@ TEST(RenderJson, WritesADivergence) { ExpectGolden("diverged.json", Json(samples
 
 TEST(RenderJson, WritesSeveralRunsInTheOrderGiven) { ExpectGolden("several.json", Json(samples::Several())); }
 
+TEST(RenderJson, HasTheKeysOfABaselineAndOfTheChecklistAndNoOthers) {
+  model::RunReport run = samples::DivergedRun();
+  model::Baseline baseline;
+  baseline.name = "good";
+  baseline.metrics.resize(2);
+  baseline.metrics[0].signal = "loss";
+  baseline.metrics[0].standing = model::Standing::kWorse;
+  baseline.metrics[0].value = std::numeric_limits<double>::quiet_NaN();
+  baseline.metrics[0].reference = 1.5;
+  baseline.metrics[1].reason = says::BaselineNotLogged{};
+  baseline.settings.push_back({"lr", "0.1", "0.001"});
+  run.baseline = std::make_shared<const model::Baseline>(baseline);
+  run.checklist.resize(1);
+  run.checklist[0].id = "checklist/seed";
+  run.checklist[0].reason = says::ChecklistSeedNotDone{};
+  const Parsed json(Json(samples::One(run)));
+  EXPECT_THAT(Keys(json.At("/runs/0/baseline")), ElementsAre("name", "metrics", "settings", "new_findings",
+                                                             "missing_findings", "remarks", "remarks_says"));
+  EXPECT_THAT(Keys(json.At("/runs/0/baseline/metrics/0")),
+              ElementsAre("metric", "labels", "aspect", "standing", "value", "reference", "noise", "first_step",
+                          "last_step", "axis", "reason", "reason_says"));
+  EXPECT_EQ(json.Text("/runs/0/baseline/metrics/0/value"), "nan");
+  EXPECT_TRUE(json.At("/runs/0/baseline/metrics/0/noise").is_null());
+  EXPECT_EQ(json.Text("/runs/0/baseline/metrics/1/reason"), "the reference did not log it");
+  EXPECT_THAT(Keys(json.At("/runs/0/baseline/settings/0")), ElementsAre("setting", "value", "reference"));
+  EXPECT_THAT(Keys(json.At("/runs/0/checklist/0")),
+              ElementsAre("id", "stage", "title", "state", "reason", "reason_says", "path", "line", "how", "command",
+                          "change"));
+}
+
 TEST(RenderJson, HasTheKeysOfTheSchemaAndNoOthers) {
   const Parsed json(Json(samples::One(samples::DivergedRun())));
   EXPECT_THAT(Keys(json.root()), ElementsAre("schema", "version", "runs", "unread", "fixes"));
   EXPECT_THAT(Keys(json.At("/runs/0")),
               ElementsAre("name", "sources", "framework", "regime", "steps", "ranks", "signals", "findings", "headline",
-                          "verdict", "judged_on", "diagnoses", "coverage"));
+                          "verdict", "judged_on", "diagnoses", "coverage", "baseline", "checklist"));
   EXPECT_THAT(Keys(json.At("/runs/0/sources/0")), ElementsAre("path", "format", "state", "note", "note_says"));
   EXPECT_THAT(Keys(json.At("/runs/0/regime")), ElementsAre("name", "confidence"));
   EXPECT_THAT(Keys(json.At("/runs/0/steps")), ElementsAre("first", "last", "logged", "axis"));
@@ -232,7 +264,7 @@ void AddKeys(simdjson::dom::element element, std::set<std::string>& keys, bool n
 }
 
 TEST(RenderJson, HasEveryKeyDescribedInItsDocument) {
-  std::ifstream file(std::string(VIGIL_SOURCE_DIR) + "/doc/formats/diagnosis-json.md");
+  std::ifstream file(std::string(testing_support::kSourceDir) + "/doc/formats/diagnosis-json.md");
   const std::string document{std::istreambuf_iterator<char>(file), {}};
   std::set<std::string> keys;
   AddKeys(Parsed(Json(samples::Several())).root(), keys);

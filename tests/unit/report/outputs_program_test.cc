@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "support/paths.h"
 #include "support/scratch.h"
 #include "support/shell.h"
 
@@ -26,7 +27,7 @@ class ProgramOutputs : public ScratchTest {
   }
   // In the scratch folder, whose name needs no quotes.
   Outcome Diagnose(const std::string& arguments) const {
-    return RunVigil(VIGIL_PROGRAM, fmt::format("diagnose {0}/run {1} 2>&1", Folder(), arguments));
+    return RunVigil(testing_support::kProgram, fmt::format("diagnose {0}/run {1} 2>&1", Folder(), arguments));
   }
 };
 
@@ -46,8 +47,8 @@ TEST_F(ProgramOutputs, OverwriteNoInput) {
 TEST_F(ProgramOutputs, OverwriteNotWhatWasPipedIn) {
   const std::string log = Folder() + "/run/train.log";
   const std::string before = BytesOf(log);
-  const Outcome outcome = testing_support::RunShell(
-      fmt::format("{} diagnose - --html {} <{} 2>&1", testing_support::QuoteForShell(VIGIL_PROGRAM), log, log));
+  const Outcome outcome = testing_support::RunShell(fmt::format(
+      "{} diagnose - --html {} <{} 2>&1", testing_support::QuoteForShell(testing_support::kProgram), log, log));
   EXPECT_EQ(outcome.code, 2);
   EXPECT_EQ(BytesOf(log), before);
 }
@@ -76,7 +77,7 @@ TEST_F(ProgramOutputs, PlotValuesThatDifferByNextToNothing) {
       rows += fmt::format("{{\"step\": {}, \"loss\": {}}}\n", step, values[step % 2]);
     Write("tiny/train.jsonl", rows);
     const Outcome outcome =
-        RunVigil(VIGIL_PROGRAM, fmt::format("diagnose -v {0}/tiny --html {0}/tiny.html 2>&1", Folder()));
+        RunVigil(testing_support::kProgram, fmt::format("diagnose -v {0}/tiny --html {0}/tiny.html 2>&1", Folder()));
     EXPECT_LT(outcome.code, 2) << outcome.output;
     EXPECT_THAT(outcome.output, HasSubstr("loss")) << values[0];
   }
@@ -98,7 +99,7 @@ TEST_F(ProgramOutputs, AreWrittenToWhatTheUserNamedAndThePermissionsAreThoseOfTh
   fs::create_symlink("real.html", folder_ / "link.html");
   const Outcome outcome = RunVigil("/usr/bin/env", fmt::format("sh -c 'umask 077; \"$0\" diagnose {0}/run --html "
                                                                "{0}/link.html --junit /dev/null' {1} 2>&1",
-                                                               Folder(), VIGIL_PROGRAM));
+                                                               Folder(), testing_support::kProgram));
   EXPECT_EQ(outcome.code, 0) << outcome.output;
   EXPECT_TRUE(fs::is_symlink(folder_ / "link.html"));
   EXPECT_EQ(fs::status(folder_ / "real.html").permissions(), fs::perms::owner_read | fs::perms::owner_write);

@@ -14,6 +14,7 @@
 #include "scale/parse.h"
 #include "scale/render.h"
 #include "scale/verdict.h"
+#include "support/paths.h"
 #include "support/shell.h"
 
 namespace vigil::scale {
@@ -22,7 +23,7 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-constexpr const char* kSet = VIGIL_SOURCE_DIR "/tests/fixtures/scale";
+const std::string kSet = std::string(testing_support::kSourceDir) + "/tests/fixtures/scale";
 
 constexpr std::string_view kLine =
     R"({"id":"0000002-f0","style":"loop","task":"image","family":"mlp","optimizer":"adam","odd":null,"twin":"0000002-h0",)"
@@ -149,7 +150,8 @@ std::filesystem::path RenderSet(const std::string& name) {
   const std::filesystem::path folder = std::filesystem::path(testing::TempDir()) / name;
   std::filesystem::remove_all(folder);
   const auto rendered = testing_support::RunShell(
-      "/usr/bin/python3 " + testing_support::QuoteForShell(VIGIL_SOURCE_DIR "/gym/scale/render.py") + " " +
+      "/usr/bin/python3 " +
+      testing_support::QuoteForShell(std::string(testing_support::kSourceDir) + "/gym/scale/render.py") + " " +
       testing_support::QuoteForShell(kSet) + " --style jsonl --out " + testing_support::QuoteForShell(folder.string()) +
       " 2>&1");
   EXPECT_EQ(rendered.code, 0) << rendered.output;

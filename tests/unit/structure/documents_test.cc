@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include "catalogue/catalogue.h"
+#include "support/paths.h"
 #include "support/shell.h"
 #include "tree.h"
 
@@ -39,10 +40,10 @@ const Known& KnownThings() {
     made.presets = PresetNames(ReadText(InTree("CMakePresets.json")));
     for (const std::string& id : catalogue::AllIds()) made.ids.insert(id);
     made.exists = [](const std::string& path) { return fs::exists(InTree(path)); };
-    const std::string help = RunVigil(VIGIL_PROGRAM, "--help 2>&1").output;
+    const std::string help = RunVigil(testing_support::kProgram, "--help 2>&1").output;
     made.commands[""] = OptionsIn(help);
     for (const std::string& command : SubcommandsIn(help)) {
-      made.commands[command] = OptionsIn(RunVigil(VIGIL_PROGRAM, command + " --help 2>&1").output);
+      made.commands[command] = OptionsIn(RunVigil(testing_support::kProgram, command + " --help 2>&1").output);
     }
     return made;
   }();
@@ -68,8 +69,8 @@ TEST(Documents, ShowInGeneratedExamplesWhatVigilPrints) {
     const std::vector<Example> examples = ExamplesOf(document);
     // From the last to the first, so that a rewritten example does not move those still to come.
     for (auto example = examples.rbegin(); example != examples.rend(); ++example) {
-      const std::string program =
-          fmt::format("cd {} && exec {}", QuoteForShell(VIGIL_SOURCE_DIR), QuoteForShell(VIGIL_PROGRAM));
+      const std::string program = fmt::format("cd {} && exec {}", QuoteForShell(testing_support::kSourceDir),
+                                              QuoteForShell(testing_support::kProgram));
       const std::string output =
           RunShell(fmt::format("env -u COLUMNS LC_ALL=C.UTF-8 TERM=dumb sh -c {} 2>&1 </dev/null",
                                QuoteForShell(program + " " + example->arguments)))

@@ -7,8 +7,10 @@
 
 #include "catalogue/advice.h"
 #include "catalogue/catalogue.h"
+#include "catalogue/checklist.h"
 #include "catalogue/config_rules.h"
 #include "detect/detect.h"
+#include "diagnose/checklist.h"
 #include "diagnose/diagnose.h"
 #include "formats/formats.h"
 #include "ingest/ingest.h"
@@ -51,6 +53,21 @@ TEST(Rows, EveryCheckOfAConfigRuleHasCode) {
     EXPECT_TRUE(IsEmptyOrIn(row.check, names)) << row.id << ": " << row.check;
     EXPECT_FALSE(row.origin.empty()) << row.id;
     EXPECT_TRUE(row.scope == "both" || row.scope == "config") << row.id << ": " << row.scope;
+  }
+}
+
+TEST(Rows, EveryItemOfTheChecklistHasCodeAndALineInTheGuide) {
+  const std::string guide = ReadText(InTree("doc/guide/checklist.md"));
+  std::size_t last = 0;
+  for (const catalogue::ChecklistRow& row : catalogue::Checklist()) {
+    EXPECT_FALSE(row.test.empty()) << row.id;
+    EXPECT_TRUE(IsEmptyOrIn(row.test, diagnose::ChecklistTestNames())) << row.id << ": " << row.test;
+    const std::string line =
+        "| " + std::string(row.stage) + " | `" + std::string(row.id) + "` | " + std::string(row.title) + " |\n";
+    const std::size_t at = guide.find(line);
+    EXPECT_NE(at, std::string::npos) << "doc/guide/checklist.md lacks " << line;
+    EXPECT_GT(at, last) << row.id << " stands in another order";
+    last = at;
   }
 }
 

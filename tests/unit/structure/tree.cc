@@ -12,6 +12,7 @@
 #include <set>
 
 #include "base/base.h"
+#include "support/paths.h"
 
 namespace vigil::structure {
 namespace {
@@ -86,7 +87,7 @@ bool FollowsFromOthers(const Layers& layers, const Module& module, const std::st
 
 }  // namespace
 
-fs::path InTree(const fs::path& relative) { return fs::path(VIGIL_SOURCE_DIR) / relative; }
+fs::path InTree(const fs::path& relative) { return fs::path(testing_support::kSourceDir) / relative; }
 
 std::string ReadText(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);

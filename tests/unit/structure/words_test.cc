@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/base.h"
+#include "support/paths.h"
 #include "support/shell.h"
 #include "tree.h"
 
@@ -37,10 +38,10 @@ TEST(Words, ThatAreOutAreNotUsed) {
 }
 
 TEST(Words, ThatAreOutAreNotInHelp) {
-  const std::string help = testing_support::RunVigil(VIGIL_PROGRAM, "--help 2>&1").output;
-  const auto run = testing_support::RunShell("cd " + testing_support::QuoteForShell(VIGIL_SOURCE_DIR) +
+  const std::string help = testing_support::RunVigil(testing_support::kProgram, "--help 2>&1").output;
+  const auto run = testing_support::RunShell("cd " + testing_support::QuoteForShell(testing_support::kSourceDir) +
                                              " && for command in '' diagnose watch gym explain; do " +
-                                             testing_support::QuoteForShell(VIGIL_PROGRAM) +
+                                             testing_support::QuoteForShell(testing_support::kProgram) +
                                              " $command --help; done 2>&1 | /usr/bin/python3 tools/words.py -");
   EXPECT_THAT(help, testing::HasSubstr("diagnose"));
   EXPECT_EQ(run.output, "");

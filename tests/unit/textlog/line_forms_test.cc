@@ -328,5 +328,98 @@ TEST(ReadWhatIsThere, JoinedNamesOfAHeaderStandOneSpaceApart) {
   EXPECT_EQ(PointsOfSignal(run, "lr"), 9U);
 }
 
+// ---- one metric a line
+
+TEST(ReadWhatIsThere, BulletsBelowAHeaderStandAtItsStepAndSplit) {
+  std::string text;
+  for (int i = 1; i <= 6; ++i) {
+    text += fmt::format(" > EPOCH: {}/6\n\n > TRAINING (2024-01-01 10:00:0{})\n", i, i);
+    text += fmt::format("\n   --> STEP: 24/25 -- GLOBAL_STEP: {}\n", 25 * i);
+    text += fmt::format("     | > loss: {:.5f}  ({:.5f})\n     | > grad_norm: 1.2  (1.3)\n", LossAt(i), LossAt(i));
+    text += fmt::format("     | > current_lr: 0.0001\n\n > EVALUATION\n\n  --> EVAL PERFORMANCE\n");
+    text += fmt::format("     | > avg_loss: {:.5f} (+0.1)\n\n", 3 * LossAt(i));
+  }
+  const model::Run run = ReadLog(text);
+  ASSERT_EQ(PointsOfSignal(run, "loss"), 6U);
+  EXPECT_EQ(run.Find("loss")->axis, model::Axis::kStep);
+  EXPECT_EQ(run.Find("loss")->steps[5], 150);
+  EXPECT_EQ(PointsOfSignal(run, "grad_norm"), 6U);
+  EXPECT_EQ(PointsOfSignal(run, "lr"), 6U);
+  ASSERT_EQ(PointsOfSignal(run, "eval_loss"), 6U);
+  EXPECT_NEAR(run.Find("eval_loss")->values[5], 3 * LossAt(6), 1e-4);
+}
+
+TEST(ReadWhatIsThere, BulletsBeforeAnyStepAreSettingsAndNotMetrics) {
+  const model::Run run = ReadLog("Settings\n - loss: 1\n - lr: 0.1\n" +
+                                 Lines([](int i) { return fmt::format("step {} loss {:.4f}", i, LossAt(i)); }));
+  EXPECT_EQ(PointsOfSignal(run, "loss"), 6U);
+  EXPECT_EQ(PointsOfSignal(run, "lr"), 0U);
+}
+
+TEST(ReadWhatIsThere, ATableMayHaveTheSplitsAsItsColumns) {
+  std::string text;
+  for (int i = 0; i < 6; ++i) {
+    const std::string prefix = fmt::format("2024-01-01 10:0{}:30,124 - INFO - tool.console_logger - ", i);
+    text += fmt::format("2024-01-01 10:0{}:00,123 - INFO - tool.trainer - Epoch {}/5\n", i, i);
+    text += prefix + "                       Training |  Validation\n";
+    text += prefix + fmt::format("accuracy           |     0.{}  |     0.{}\n", 4 + i % 3, 3 + i % 3);
+    text += prefix + "peak_memory_MB     |  1000.0  |       N/A\n";
+    text += prefix + fmt::format("loss               |     {:.3f}  |     {:.3f}\n", LossAt(i + 1), 2 * LossAt(i + 1));
+  }
+  const model::Run run = ReadLog(text);
+  ASSERT_EQ(PointsOfSignal(run, "loss"), 6U);
+  ASSERT_EQ(PointsOfSignal(run, "eval_loss"), 6U);
+  EXPECT_EQ(PointsOfSignal(run, "accuracy"), 6U);
+  EXPECT_EQ(PointsOfSignal(run, "eval_accuracy"), 6U);
+  EXPECT_EQ(run.Find("eval_loss")->axis, model::Axis::kEpoch);
+}
+
+// ---- counts
+
+TEST(ReadWhatIsThere, ACountThatOpensTheLinesIsNoRank) {
+  const model::Run run =
+      ReadLog(Lines([](int i) { return fmt::format("{}: loss {:.4f} lr 0.001", i, LossAt(i)); }, 12));
+  ASSERT_EQ(PointsOfSignal(run, "loss"), 12U);
+  EXPECT_EQ(run.Find("loss")->steps[11], 12);
+}
+
+TEST(ReadWhatIsThere, LabelsThatComeAgainAreRanks) {
+  std::string text;
+  for (int i = 1; i <= 6; ++i) {
+    for (int rank = 0; rank < 2; ++rank) text += fmt::format("{}: step {} loss {:.4f}\n", rank, i, LossAt(i));
+  }
+  const model::Run run = ReadLog(text);
+  EXPECT_EQ(PointsOfSignal(run, "loss"), 6U);
+}
+
+TEST(ReadWhatIsThere, NamesMayStandBehindTheirNumbers) {
+  const model::Run run = ReadLog(Lines(
+      [](int i) {
+        return fmt::format("{}: {:.6f}, {:.6f} avg, 0.001000 rate, 0.06{} seconds, {} images", i, LossAt(i), LossAt(i),
+                           i % 10, 32 * i);
+      },
+      16));
+  ASSERT_EQ(PointsOfSignal(run, "loss"), 16U);
+  EXPECT_EQ(run.Find("loss")->steps[15], 16);
+}
+
+TEST(ReadWhatIsThere, ACountMayStandBetweenANameAndItsValue) {
+  std::string text;
+  for (int i = 0; i < 24; ++i) {
+    text += fmt::format("Train loss {} {:.6f} Grad Norm 0.5{} 0.07s/it\n", i, LossAt(i + 1), i % 10);
+    if (i % 8 == 7) text += fmt::format("Validation loss {}: {:.6f}\n", i, LossAt(i + 1));
+  }
+  const model::Run run = ReadLog(text);
+  EXPECT_EQ(PointsOfSignal(run, "loss"), 24U);
+  EXPECT_EQ(PointsOfSignal(run, "grad_norm"), 24U);
+  EXPECT_EQ(PointsOfSignal(run, "eval_loss"), 3U);
+}
+
+TEST(ReadWhatIsThere, TuplesOfEpochBatchAndLossCountByTheirOrder) {
+  const model::Run run =
+      ReadLog(Lines([](int i) { return fmt::format("({}, {}, {:.5f})", i / 3, 10 * (i % 3), LossAt(i)); }, 24));
+  EXPECT_EQ(PointsOfSignal(run, "loss"), 24U);
+}
+
 }  // namespace
 }  // namespace vigil::textlog

@@ -14,6 +14,7 @@
 #include "formats/formats.h"
 #include "ingest/ingest.h"
 #include "platform/files.h"
+#include "support/paths.h"
 #include "textlog/textlog.h"
 
 namespace vigil::textlog {
@@ -21,11 +22,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kTable = VIGIL_SOURCE_DIR "/tests/corpus_logs.tsv";
+const std::string kTable = std::string(testing_support::kSourceDir) + "/tests/corpus_logs.tsv";
 
 std::string CorpusFolder() {
   const char* const named = std::getenv("VIGIL_CORPUS");
-  return named != nullptr ? std::string(named) : std::string(VIGIL_SOURCE_DIR) + "/../shared/corpus";
+  return named != nullptr ? std::string(named) : std::string(testing_support::kSourceDir) + "/../shared/corpus";
 }
 
 // The series that shows how the training went.

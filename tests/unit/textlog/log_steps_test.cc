@@ -10,6 +10,7 @@
 #include "log_support.h"
 #include "platform/files.h"
 #include "report/report.h"
+#include "support/paths.h"
 
 namespace vigil::textlog {
 namespace {
@@ -211,7 +212,7 @@ TEST(DictLines, AreReadOutOfANotebookRunnersLog) {
 // Real runs of HF Trainer and TRL, current and older releases: the log must give what the trainer's own state gives.
 TEST(DictSteps, AgreeWithTheTrainersOwnStateOnEveryFixture) {
   namespace fs = std::filesystem;
-  const fs::path runs = fs::path(VIGIL_SOURCE_DIR) / "tests/fixtures/runs";
+  const fs::path runs = fs::path(testing_support::kSourceDir) / "tests/fixtures/runs";
   std::size_t compared = 0;
   for (const auto& entry : fs::recursive_directory_iterator(runs)) {
     if (entry.path().filename() != "trainer_state.json") continue;
