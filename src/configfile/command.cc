@@ -44,7 +44,7 @@ std::string NameOf(std::string_view flag) {
 
 class Options {
  public:
-  explicit Options(Collector& collector) : collector_(collector) {}
+  Options(std::string_view script, Collector& collector) : script_(script), collector_(collector) {}
 
   void Take(const ShellCommand& command) {
     const std::vector<Word>& words = command.words;
@@ -62,9 +62,13 @@ class Options {
  private:
   void TakeAssigned(const Word& word) {
     Entry entry = Begin(word, NameOf(word.text));
-    entry.begin = word.begin + word.text.find('=') + 1;
-    entry.end = word.end - word.begin == word.text.size() ? word.end : entry.begin;
-    SetText(entry, word, word.text.substr(word.text.find('=') + 1));
+    // Quotes, escapes and variables make the text of a word another than the bytes it is written with: a place in the
+    // one is no place in the other.
+    const std::size_t value = word.text.find('=') + 1;
+    const std::string_view written = script_.substr(word.begin, word.end - word.begin);
+    if (written.substr(0, value) == std::string_view(word.text).substr(0, value)) entry.begin = word.begin + value;
+    entry.end = written == word.text ? word.end : entry.begin;
+    SetText(entry, word, word.text.substr(value));
     collector_.Add(std::move(entry));
   }
 
@@ -123,6 +127,7 @@ class Options {
     }
   }
 
+  std::string_view script_;
   Collector& collector_;
 };
 
@@ -136,7 +141,7 @@ void ParseCommand(File& file, Collector& collector) {
     if (chosen == nullptr || CountOptions(command) > CountOptions(*chosen)) chosen = &command;
   }
   if (chosen == nullptr) return;
-  Options(collector).Take(*chosen);
+  Options(file.text, collector).Take(*chosen);
   for (const ShellCommand& command : commands) {
     if (&command != chosen && StartsTraining(command) && CountOptions(command) >= 3)
       collector.Remark(RemarkKind::kPartly, command.words.front().begin, {}, says::ConfigfileOtherCommand{});

@@ -242,6 +242,18 @@ TEST(Command, AVariableThatTheScriptSetsOnceIsPutInAndOthersAreOpen) {
   EXPECT_EQ(At(file, "wd").number, 1e-4);
 }
 
+TEST(Command, TheValueOfAnAssignedOptionHasThePlaceItIsWrittenAt) {
+  const std::string script = "OUT=a-long-folder\npython train.py --\"seed\"=3 --$OUT=1 --wd=0.1 --dir='a b'\n";
+  const File file = Shell(script);
+  const auto written = [&](std::string_view path) {
+    const Entry& entry = At(file, path);
+    return script.substr(entry.begin, entry.end - entry.begin);
+  };
+  EXPECT_EQ(written("wd"), "0.1");
+  for (const std::string_view changed : {"seed", "a_long_folder", "dir"}) EXPECT_EQ(written(changed), "") << changed;
+  for (const Entry& entry : file.entries) EXPECT_LE(entry.end, script.size()) << entry.path;
+}
+
 TEST(Command, HydraOverridesAreSettings) {
   const File file = Shell("python main.py +trainer.devices=8 model.optim.lr=1e-4\n");
   EXPECT_EQ(At(file, "trainer.devices").number, 8);
