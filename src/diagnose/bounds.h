@@ -23,10 +23,5 @@ std::vector<model::Finding> FindByBounds(const RunDigest& digest, const std::vec
 bool BeginsLate(const RunDigest& digest);
 // Begins with a trained model, so that it may end close to where it began.
 bool BeginsTrained(const RunDigest& digest);
-// Whether the loss fell by more than its noise can hide.
-bool FellBeyondNoise(const Digest& loss);
-
-// Batches that are all right or all wrong: each holds samples of one class, and the model knows the class it saw last.
-bool HasBatchesOfOneClass(const RunDigest& digest);
 
 }  // namespace vigil::diagnose

@@ -91,6 +91,12 @@ Digest DigestOf(const RunView& run, std::string_view signal) {
 
 }  // namespace
 
+std::size_t Digest::PointOf(std::size_t value) const {
+  if (values.size() < 2 || values.size() == points) return value;
+  const auto share = static_cast<double>(value) / static_cast<double>(values.size() - 1);
+  return static_cast<std::size_t>(std::lround(share * static_cast<double>(points - 1)));
+}
+
 double Digest::Level(double from, double to) const {
   const auto count = static_cast<double>(values.size());
   const auto begin = std::min(static_cast<std::size_t>(from * count), values.size() - 1);

@@ -33,6 +33,9 @@ struct Digest {
 
   bool empty() const { return values.empty(); }
   std::size_t size() const { return values.size(); }
+  // The point of the metric that one of the values stands for: of a long metric the values are an even sample, so that
+  // a place among them is no place in the metric.
+  std::size_t PointOf(std::size_t value) const;
   // Median of the values between two shares of the curve, of one value at least.
   double Level(double from, double to) const;
   // Share of the last half of the values that are exactly this.

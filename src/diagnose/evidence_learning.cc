@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "catalogue/says.h"
-#include "diagnose/bounds_scores.h"
+#include "diagnose/bounds_latent.h"
 #include "diagnose/curve.h"
 #include "diagnose/evidence.h"
 #include "diagnose/facts.h"

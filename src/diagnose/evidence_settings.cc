@@ -5,7 +5,8 @@
 
 #include "catalogue/says.h"
 #include "diagnose/bounds.h"
-#include "diagnose/bounds_scores.h"
+#include "diagnose/bounds_norm.h"
+#include "diagnose/bounds_order.h"
 #include "diagnose/curve.h"
 #include "diagnose/evidence.h"
 #include "diagnose/facts.h"

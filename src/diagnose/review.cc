@@ -6,6 +6,7 @@
 #include <iterator>
 
 #include "diagnose/bounds.h"
+#include "diagnose/bounds_not_learned.h"
 #include "diagnose/curve.h"
 #include "diagnose/diagnose.h"
 #include "diagnose/facts.h"
